@@ -1,0 +1,142 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target of ours is built alike: warnings are errors, and the compiler checks concurrency and memory strictly.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .strictMemorySafety(),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "postline",
+    platforms: [.macOS(.v15)],
+    products: [
+        .executable(name: "postline", targets: ["postline"])
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(
+            url: "https://github.com/apple/swift-configuration", from: "1.4.0",
+            traits: [.defaults, "CommandLineArguments"]),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
+    ],
+    targets: [
+        // The C libraries.
+        .systemLibrary(
+            name: "CPostgres", pkgConfig: "libpq",
+            providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+        .systemLibrary(
+            name: "CArgon2", pkgConfig: "libargon2",
+            providers: [.apt(["libargon2-dev"]), .brew(["argon2"])]),
+
+        // The service, from the database outwards. Imports go one way: up this list, never down.
+        .target(
+            name: "Postgres",
+            dependencies: [
+                "CPostgres",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "PasswordHashing",
+            dependencies: ["CArgon2"],
+            swiftSettings: settings),
+        .target(
+            name: "Messaging",
+            dependencies: [
+                "PasswordHashing",
+                "Postgres",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings,
+            plugins: ["EmbedSQL"]),
+        .target(
+            name: "LineServer",
+            dependencies: [
+                "Messaging",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+
+        // What stands beside the service: a client of the public protocol, and a PostgreSQL of one's own.
+        .target(
+            name: "LineClient",
+            dependencies: [
+                "Messaging",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "PrivatePostgres",
+            dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
+            swiftSettings: settings),
+
+        // The commands.
+        .executableTarget(
+            name: "postline",
+            dependencies: [
+                "LineClient",
+                "LineServer",
+                "Messaging",
+                "Postgres",
+                "PrivatePostgres",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+            ],
+            swiftSettings: settings),
+
+        // The SQL files become part of the binary.
+        .executableTarget(name: "embed-sql", swiftSettings: settings),
+        .plugin(name: "EmbedSQL", capability: .buildTool(), dependencies: ["embed-sql"]),
+
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "PrivatePostgres"], swiftSettings: settings),
+        .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
+        .testTarget(
+            name: "MessagingTests",
+            dependencies: ["Messaging", .product(name: "NIOCore", package: "swift-nio")],
+            swiftSettings: settings),
+        .testTarget(
+            name: "LineServerTests",
+            dependencies: [
+                "LineServer", "Messaging",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+        .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "LineClient", "LineServer", "Messaging", "Postgres", "PrivatePostgres",
+                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+    ]
+)
