@@ -114,15 +114,19 @@ exception
         return sqlstate || ' ' || coalesce(nullif(detail, '')::jsonb ->> 'field', '');
 end $$;
 
-create function tests.age() returns void language plpgsql as $$
+-- Makes the rows whose transaction id is beyond `past` ones of the transaction `age`.
+create function tests.age(age xid8 default '3', past xid8 default '0') returns void language plpgsql as $$
 begin
-    update public.user_profiles set changed_xid = '3', public_changed_xid = '3';
-    update public.conversations set changed_xid = '3', last_message_xid = '3' where last_seq > 0;
-    update public.conversations set changed_xid = '3' where last_seq = 0;
-    update public.conversation_members set changed_xid = '3', joined_xid = '3';
-    update public.conversation_members set sent_xid = '3' where sent_xid is not null;
-    update app.former_members set changed_xid = '3';
-    update public.messages set changed_xid = '3', sent_xid = '3';
+    update public.user_profiles set changed_xid = age where changed_xid > past;
+    update public.user_profiles set public_changed_xid = age where public_changed_xid > past;
+    update public.conversations set changed_xid = age where changed_xid > past;
+    update public.conversations set last_message_xid = age where last_message_xid > past;
+    update public.conversation_members set changed_xid = age where changed_xid > past;
+    update public.conversation_members set joined_xid = age where joined_xid > past;
+    update public.conversation_members set sent_xid = age where sent_xid > past;
+    update app.former_members set changed_xid = age where changed_xid > past;
+    update public.messages set changed_xid = age where changed_xid > past;
+    update public.messages set sent_xid = age where sent_xid > past;
 end $$;
 
 select plan(1);
