@@ -1,5 +1,8 @@
 /// A JSON value (RFC 8259).
-public enum JSON: Sendable, Equatable {
+///
+/// It loses nothing of what was written: numbers keep their text, objects their order and every member, also one
+/// whose name stands twice. Equality is that of code points: composed and decomposed forms of a character differ.
+public enum JSON: Sendable {
     case null
     case bool(Bool)
     case number(JSONNumber)
@@ -8,17 +11,49 @@ public enum JSON: Sendable, Equatable {
     case object(JSONObject)
 }
 
-/// A JSON number, kept as it was written.
-public struct JSONNumber: Sendable, Equatable {
-    public let text: String
+extension JSON: Equatable {
+    public static func == (left: JSON, right: JSON) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left.hasSameCodePoints(as: right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
+    }
 }
 
-/// A JSON object, its members in the order they were written.
-public struct JSONObject: Sendable, Equatable {
-    public let members: [Member]
+extension JSON {
+    /// The value as an integer literal of Swift.
+    public static func integer(_ value: some BinaryInteger) -> JSON { .number(JSONNumber(value)) }
 
-    public struct Member: Sendable, Equatable {
-        public let name: String
-        public let value: JSON
+    /// The first member name that stands twice in one object, in this value or anywhere below it.
+    ///
+    /// PostgreSQL's `jsonb` would keep the last of the two in silence.
+    public var duplicate: String? {
+        switch self {
+        case .null, .bool, .number, .string:
+            return nil
+        case .array(let elements):
+            for element in elements {
+                if let duplicate = element.duplicate { return duplicate }
+            }
+            return nil
+        case .object(let object):
+            if let duplicate = object.duplicate { return duplicate }
+            for member in object.members {
+                if let duplicate = member.value.duplicate { return duplicate }
+            }
+            return nil
+        }
+    }
+}
+
+extension String {
+    /// Compares code points, where `==` would take canonically equivalent forms for equal (U+212A for `K`).
+    func hasSameCodePoints(as other: String) -> Bool {
+        self.utf8.elementsEqual(other.utf8)
     }
 }
