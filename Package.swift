@@ -40,16 +40,18 @@ let package = Package(
             providers: [.apt(["libargon2-dev"]), .brew(["argon2"])]),
 
         // The service, from the database outwards. Imports go one way: up this list, never down.
+        .target(name: "Threads", swiftSettings: settings),
         .target(
             name: "Postgres",
             dependencies: [
                 "CPostgres",
+                "Threads",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings),
         .target(
             name: "PasswordHashing",
-            dependencies: ["CArgon2"],
+            dependencies: ["CArgon2", "Threads"],
             swiftSettings: settings),
         .target(
             name: "Messaging",
