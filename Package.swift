@@ -126,8 +126,10 @@ let package = Package(
             name: "LineServerTests",
             dependencies: [
                 "LineServer", "Messaging",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
         .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
