@@ -26,7 +26,7 @@ extension JSON: Equatable {
 }
 
 extension JSON {
-    /// The value as an integer literal of Swift.
+    /// An integer as a JSON number.
     public static func integer(_ value: some BinaryInteger) -> JSON { .number(JSONNumber(value)) }
 
     /// The first member name that stands twice in one object, in this value or anywhere below it.
@@ -54,6 +54,7 @@ extension JSON {
 extension String {
     /// Compares code points, where `==` would take canonically equivalent forms for equal (U+212A for `K`).
     func hasSameCodePoints(as other: String) -> Bool {
-        self.utf8.elementsEqual(other.utf8)
+        // Equal code points are always equal strings, so that the quick comparison decides nearly all cases.
+        self == other && self.utf8.elementsEqual(other.utf8)
     }
 }
