@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import LineServer
 internal import Messaging
 internal import PrivatePostgres
+internal import SystemPackage
 
 /// `postline dev`.
 struct Dev: AsyncParsableCommand {
@@ -63,7 +64,10 @@ private struct DevWorld {
         let psql = "\(postgres.installation.program("psql")) '\(await postgres.url(database: Self.database))'"
         let data = await postgres.dataDirectory
         try await node.serve { [directory] address in
-            print(Self.greeting(address: address, psql: psql, emails: emails.split(separator: "\n"), data: data, directory: directory))
+            let greeting = Self.greeting(
+                address: address, psql: psql, emails: emails.split(separator: "\n"), data: data, directory: directory)
+            // Not `print`, which keeps back what goes to a pipe.
+            _ = try? FileDescriptor.standardOutput.writeAll((greeting + "\n").utf8)
         }
     }
 

@@ -1,5 +1,7 @@
 internal import ArgumentParser
+internal import LineServer
 internal import Messaging
+internal import Postgres
 internal import PrivatePostgres
 internal import SystemPackage
 
@@ -20,6 +22,10 @@ enum Failure {
             case .failed, .unreachable: throw say(error.description, .failure)
             }
         } catch let error as PrivatePostgresError {
+            throw say("\(error)", .failure)
+        } catch let error as PostgresError {
+            throw say("The database refuses: \(error)", .failure)
+        } catch let error as ListenError {
             throw say("\(error)", .failure)
         }
     }

@@ -139,7 +139,7 @@ extension Migrator {
 
     private func run(_ file: SQLFile, over connection: Connection) async throws {
         do {
-            _ = try await connection.execute(file.text)
+            _ = try await connection.execute(file.sql)
         } catch {
             throw MigrationError.failed(file.path, "\(error)")
         }
@@ -164,7 +164,7 @@ extension Migrator {
                     execute \("create role \(role.name.quotedName) login noinherit\(password)".quoted);
                 end if;
             end $make$;
-            select app.grant_login(\(role.name.quoted));
+            select app.admit(\(role.name.quoted));
             """)
     }
 
@@ -193,13 +193,14 @@ extension Migrator {
     private static let state = Statement(
         "state",
         """
-        select to_regprocedure('feed.look(pg_snapshot)') is not null,
+        select
+            exists (
+                select from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+                where n.nspname = 'feed' and p.proname = 'look'),
             exists (
                 select from pg_catalog.pg_roles as r
                 where r.rolname = current_user and (r.rolsuper or r.rolbypassrls
-                    or exists (select from pg_catalog.pg_class as c
-                        where c.relowner = r.oid and c.relnamespace = to_regnamespace('public')))
-            )
+                    or exists (select from pg_catalog.pg_class as c where c.relowner = r.oid)))
         """)
 }
 

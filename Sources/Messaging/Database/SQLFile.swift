@@ -9,6 +9,11 @@ struct SQLFile: Sendable {
     /// What an edit changes: the SHA-256 of the text, in hexadecimal.
     var hash: String { SHA256.hash(data: Array(text.utf8)).hexadecimal }
 
+    /// What the server is sent: all but psql's own commands, whose lines begin with a backslash.
+    var sql: String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("\\") }.joined(separator: "\n")
+    }
+
     /// Its name without folder and ending.
     var name: String {
         String(path.split(separator: "/").last?.dropLast(".sql".count) ?? "")

@@ -3,7 +3,8 @@ internal import Postgres
 
 /// One thing that a look of the feed found changed: a row of `feed.look`.
 struct Change: Sendable {
-    /// The transaction that did it: tells whether a session's own snapshot saw it already.
+    /// The transaction that did it: tells whether a session's own snapshot saw it already. What only goes along with
+    /// another change has none of its own, which no snapshot sees.
     let transaction: UInt64
     let fact: Fact
 
@@ -61,9 +62,7 @@ extension Change {
     ///
     /// Nil for a row that is none of ours: SQL and Swift are then of different versions.
     init?(_ rows: Rows, row: Int, column: Int) {
-        guard let kind = rows.text(row, column), let transaction = rows.text(row, column + 1).flatMap({ UInt64($0) }) else {
-            return nil
-        }
+        guard let kind = rows.text(row, column) else { return nil }
         let conversation = rows.text(row, column + 2).flatMap { ID($0) }
         let user = rows.text(row, column + 3).flatMap { ID($0) }
         let seq = rows.text(row, column + 4).flatMap { Int64($0) }
@@ -96,7 +95,7 @@ extension Change {
             fact = .openingMessage(conversation: conversation, seq: seq, object: object())
         default: return nil
         }
-        self.transaction = transaction
+        transaction = rows.text(row, column + 1).flatMap { UInt64($0) } ?? .max
     }
 }
 

@@ -80,7 +80,7 @@ struct Sync: Sendable {
     private static let function = Statement(
         "api.sync",
         """
-        select epoch, snapshot, reset, "position", changes, conversation_ids \
+        select epoch_now, snapshot, reset, next_position, changes, conversation_ids \
         from api.sync($1, $2::pg_snapshot, $3::pg_snapshot, $4, $5::int, $6::int)
         """)
 }
