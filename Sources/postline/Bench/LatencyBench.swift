@@ -1,6 +1,7 @@
 internal import LineClient
 internal import Messaging
 internal import Postgres
+internal import PrivatePostgres
 
 /// How long it takes from the commit of a change, made beside the service by SQL, to its push at a client.
 struct LatencyBench {

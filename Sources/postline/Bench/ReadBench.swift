@@ -1,6 +1,7 @@
 internal import LineClient
 internal import Messaging
 internal import NIOCore
+internal import PrivatePostgres
 
 /// How often in a second the 50 newest messages of a conversation are read, beside what the database alone does.
 struct ReadBench {

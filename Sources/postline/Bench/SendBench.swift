@@ -1,6 +1,7 @@
 internal import LineClient
 internal import Messaging
 internal import NIOCore
+internal import PrivatePostgres
 internal import Synchronization
 
 /// How many messages are answered in a second, each pushed to a live receiver, beside what the database alone does.
