@@ -58,6 +58,10 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private var queue: OutboundQueue
     private var isFlushDue = false
+
+    /// How many turns of the loop the flush that is due still waits for the answer to the next request.
+    private var flushPatience = 0
+
     private var isFlushing = false
 
     private var expiry: (deadline: NIODeadline, goodbye: Goodbye)?
@@ -225,6 +229,16 @@ final class ConnectionHandler: ChannelInboundHandler {
     func answer(_ line: ByteBuffer) {
         self.loop.readMail()
         self.send(line)
+        // Answers to requests that were already waiting share a write. A request that is done without leaving the loop is
+        // done within a few turns of it (to the session's actor and back); for one that is not, nothing is waited for.
+        self.flushPatience = self.head < self.taken.count ? 4 : 0
+    }
+
+    /// Whether the flush that is due had better wait for another turn of the loop. Asked once a turn.
+    func postponesFlush() -> Bool {
+        guard self.flushPatience > 0, self.queue.unwrittenAnswerBytes < self.queue.flightBytes else { return false }
+        self.flushPatience -= 1
+        return true
     }
 
     private func serve() {

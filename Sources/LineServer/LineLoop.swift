@@ -106,10 +106,22 @@ final class LineLoop: Sendable {
         local.isFlushScheduled = false
         var connections: [ConnectionHandler] = []
         swap(&connections, &local.unflushed)
-        for connection in connections { connection.flush() }
-        guard local.unflushed.isEmpty, connections.count <= 4_096 else { return }
-        connections.removeAll(keepingCapacity: true)
-        swap(&connections, &local.unflushed)
+        for connection in connections {
+            if connection.postponesFlush() {
+                local.unflushed.append(connection)
+            } else {
+                connection.flush()
+            }
+        }
+        if local.unflushed.isEmpty {
+            // The memory serves again, unless it is a rare burst's.
+            guard connections.count <= 4_096 else { return }
+            connections.removeAll(keepingCapacity: true)
+            swap(&connections, &local.unflushed)
+        } else if !local.isFlushScheduled {
+            local.isFlushScheduled = true
+            self.eventLoop.execute { self.flush() }
+        }
     }
 
     func add(_ connection: ConnectionHandler) {

@@ -185,4 +185,28 @@ struct Envelopes {
         buffer.writeAnswer(id: .integer(1), .result(ByteBuffer(string: "{\n\"a\\n\":\n[1,\n2]}\n")))
         #expect(String(buffer: buffer) == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ \"a\\n\": [1, 2]} }")
     }
+
+    @Test("requests that were damaged anywhere are refused or read, and never more than that")
+    func damaged() {
+        var generator = Seeded(state: 11)
+        let whole = Array(
+            #"[{"jsonrpc":"2.0","id":7,"method":"messages.send","params":{"content":"é\u00e9\ud83d\ude00","seq":-1.5e3}},{"#.utf8
+        ) + Array(#""jsonrpc":"2.0","method":"n"}]"#.utf8)
+        for _ in 0..<20_000 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes.remove(at: place)
+                case 2: bytes.insert(bytes[Int.random(in: 0..<bytes.count, using: &generator)], at: place)
+                default: bytes.removeSubrange(place...)
+                }
+            }
+            switch Envelope(ByteBuffer(bytes: bytes)) {
+            case .single(let item): #expect(item.id != nil)
+            case .batch(let items): #expect((1...50).contains(items.count))
+            }
+        }
+    }
 }

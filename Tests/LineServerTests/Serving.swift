@@ -9,7 +9,7 @@ import Testing
 struct Serving {
     @Test("the server speaks first, and says what it allows")
     func hello() async throws {
-        try await withServer { server in
+        try await withServer(.test { $0.pingInterval = .seconds(30) }) { server in
             let client = try await TestClient(server.address)
             #expect(
                 try await client.line()
