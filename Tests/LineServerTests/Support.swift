@@ -260,7 +260,8 @@ func answer(_ id: Int, _ result: String = "{}") -> String {
 func push(_ number: Int, padding: Int = 0) -> Push {
     Push(
         line: ByteBuffer(
-            string: #"{"jsonrpc":"2.0","method":"changes","params":{"n":\#(number),"x":"\#(String(repeating: "x", count: padding))"}}"#
+            string:
+                #"{"jsonrpc":"2.0","method":"changes","params":{"n":\#(number),"x":"\#(String(repeating: "x", count: padding))"}}"#
                 + "\n"),
         cursor: "c\(number)")
 }
