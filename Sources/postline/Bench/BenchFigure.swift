@@ -38,8 +38,10 @@ struct BenchFigure: Sendable {
     var line: String {
         let padded = TextWidth.fit(name, to: 18) + " " + Self.text(value, 2) + (unit == "ratio" ? "" : " \(unit)")
         switch goal {
-        case .atLeast(let least)?: return "\(TextWidth.fit(padded, to: 32))goal ≥ \(Self.text(least, 2))  \(isMet ? "met" : "MISSED")"
-        case .below(let bound)?: return "\(TextWidth.fit(padded, to: 32))goal < \(Self.text(bound, 2)) \(unit)  \(isMet ? "met" : "MISSED")"
+        case .atLeast(let least)?:
+            return "\(TextWidth.fit(padded, to: 32))goal ≥ \(Self.text(least, 2))  \(isMet ? "met" : "MISSED")"
+        case .below(let bound)?:
+            return "\(TextWidth.fit(padded, to: 32))goal < \(Self.text(bound, 2)) \(unit)  \(isMet ? "met" : "MISSED")"
         case nil: return padded
         }
     }

@@ -36,7 +36,8 @@ struct PgBench: Sendable {
             "-l", "--log-prefix", "\(name).log", "--sampling-rate", "0.2", url,
         ]
         let result = try await Subprocess.run(
-            .name("sh"), arguments: Arguments(["-c", "exec \"$0\" \"$@\"", installation.program("pgbench")] + arguments),
+            .name("sh"),
+            arguments: Arguments(["-c", "exec \"$0\" \"$@\"", installation.program("pgbench")] + arguments),
             output: .string(limit: 1 << 20), error: .combinedWithOutput)
         let output = result.standardOutput
         guard result.terminationStatus.isSuccess, let rate = Self.rate(in: output) else {

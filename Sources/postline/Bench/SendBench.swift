@@ -24,7 +24,8 @@ struct SendBench {
         let pgbench = PgBench(
             installation: world.installation, url: await world.postgres.url(user: "postline", database: "postline"),
             directory: world.directory)
-        let call = "select api.send_message(:conversation::uuid, '\(Self.content)', gen_random_uuid(), null, null::jsonb)"
+        let call =
+            "select api.send_message(:conversation::uuid, '\(Self.content)', gen_random_uuid(), null, null::jsonb)"
         let count = senders.count
         var comparison = Comparison(
             "Sends at \(count) connections, \(rounds) rounds of \(seconds) s each in turn, every message pushed")
