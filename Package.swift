@@ -119,7 +119,10 @@ let package = Package(
         .executableTarget(name: "embed-sql", swiftSettings: settings),
         .plugin(name: "EmbedSQL", capability: .buildTool(), dependencies: ["embed-sql"]),
 
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "PrivatePostgres"], swiftSettings: settings),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: ["Postgres", "PrivatePostgres", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings),
         .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
         .testTarget(
             name: "MessagingTests",

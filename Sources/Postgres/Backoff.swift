@@ -25,7 +25,8 @@ public struct Backoff: Sendable, Hashable {
 
     /// Draws the next wait.
     public mutating func next(using generator: inout some RandomNumberGenerator) -> Duration {
-        let wait = bound * Double.random(in: 0...1, using: &generator)
+        // The 53 bits that a Double holds: from 0 up to, not including, 1. One number is enough of any generator.
+        let wait = bound * (Double(generator.next() as UInt64 >> 11) * 0x1p-53)
         attempts += 1
         return wait
     }

@@ -278,11 +278,12 @@ public actor Connection {
 
     private func socketIsReady() {
         // Reading comes first even when there is much to write: a server that waits for us to read reads nothing.
-        let isAlive = handle.consumeInput()
+        // libpq adds to its message when it is asked for more after the end.
+        let ending = handle.consumeInput() ? nil : handle.errorMessage
         readResults()
         while let notification = handle.nextNotification() { notificationHandler?(notification) }
-        if !isAlive || handle.isBad {
-            lose()
+        if ending != nil || handle.isBad {
+            lose(ending)
         } else if isFlushing {
             flush()
         }
@@ -341,8 +342,8 @@ public actor Connection {
     }
 
     /// The connection has ended by itself.
-    private func lose() {
-        var reason = handle.errorMessage
+    private func lose(_ ending: String? = nil) {
+        var reason = ending ?? handle.errorMessage
         // Why, in the server's words, where it still said so.
         if let last = active?.error, last.endsConnection { reason = last.description }
         if reason.isEmpty { reason = "the server closed the connection" }

@@ -95,6 +95,7 @@ struct Exchange: Sendable {
     mutating func takeEnd() -> Outcome {
         if case .script = work { return .finished }
         step += 1
-        return step <= steps.count ? .more : .unusable("more answers than statements")
+        // An error that comes at the Sync itself, from a deferred constraint, has an end of its own.
+        return step <= steps.count + 1 ? .more : .unusable("more answers than statements")
     }
 }

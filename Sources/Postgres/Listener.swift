@@ -20,9 +20,10 @@ public actor Listener {
     /// - Parameters:
     ///   - url: A connection string of libpq that leads to PostgreSQL itself, or to a pooler that keeps one backend for
     ///     the session: behind one that does not, LISTEN is lost without a word, and so the keepalive looks for it.
-    ///   - channel: The channel's name, as it is: quoted where the SQL would have to.
+    ///   - channel: The channel's name, as it is and not quoted: 1 to 63 bytes, since PostgreSQL cuts longer ones.
     ///   - reactor: The thread of the connection.
     public init(url: String, channel: String, options: ListenerOptions = ListenerOptions(), on reactor: Reactor) {
+        precondition((1...63).contains(channel.utf8.count), "a channel's name has 1 to 63 bytes")
         self.url = url
         self.channel = channel
         self.options = options
