@@ -7,7 +7,8 @@ struct EmbedSQL: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let folder = context.package.directoryURL.appending(path: "sql")
         let paths = FileManager.default.enumerator(atPath: folder.path())?.compactMap { $0 as? String } ?? []
-        let files = paths.filter { $0.hasSuffix(".sql") && !$0.hasPrefix("tests/") }.sorted()
+        // The tests and the dumped schema are not applied to databases.
+        let files = paths.filter { $0.hasSuffix(".sql") && !$0.hasPrefix("tests/") && $0 != "schema.sql" }.sorted()
         let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedSQL.swift")
         return [
             .buildCommand(

@@ -82,7 +82,6 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        self.loop.add(self)
         if context.channel.isActive { self.begin() }
     }
 
@@ -106,6 +105,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     private func begin() {
+        // Not before: what the loop does with its connections is to come after hello.
+        self.loop.add(self)
         self.server.opened(self.number, peerAddress: self.context?.remoteAddress?.ipAddress ?? "")
         if let refusal = self.refusal {
             self.sayGoodbye(refusal, keepingAnswers: true)
@@ -200,9 +201,12 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// The task is done with what it was given, and gets the next line as soon as there is one and the client has made
     /// room for its answer; nil when there will be none.
+    ///
+    /// What the session asked of its connection until now takes effect before the next line is taken up.
     func next(_ waiter: CheckedContinuation<Work?, Never>) {
         self.isBusy = false
         self.waiter = waiter
+        self.loop.readMail()
         self.takeLines()
         self.serve()
         self.settle()
@@ -291,7 +295,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         case .push(let push):
             self.server.metrics.pushed()
             if self.queue.push(push) {
-                if !self.queue.isFlying { self.flushLater() }
+                // A burst leaves while it comes, rather than to pile up past the bound within one tick.
+                if self.queue.isFlightWaiting { self.flush() } else if !self.queue.isFlying { self.flushLater() }
             } else {
                 self.server.metrics.lagged()
                 self.laggedSince = .now()

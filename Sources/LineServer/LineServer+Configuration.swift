@@ -1,3 +1,5 @@
+public import Messaging
+
 extension LineServer {
     /// What a line server is told when it is made; the defaults are those of the protocol.
     public struct Configuration: Sendable {
@@ -49,6 +51,13 @@ extension LineServer {
 }
 
 extension LineServer.Configuration {
+    /// What clients are told of it.
+    public var info: ServerInfo {
+        ServerInfo(
+            version: self.version, maxLineBytes: self.maxLineBytes, maxInFlight: self.maxInFlight,
+            pingSeconds: Int(self.pingInterval.components.seconds))
+    }
+
     /// How many bytes of lines that wait to be done are held before reading stops, whatever their number.
     var maxTakenBytes: Int { max(2 * self.maxLineBytes, 131_072) }
 

@@ -120,7 +120,10 @@ public final class LineServer: Service {
                     try await Task.sleep(for: context.configuration.shutdownTimeout)
                 }
                 // Whichever is first: all connections are closed, or their time is over.
-                defer { group.cancelAll() }
+                defer {
+                    for loop in loops { loop.forEach { $0.cut() } }
+                    group.cancelAll()
+                }
                 try await group.next()
             }
         } onGracefulShutdown: {

@@ -57,6 +57,9 @@ struct OutboundQueue {
     /// Whether everything has landed.
     var isEmpty: Bool { !self.isFlying && self.head == self.entries.count && !(self.isLagged && !self.isTelling) }
 
+    /// Whether the pushes that wait would fill a flight, and none is out.
+    var isFlightWaiting: Bool { !self.isFlying && self.queuedPushBytes >= self.flightBytes }
+
     /// How far the client is, for `server.ping`; nil where nothing is pushed.
     var cursor: String? { self.isLive ? self.handedCursor : nil }
 

@@ -4,16 +4,7 @@ import NIOCore
 /// The lines that the server says unasked (`docs/protocol.md`, sections 1 and 4), each with its line end.
 enum ServerLines {
     static func hello(_ configuration: LineServer.Configuration) -> ByteBuffer {
-        self.line(
-            "server.hello",
-            [
-                "server": .string("postline"),
-                "version": .string(configuration.version),
-                "protocol": .integer(1),
-                "max_line_bytes": .integer(configuration.maxLineBytes),
-                "max_in_flight": .integer(configuration.maxInFlight),
-                "ping_seconds": .integer(configuration.pingInterval.components.seconds),
-            ])
+        self.line("server.hello", configuration.info.object)
     }
 
     /// - Parameter cursor: how far the client is; nil without live sync.

@@ -11,15 +11,24 @@ struct Node: Sendable {
     let logger: Logger
     private let settings: Settings
     private let databaseURL: String
-    private let info: ServerInfo
+    private let lines: LineServer.Configuration
 
     init(_ settings: Settings) async throws {
         self.settings = settings
         databaseURL = try settings.requireDatabaseURL()
         logger = .postline(settings.logLevel)
-        info = ServerInfo(
-            version: Postline.version, maxLineBytes: settings.maxLineBytes, maxInFlight: settings.maxInFlight,
-            pingSeconds: settings.pingSeconds)
+        var lines = LineServer.Configuration()
+        lines.host = settings.host
+        lines.port = settings.port
+        lines.version = Postline.version
+        lines.maxLineBytes = settings.maxLineBytes
+        lines.maxInFlight = settings.maxInFlight
+        lines.maxQueueBytes = settings.maxQueueBytes
+        lines.maxConnections = settings.maxConnections
+        lines.pingInterval = .seconds(settings.pingSeconds)
+        lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
+        lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
+        self.lines = lines
         let keys = try await settings.tokenKeys()
         service = MessagingService(
             configuration: .init(
@@ -27,7 +36,7 @@ struct Node: Sendable {
                 accountKeeper: settings.accountKeeper, keys: keys, issuer: settings.jwtIssuer,
                 audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
                 refreshSecret: settings.jwtSecret ?? "",
-                info: info),
+                info: lines.info),
             logger: logger)
     }
 
@@ -55,18 +64,7 @@ struct Node: Sendable {
     ///
     /// - Parameter ready: is called once lines are served.
     func serve(ready: @escaping @Sendable (LineServer.Address) -> Void) async throws {
-        var configuration = LineServer.Configuration()
-        configuration.host = settings.host
-        configuration.port = settings.port
-        configuration.version = info.version
-        configuration.maxLineBytes = info.maxLineBytes
-        configuration.maxInFlight = info.maxInFlight
-        configuration.pingInterval = .seconds(info.pingSeconds)
-        configuration.maxConnections = settings.maxConnections
-        configuration.maxQueueBytes = settings.maxQueueBytes
-        configuration.authenticationTimeout = .seconds(settings.authenticationSeconds)
-        configuration.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
-        let server = LineServer(configuration: configuration, sessions: service, logger: logger)
+        let server = LineServer(configuration: lines, sessions: service, logger: logger)
         // Stopped in reverse: lines first, so that what was taken is answered while there is a database.
         let group = ServiceGroup(
             configuration: .init(

@@ -6,15 +6,22 @@ language plpgsql security definer set search_path = '' as $$
 declare
     first uuid := least(new.participant1_id, new.participant2_id);
 begin
+    new.title := app.checked_name('title', new.title, 'A title');
+    if new.kind = 'group' and (new.title is null or first is not null) then
+        perform app.refuse_param('title', 'A group has a title, and members instead of two participants.');
+    elsif new.kind = 'direct' and new.title is not null then
+        perform app.refuse_param('title', 'A direct conversation has no title.');
+    end if;
+
     if tg_op = 'INSERT' then
-        if first is not null and new.participant1_id is not null and new.participant2_id is not null then
-            if new.participant1_id = new.participant2_id then
-                perform app.refuse_param('user_id', 'A direct conversation is with somebody else.');
+        if new.kind = 'direct' then
+            if new.participant1_id is null or new.participant2_id is null
+               or new.participant1_id = new.participant2_id then
+                perform app.refuse_param('user_id', 'A direct conversation is between two users.');
             end if;
             new.participant2_id := greatest(new.participant1_id, new.participant2_id);
             new.participant1_id := first;
         end if;
-        new.title := app.checked_name('title', new.title, 'A title');
         new.created_by := coalesce(new.created_by, auth.uid());
         new.version := 1;
         new.last_seq := 0;
@@ -30,7 +37,6 @@ begin
        is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id) then
         raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
     end if;
-    new.title := app.checked_name('title', new.title, 'A title');
     if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
        and old.changed_xid <> pg_catalog.pg_current_xact_id() then
         new.version := old.version + 1;

@@ -1,10 +1,23 @@
 -- The last-message trigger: numbers a message under its conversation's lock, keeps the conversation's last_* true
 -- and moves the sender's mark. It is the hot path of the service: two statements, each by primary key.
+-- Lock order: conversation, members, messages.
 create or replace function app.number_message() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
+    if new.deleted_at is not null then
+        new.content := null;
+        new.attachment := null;
+    elsif new.kind = 'image' then
+        if new.attachment is null then
+            perform app.refuse_param('attachment', 'An image needs an attachment.');
+        end if;
+        new.content := coalesce(new.content, '');
+    elsif coalesce(new.content, '') = '' then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    end if;
+
     update public.conversations c
        set last_seq = c.last_seq + 1,
            last_message_content = pg_catalog.left(new.content, 200),
@@ -65,6 +78,10 @@ begin
     if new.deleted_at is not null then
         new.content := null;
         new.attachment := null;
+    elsif new.content is null or new.content = '' and new.kind <> 'image' then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    elsif new.kind = 'image' and new.attachment is null then
+        perform app.refuse_param('attachment', 'An image needs an attachment.');
     elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();

@@ -22,7 +22,7 @@ enum Suggestion {
         let folded = letters(of: name)
         let ranked = candidates.map { (candidate: $0, distance: distance(folded, letters(of: $0))) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
-        return best.distance <= max(1, folded.count / 4) ? best.candidate : nil
+        return best.distance <= max(1, folded.count / 3) ? best.candidate : nil
     }
 
     /// What is left of a name when case and punctuation are not looked at: `userId` and `user_id` are the same.

@@ -26,7 +26,7 @@ struct ExactnessTests {
                     try await client.sync()
                     let start = await client.replica.messages[Room.aliceBob]?.keys.max() ?? 0
                     try await client.follow { $0.messages[Room.aliceBob]?[start + 15] != nil }
-                    let cursor = try #require(await client.cursor)
+                    let cursor = await client.cursor
                     try await client.call("sync.close")
                     try await client.sync(from: cursor)
                     try await client.follow { $0.messages[Room.aliceBob]?[start + 30] != nil }
@@ -68,12 +68,12 @@ struct ExactnessTests {
             let bob = try await one.signedIn(.bob)
             var alice = try await one.signedIn(.alice)
             try await alice.sync()
-            var cursor = try #require(await alice.cursor)
+            var cursor = await alice.cursor
             var arrivals: [Int] = []
             for round in 1...6 {
                 for number in 0..<5 { try await bob.send("\(round) \(number)", to: Room.aliceBob) }
                 try await alice.follow { [expected = 90 + round * 6 - 1] in $0.messages[Room.aliceBob]?[expected] != nil }
-                cursor = try #require(await alice.cursor)
+                cursor = await alice.cursor
                 arrivals += (await alice.replica.arrivals[Room.aliceBob] ?? []).filter { $0 > 90 }
                 await alice.close()
                 try await bob.send("while away", to: Room.aliceBob)
@@ -127,7 +127,7 @@ struct ExactnessTests {
                 #expect(await client.replica.profiles[Person.carol.id]?["full_name"] == "Carol Jensen")
                 #expect(await !client.replica.has("in the end", in: Room.aliceCarol))
             }
-            let cursor = try #require(await alice.cursor)
+            let cursor = await alice.cursor
             _ = try await program.execute("commit")
             await program.close()
             for client in [alice, late] {

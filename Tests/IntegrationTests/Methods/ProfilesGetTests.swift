@@ -1,3 +1,4 @@
+import LineClient
 import Messaging
 import Testing
 

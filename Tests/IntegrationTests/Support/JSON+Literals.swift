@@ -1,3 +1,4 @@
+import LineClient
 import Messaging
 
 // Requests are written down as JSON is. Not null: `== nil` would come to mean it.

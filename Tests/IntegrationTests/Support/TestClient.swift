@@ -13,7 +13,7 @@ actor TestClient {
     private(set) var replica = Replica()
 
     /// The newest cursor that it saw.
-    private(set) var cursor: String?
+    private(set) var cursor = ""
 
     /// Each Changes that came, answers and pushes alike.
     private(set) var received: [JSON] = []
@@ -180,7 +180,7 @@ extension TestClient {
     func take(_ changes: JSON) {
         expectChanges(changes)
         replica.apply(changes)
-        cursor = changes["cursor"]?.stringValue
+        cursor = changes["cursor"]?.stringValue ?? cursor
         received.append(changes)
     }
 

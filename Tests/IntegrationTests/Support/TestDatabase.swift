@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import LineClient
 import Messaging
 import Postgres
 import Testing

@@ -1,5 +1,6 @@
 import LineServer
 import Logging
+import LineClient
 import Messaging
 import Postgres
 import ServiceLifecycle
@@ -65,23 +66,20 @@ func withNode<Value: Sendable>(
     _ database: TestDatabase, _ settings: NodeSettings = NodeSettings(),
     _ body: @Sendable (TestNode) async throws -> Value
 ) async throws -> Value {
-    let info = ServerInfo(version: "test", maxLineBytes: 65_536, maxInFlight: 64, pingSeconds: settings.pingSeconds)
+    var lines = LineServer.Configuration()
+    lines.port = 0
+    lines.version = "test"
+    lines.pingInterval = .seconds(settings.pingSeconds)
+    lines.maxQueueBytes = settings.maxQueueBytes
+    lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
     let service = MessagingService(
         configuration: .init(
             databaseURL: settings.databaseURL ?? database.url, poolSize: settings.poolSize,
             limits: settings.limits, accountKeeper: settings.accountKeeper,
             keys: try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated"),
             issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
-            refreshSecret: TestNode.secret, info: info),
+            refreshSecret: TestNode.secret, info: lines.info),
         logger: settings.logger)
-    var lines = LineServer.Configuration()
-    lines.port = 0
-    lines.version = info.version
-    lines.maxLineBytes = info.maxLineBytes
-    lines.maxInFlight = info.maxInFlight
-    lines.pingInterval = .seconds(info.pingSeconds)
-    lines.maxQueueBytes = settings.maxQueueBytes
-    lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger)
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service), .init(service: server)], logger: .quiet))

@@ -34,11 +34,16 @@ enum Terminal {
 
     /// Writes all of the text to standard output; false where nobody reads it any more.
     @discardableResult
-    static func write(_ text: String) -> Bool {
+    static func write(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) }
+
+    /// Writes all of the text to standard error.
+    static func writeError(_ text: String) { _ = write(text, to: STDERR_FILENO) }
+
+    private static func write(_ text: String, to descriptor: Int32) -> Bool {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             // The bytes outlive the call.
-            let count = unsafe bytes.withUnsafeBytes { unsafe Self.writeOut($0.baseAddress, $0.count) }
+            let count = unsafe bytes.withUnsafeBytes { unsafe writeOut(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 bytes = bytes.dropFirst(count)
             } else if errno != EINTR && errno != EAGAIN {
@@ -74,13 +79,13 @@ enum Terminal {
         return line
     }
 
-    @unsafe private static func writeOut(_ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    @unsafe private static func writeOut(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
         #if canImport(Darwin)
-        unsafe Darwin.write(STDOUT_FILENO, bytes, count)
+        unsafe Darwin.write(descriptor, bytes, count)
         #elseif canImport(Musl)
-        unsafe Musl.write(STDOUT_FILENO, bytes, count)
+        unsafe Musl.write(descriptor, bytes, count)
         #else
-        unsafe Glibc.write(STDOUT_FILENO, bytes, count)
+        unsafe Glibc.write(descriptor, bytes, count)
         #endif
     }
 
