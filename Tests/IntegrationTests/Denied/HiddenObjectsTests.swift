@@ -1,6 +1,7 @@
 import LineClient
-import Messaging
 import Testing
+
+@testable import Messaging
 
 @Suite("What a user may not know of is told by nothing", .timeLimit(.minutes(3)))
 struct HiddenObjectsTests {

@@ -1,6 +1,8 @@
 import LineClient
-import Messaging
+import NIOCore
 import Testing
+
+@testable import Messaging
 
 @Suite("Who is not signed in", .timeLimit(.minutes(3)))
 struct UnauthenticatedTests {
@@ -42,7 +44,7 @@ struct UnauthenticatedTests {
             async let drip: Void = {
                 // A byte of an endless request each time something is answered, so no sleep sets the pace.
                 while await !talking.line.isClosed {
-                    try? await talking.line.send(bytes: .init(string: " "))
+                    try? await talking.line.send(bytes: ByteBuffer(string: " "))
                     _ = try? await signedIn.call("server.info")
                 }
             }()

@@ -2,26 +2,26 @@ import LineClient
 import Messaging
 
 // Requests are written down as JSON is. Not null: `== nil` would come to mean it.
-extension JSON: @retroactive ExpressibleByStringLiteral, @retroactive ExpressibleByStringInterpolation {
-    public init(stringLiteral value: String) { self = .string(value) }
+extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+    init(stringLiteral value: String) { self = .string(value) }
 }
 
-extension JSON: @retroactive ExpressibleByUnicodeScalarLiteral, @retroactive ExpressibleByExtendedGraphemeClusterLiteral {}
+extension JSON: ExpressibleByUnicodeScalarLiteral, ExpressibleByExtendedGraphemeClusterLiteral {}
 
-extension JSON: @retroactive ExpressibleByIntegerLiteral {
-    public init(integerLiteral value: Int) { self = .integer(value) }
+extension JSON: ExpressibleByIntegerLiteral {
+    init(integerLiteral value: Int) { self = .integer(value) }
 }
 
-extension JSON: @retroactive ExpressibleByBooleanLiteral {
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
+extension JSON: ExpressibleByBooleanLiteral {
+    init(booleanLiteral value: Bool) { self = .bool(value) }
 }
 
-extension JSON: @retroactive ExpressibleByArrayLiteral {
-    public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+extension JSON: ExpressibleByArrayLiteral {
+    init(arrayLiteral elements: JSON...) { self = .array(elements) }
 }
 
-extension JSON: @retroactive ExpressibleByDictionaryLiteral {
-    public init(dictionaryLiteral elements: (String, JSON)...) {
+extension JSON: ExpressibleByDictionaryLiteral {
+    init(dictionaryLiteral elements: (String, JSON)...) {
         self = .object(JSONObject(elements.map { JSONObject.Member(name: $0.0, value: $0.1) }))
     }
 }

@@ -87,6 +87,7 @@ extension TestClient {
     }
 
     /// The conversation with somebody.
+    @discardableResult
     func conversation(with user: String) async throws -> String {
         let conversation = try await call("conversations.open", ["user_id": .string(user)])
         return try #require(conversation["id"]?.stringValue)

@@ -9,7 +9,7 @@ struct NotInTime: Error, CustomStringConvertible {
 ///
 /// The bound is no measure of speed: the machine may be busy with every other test.
 func within<Value: Sendable>(
-    _ limit: Duration = .seconds(30), _ what: String, _ body: @escaping @Sendable () async throws -> Value
+    _ what: String, limit: Duration = .seconds(30), _ body: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
     try await withThrowingTaskGroup(of: Value?.self) { group in
         group.addTask { try await body() }
