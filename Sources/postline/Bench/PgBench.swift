@@ -11,6 +11,8 @@ struct PgBench: Sendable {
         """
 
     let installation: PostgresInstallation
+    /// As the superuser: pgbench prepares a call before the preamble has set the role that may make it. What runs,
+    /// runs in that role all the same.
     let url: String
     let directory: String
 
@@ -32,7 +34,7 @@ struct PgBench: Sendable {
             """, to: "\(name).sql")
         let arguments: [String] = [
             "-n", "-M", "prepared", "-c", "\(clients)", "-j", "\(min(2, clients))", "-T", "\(seconds)",
-            "-D", "ready=0", "-D", "claims=", "-D", "conversation=", "-f", "\(name).sql",
+            "-D", "ready=0", "-D", "claims=none", "-D", "conversation=none", "-f", "\(name).sql",
             "-l", "--log-prefix", "\(name).log", "--sampling-rate", "0.2", url,
         ]
         let result = try await Subprocess.run(

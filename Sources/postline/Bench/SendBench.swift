@@ -22,7 +22,7 @@ struct SendBench {
             senders.append((try await world.connect(pair.sender), pair.conversationID))
         }
         let pgbench = PgBench(
-            installation: world.installation, url: await world.postgres.url(user: "postline", database: "postline"),
+            installation: world.installation, url: await world.postgres.url(database: "postline"),
             directory: world.directory)
         let call =
             "select api.send_message(:conversation::uuid, '\(Self.content)', gen_random_uuid(), null, null::jsonb)"
