@@ -28,6 +28,7 @@ declare
     after_user uuid;
     part record;
     mine uuid[];        -- the user's conversations, by id
+    whole boolean;      -- whether nothing was seen before: a reset
     entered uuid[];     -- those of them to give whole: all of them in a reset
     given uuid[];       -- those whose conversation object is in this view
     active uuid[];      -- those in which messages came or changed
@@ -55,7 +56,9 @@ begin
         until := null;
         "position" := null;
     end if;
-    reset := since is null;
+    -- Of a reset, the first page says so; `whole` holds for all of them.
+    whole := since is null;
+    reset := whole and until is null;
     snapshot := coalesce(until, now_seen)::text;
 
     if "position" is not null then
@@ -82,7 +85,7 @@ begin
       into mine, entered, given, active
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
-     cross join lateral (select reset or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
+     cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
      where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
 
     <<view>>
@@ -92,7 +95,7 @@ begin
               join public.user_profiles p on p.id = o.id
              where o.id = me and app.is_news(p.changed_xid, since, until);
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
-            if not reset then
+            if not whole then
                 select pg_catalog.string_agg('"' || f.conversation_id || '"', ',' order by f.conversation_id)
                   into left_ids
                   from app.former_members f where f.user_id = me and app.is_news(f.changed_xid, since, until);
@@ -117,7 +120,7 @@ begin
                         union
                         select f.user_id from app.former_members f
                           join public.user_profiles p on p.id = f.user_id
-                         where not reset and f.wrote and f.conversation_id = any(mine)
+                         where not whole and f.wrote and f.conversation_id = any(mine)
                            and app.is_news(p.public_changed_xid, since, until))
                    and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
                  order by o.id
@@ -217,7 +220,7 @@ begin
             after_id := null;
         end if;
 
-        if not reset then
+        if not whole then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object

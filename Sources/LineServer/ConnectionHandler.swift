@@ -1,0 +1,164 @@
+import Messaging
+import NIOCore
+
+/// One connection's bytes: cuts them into lines for the connection's task, writes what is queued, keeps the deadlines.
+///
+/// All of it happens on the connection's event loop; the task that does the requests asks for a line with ``next(_:)``
+/// and answers it with ``answer(_:)``.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// What the connection's task is given to do.
+    typealias Work = LineFramer.Event
+
+    enum Phase {
+        /// Requests are taken and done.
+        case serving
+
+        /// No more requests are taken; those that were are done before this is said.
+        case finishing(Goodbye)
+
+        /// The goodbye is queued; what still comes is discarded. `until`: when the connection is closed in any case.
+        case leaving(until: NIODeadline)
+
+        case closed
+    }
+
+    let server: ServerContext
+    let loop: LineLoop
+    private let refusal: Goodbye?
+
+    /// The connection's number, for the log.
+    private let number: Int
+
+    /// Where the loop keeps this connection.
+    var index: Int?
+
+    private(set) var outlet: ConnectionOutlet?
+    var context: ChannelHandlerContext?
+    var phase = Phase.serving
+
+    var framer: LineFramer
+
+    /// Lines that wait to be done, from `head` on; an array that is empty holds no memory.
+    var taken: [Work] = []
+    var head = 0
+    var takenBytes = 0
+
+    /// Whether the task is at work on a line.
+    var isBusy = false
+
+    /// The task, waiting for a line; nil ends it.
+    var waiter: CheckedContinuation<Work?, Never>?
+
+    var isReading = false
+    var hasInputEnded = false
+    var hasOutputEnded = false
+
+    var queue: OutboundQueue
+    var isFlushDue = false
+
+    /// How many turns of the loop the flush that is due still waits for the answer to the next request.
+    var flushPatience = 0
+
+    var isFlushing = false
+
+    var expiry: (deadline: NIODeadline, goodbye: Goodbye)?
+    var lastSent = NIODeadline.now()
+    var laggedSince: NIODeadline?
+
+    /// Since when the flight that is out has made no progress, and how much of it was left then.
+    var stalled: (since: NIODeadline, bytes: Int)?
+
+    /// - Parameter refusal: what the client is told instead of being served; nil serves it.
+    init(server: ServerContext, loop: LineLoop, refusal: Goodbye?) {
+        self.server = server
+        self.loop = loop
+        self.refusal = refusal
+        self.number = server.nextNumber()
+        self.framer = LineFramer(maxLineBytes: server.configuration.maxLineBytes)
+        self.queue = OutboundQueue(maxQueueBytes: server.configuration.maxQueueBytes)
+        self.outlet = ConnectionOutlet(self, loop: loop)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { self.begin() }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.end()
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        self.begin()
+        context.fireChannelActive()
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.end()
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The peer is gone, or as good as gone: there is nobody to tell.
+        context.close(promise: nil)
+    }
+
+    private func begin() {
+        // Not before: what the loop does with its connections is to come after hello.
+        self.loop.add(self)
+        self.server.opened(self.number, peerAddress: self.context?.remoteAddress?.ipAddress ?? "")
+        if let refusal = self.refusal {
+            self.sayGoodbye(refusal, keepingAnswers: true)
+        } else if self.server.isStopping {
+            self.sayGoodbye(.shuttingDown, keepingAnswers: true)
+        } else {
+            self.expiry = (
+                .now() + TimeAmount(self.server.configuration.authenticationTimeout),
+                Goodbye(.authenticationTimeout, "The connection was not authenticated in time.")
+            )
+            self.send(self.server.hello)
+        }
+        self.readMore()
+    }
+
+    private func end() {
+        if case .closed = self.phase { return }
+        self.phase = .closed
+        self.server.closed(self.number, isRefused: self.refusal != nil)
+        self.loop.remove(self)
+        self.outlet?.detach()
+        self.outlet = nil
+        self.context = nil
+        self.forgetTaken()
+        self.framer = LineFramer(maxLineBytes: 0)
+        self.serve()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let bytes = Self.unwrapInboundIn(data)
+        switch self.phase {
+        case .serving: self.framer.feed(bytes)
+        case .finishing, .leaving, .closed: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        self.isReading = false
+        self.takeLines()
+        self.serve()
+        self.readMore()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event {
+            self.hasInputEnded = true
+            self.takeLines()
+            self.serve()
+            self.settle()
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+}

@@ -1,0 +1,143 @@
+import Synchronization
+import Threads
+
+/// Hashes and verifies passwords on a bounded number of threads of its own.
+///
+/// Each costs tens of milliseconds and 19 MiB, which neither Swift's shared pool nor an event loop can spare. Those that
+/// find all threads at work wait in order, up to a limit; beyond it the answer is `busy`, so that a flood of logins can
+/// take neither all memory nor all time.
+public final class PasswordHasher: Sendable {
+    private enum Work: Sendable {
+        case hash(String, CheckedContinuation<Result<String, PasswordHashingError>, Never>)
+        case verify(String, String, CheckedContinuation<Result<Bool, PasswordHashingError>, Never>)
+
+        func perform() {
+            switch self {
+            case .hash(let password, let caller):
+                caller.resume(returning: Result { () throws(PasswordHashingError) in try Argon2id.hash(password) })
+            case .verify(let password, let phc, let caller):
+                caller.resume(
+                    returning: Result { () throws(PasswordHashingError) in try Argon2id.verify(password, against: phc) })
+            }
+        }
+
+        func refuse(_ error: PasswordHashingError) {
+            switch self {
+            case .hash(_, let caller): caller.resume(returning: .failure(error))
+            case .verify(_, _, let caller): caller.resume(returning: .failure(error))
+            }
+        }
+    }
+
+    private struct State {
+        var running = 0
+        var queue: [(id: Int, work: Work)] = []
+        var nextID = 0
+    }
+
+    private let threads: Int
+    private let queueLimit: Int
+    private let state = Mutex(State())
+
+    /// A hasher that has no thread while it has nothing to do.
+    ///
+    /// - Parameters:
+    ///   - threads: How many passwords are computed at a time; each takes 19 MiB.
+    ///   - queueLimit: How many more may wait.
+    public init(threads: Int, queueLimit: Int) {
+        precondition(threads > 0 && queueLimit >= 0, "a hasher has one thread at least")
+        self.threads = threads
+        self.queueLimit = queueLimit
+    }
+
+    /// Hashes a password with a salt of its own into a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$…`).
+    ///
+    /// - Throws: `busy`, `cancelled` (while it waited), `failed`.
+    public func hash(_ password: String) async throws(PasswordHashingError) -> String {
+        try await perform { .hash(password, $0) }
+    }
+
+    /// Whether the password is the one that the PHC string was made of, compared in constant time.
+    ///
+    /// - Throws: As `hash`, and `unreadableHash`.
+    public func verify(_ password: String, against phc: String) async throws(PasswordHashingError) -> Bool {
+        try await perform { .verify(password, phc, $0) }
+    }
+
+    /// Spends what `verify` spends, for an account that does not exist, so that time does not tell the two apart.
+    ///
+    /// - Throws: As `hash`.
+    public func verifyAgainstNothing(_ password: String) async throws(PasswordHashingError) {
+        _ = try await verify(password, against: Argon2id.ofNobody)
+    }
+
+    private func perform<Value: Sendable>(
+        _ makeWork: (CheckedContinuation<Result<Value, PasswordHashingError>, Never>) -> Work
+    ) async throws(PasswordHashingError) -> Value {
+        if Task.isCancelled { throw .cancelled }
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let answer = await withTaskCancellationHandler {
+            await withCheckedContinuation { caller in submit(id, makeWork(caller)) }
+        } onCancel: {
+            cancel(id)
+        }
+        return try answer.get()
+    }
+
+    private func submit(_ id: Int, _ work: Work) {
+        enum Decision {
+            case start
+            case wait
+            case refuse(PasswordHashingError)
+        }
+        let decision: Decision = state.withLock { state in
+            if state.running < threads {
+                state.running += 1
+                return .start
+            }
+            if state.queue.count >= queueLimit { return .refuse(.busy) }
+            state.queue.append((id, work))
+            return .wait
+        }
+        switch decision {
+        case .wait:
+            // A cancellation that came before the place in line did not find it.
+            if Task.isCancelled { cancel(id) }
+        case .refuse(let error): work.refuse(error)
+        case .start:
+            do {
+                try BareThread.start(name: "argon2id") { self.work(through: work) }
+            } catch {
+                // Who is in line is served by the threads that run; with none running there is no line.
+                state.withLock { $0.running -= 1 }
+                work.refuse(.busy)
+            }
+        }
+    }
+
+    /// A thread's life: its work, then the line's, until that is empty.
+    private func work(through first: Work) {
+        var next: Work? = first
+        while let work = next {
+            work.perform()
+            next = state.withLock { state in
+                if state.queue.isEmpty {
+                    state.running -= 1
+                    return nil
+                }
+                return state.queue.removeFirst().work
+            }
+        }
+    }
+
+    private func cancel(_ id: Int) {
+        let waiting: Work? = state.withLock { state in
+            guard let place = state.queue.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.queue.remove(at: place).work
+        }
+        waiting?.refuse(.cancelled)
+    }
+}

@@ -1,0 +1,57 @@
+import CPostgres
+
+/// A connection string taken apart by libpq, with our defaults where neither it nor the environment says otherwise.
+struct Conninfo: Sendable {
+    /// The keywords and values to connect with.
+    private(set) var parameters: [(keyword: String, value: String)] = []
+
+    /// Takes apart a URL (`postgresql://…`) or keywords (`host=… dbname=…`).
+    ///
+    /// - Throws: `connectFailed` where libpq cannot read it. The sentence repeats nothing of a string that may hold a
+    ///   password.
+    init(_ url: String, applicationName: String) throws(PostgresError) {
+        var values: [String: String] = [:]
+        var complaint: UnsafeMutablePointer<CChar>?
+        guard let options = unsafe PQconninfoParse(url, &complaint) else {
+            defer { unsafe PQfreemem(complaint) }
+            let mayHoldPassword = url.contains("@") || url.contains("password")
+            let reason = unsafe complaint.map { unsafe String(cString: $0).trimmed } ?? "out of memory"
+            throw .connectFailed(
+                mayHoldPassword
+                    ? "the connection string is malformed"
+                    : "the connection string is malformed: \(reason)")
+        }
+        defer { unsafe PQconninfoFree(options) }
+        var option = unsafe options
+        // The list ends with an option that has no keyword.
+        while let keyword = unsafe option.pointee.keyword {
+            if let value = unsafe option.pointee.val {
+                unsafe values[String(cString: keyword)] = String(cString: value)
+            }
+            unsafe option += 1
+        }
+        for (keyword, value) in Self.defaults where values[keyword] == nil { values[keyword] = value }
+        if values["fallback_application_name"] == nil { values["fallback_application_name"] = applicationName }
+        // All texts are read and written as UTF-8.
+        values["client_encoding"] = "UTF8"
+        parameters = values.map { (keyword: $0.key, value: $0.value) }
+    }
+
+    /// A peer that is gone without a word is found within half a minute, while idle by keepalives, while something is
+    /// under way by the user timeout. They matter for TCP only.
+    private static let defaults = [
+        "keepalives": "1",
+        "keepalives_idle": "15",
+        "keepalives_interval": "5",
+        "keepalives_count": "3",
+        "tcp_user_timeout": "20000",
+    ]
+
+    /// The limit that the string itself sets for connecting.
+    var connectTimeout: Duration? {
+        guard let text = parameters.first(where: { $0.keyword == "connect_timeout" })?.value,
+            let seconds = Int(text), seconds > 0
+        else { return nil }
+        return .seconds(seconds)
+    }
+}

@@ -1,0 +1,97 @@
+import LineServer
+import Logging
+import LineClient
+import Messaging
+import Postgres
+import ServiceLifecycle
+
+/// A node in this process: the service and its line server on a port of the system's choice.
+struct TestNode: Sendable {
+    static let secret = "a secret of the tests, of more than 32 bytes"
+    static let password = "postline-dev"
+
+    let database: TestDatabase
+    let port: Int
+
+    func connect() async throws -> TestClient {
+        try await TestClient.connect(port: port)
+    }
+
+    /// A client that is signed in as one of the dev world.
+    func signedIn(_ person: Person) async throws -> TestClient {
+        let client = try await connect()
+        try await client.signIn(person)
+        return client
+    }
+
+    /// A client of a user who is registered for it: nobody knows it, and it is in no conversation.
+    func stranger(_ name: String = "Sam Stranger") async throws -> TestClient {
+        let client = try await connect()
+        try await client.register(name)
+        return client
+    }
+}
+
+/// What a test may set otherwise than the defaults.
+struct NodeSettings: Sendable {
+    var poolSize = 4
+    var accountKeeper = AccountKeeper.builtin
+    var accessTokenSeconds = 3600
+    var authenticationSeconds = 60
+    var pingSeconds = 30
+    var maxQueueBytes = 1_048_576
+    var databaseURL: String?
+    var limits = StatementLimits(statement: .seconds(10), lock: .seconds(5))
+    var logger = Logger.quiet
+}
+
+/// Runs a node on a fresh database for as long as `body` does.
+func withNode<Value: Sendable>(
+    _ settings: NodeSettings = NodeSettings(), _ body: @Sendable (TestNode) async throws -> Value
+) async throws -> Value {
+    try await TestDatabase.with { database in try await withNode(database, settings, body) }
+}
+
+/// Runs two nodes on one fresh database.
+func withTwoNodes<Value: Sendable>(
+    _ settings: NodeSettings = NodeSettings(), _ body: @Sendable (TestNode, TestNode) async throws -> Value
+) async throws -> Value {
+    try await withNode(settings) { one in
+        try await withNode(one.database, settings) { other in try await body(one, other) }
+    }
+}
+
+/// Runs a node on a database for as long as `body` does.
+func withNode<Value: Sendable>(
+    _ database: TestDatabase, _ settings: NodeSettings = NodeSettings(),
+    _ body: @Sendable (TestNode) async throws -> Value
+) async throws -> Value {
+    var lines = LineServer.Configuration()
+    lines.port = 0
+    lines.version = "test"
+    lines.pingInterval = .seconds(settings.pingSeconds)
+    lines.maxQueueBytes = settings.maxQueueBytes
+    lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
+    let service = MessagingService(
+        configuration: .init(
+            databaseURL: settings.databaseURL ?? database.url, poolSize: settings.poolSize,
+            limits: settings.limits, accountKeeper: settings.accountKeeper,
+            keys: try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated"),
+            issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
+            refreshSecret: TestNode.secret, info: lines.info),
+        logger: settings.logger)
+    let server = LineServer(configuration: lines, sessions: service, logger: settings.logger)
+    let group = ServiceGroup(
+        configuration: .init(services: [.init(service: service), .init(service: server)], logger: .quiet))
+    return try await withThrowingTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { try await group.run() }
+        do {
+            let value = try await body(TestNode(database: database, port: try await server.address.port))
+            await group.triggerGracefulShutdown()
+            return value
+        } catch {
+            await group.triggerGracefulShutdown()
+            throw error
+        }
+    }
+}

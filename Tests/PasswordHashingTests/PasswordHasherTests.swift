@@ -1,0 +1,124 @@
+import PasswordHashing
+import Testing
+
+@Suite struct PasswordHasherTests {
+    private let hasher = PasswordHasher(threads: 2, queueLimit: 16)
+
+    /// From the reference implementation's own tests (`src/test.c`, version 0x13, Argon2id), as it encodes them.
+    private static let vectors: [(phc: String, password: String)] = [
+        (
+            "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$CTFhFdXPJO1aFaMaO6Mm5c8y7cJHAph8ArZWb2GRPPc",
+            "password"
+        ),
+        (
+            "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+            "password"
+        ),
+        (
+            "$argon2id$v=19$m=256,t=2,p=2$c29tZXNhbHQ$bQk8UB/VmZZF4Oo79iDXuL5/0ttZwg2f/5U52iv1cDc",
+            "password"
+        ),
+        (
+            "$argon2id$v=19$m=65536,t=1,p=1$c29tZXNhbHQ$9qWtwbpyPd3vm1rB1GThgPzZ3/ydHL92zKL+15XZypg",
+            "password"
+        ),
+        (
+            "$argon2id$v=19$m=65536,t=4,p=1$c29tZXNhbHQ$kCXUjmjvc5XMqQedpMTsOv+zyJEf5PhtGiUghW9jFyw",
+            "password"
+        ),
+        (
+            "$argon2id$v=19$m=65536,t=2,p=1$c29tZXNhbHQ$C4TWUs9rDEvq7w3+J4umqA32aWKB1+DSiRuBfYxFj94",
+            "differentpassword"
+        ),
+        (
+            "$argon2id$v=19$m=65536,t=2,p=1$ZGlmZnNhbHQ$vfMrBczELrFdWP0ZsfhWsRPaHppYdP3MVEMIVlqoFBw",
+            "password"
+        ),
+    ]
+
+    @Test("the reference implementation's test vectors verify, and no other password does", arguments: vectors)
+    func referenceVectors(phc: String, password: String) async throws {
+        #expect(try await hasher.verify(password, against: phc))
+        #expect(try await !hasher.verify(password + "x", against: phc))
+    }
+
+    @Test("a hash is a PHC string of our parameters that verifies, with a salt of its own")
+    func roundTrip() async throws {
+        for password in ["correct horse", "", "pass\0word", String(repeating: "é🏳️‍🌈", count: 20)] {
+            let first = try await hasher.hash(password)
+            let second = try await hasher.hash(password)
+            #expect(first.hasPrefix("$argon2id$v=19$m=19456,t=2,p=1$"))
+            #expect(first.split(separator: "$").map(\.count).suffix(2) == [22, 43])
+            #expect(first != second)
+            #expect(try await hasher.verify(password, against: first))
+            #expect(try await !hasher.verify(password + " ", against: first))
+        }
+        let beforeNUL = try await hasher.hash("pass")
+        #expect(try await !hasher.verify("pass\0word", against: beforeNUL))
+    }
+
+    @Test("what is no Argon2id hash, or asks for too much, is told apart from a wrong password")
+    func unreadable() async throws {
+        for phc in [
+            "", "$", "password", "$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy",
+            "$argon2i$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+            "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+            "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$not/base64!", "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$",
+            "$argon2id$v=19$m=,t=,p=$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        ] {
+            await #expect(throws: PasswordHashingError.unreadableHash) {
+                try await hasher.verify("password", against: phc)
+            }
+        }
+    }
+
+    @Test("verifying against nothing costs about what verifying costs")
+    func nothing() async throws {
+        let phc = try await hasher.hash("password")
+        let clock = ContinuousClock()
+        // The fastest of several: what else the machine does only adds.
+        var known = Duration.seconds(60)
+        var unknown = Duration.seconds(60)
+        for _ in 0..<5 {
+            known = min(known, try await clock.measure { _ = try await hasher.verify("wrong", against: phc) })
+            unknown = min(unknown, try await clock.measure { try await hasher.verifyAgainstNothing("wrong") })
+        }
+        #expect(unknown > known / 3 && unknown < known * 3, "\(known) known, \(unknown) unknown")
+    }
+
+    @Test("past the threads and the line the answer is busy, and all who were let in are served")
+    func busy() async throws {
+        let hasher = PasswordHasher(threads: 1, queueLimit: 3)
+        let outcomes = await withTaskGroup(of: PasswordHashingError?.self) { group in
+            for _ in 0..<32 {
+                group.addTask {
+                    do throws(PasswordHashingError) {
+                        _ = try await hasher.hash("password")
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.filter { $0 == nil }.count >= 4)
+        #expect(outcomes.contains(.busy))
+        #expect(outcomes.allSatisfy { $0 == nil || $0 == .busy })
+        #expect(try await hasher.hash("password").hasPrefix("$argon2id$"))
+    }
+
+    @Test("whoever is cancelled while waiting leaves the line")
+    func cancellation() async throws {
+        let hasher = PasswordHasher(threads: 1, queueLimit: 64)
+        let tasks = (0..<20).map { _ in Task { try await hasher.hash("password") } }
+        for task in tasks.dropFirst() { task.cancel() }
+        #expect(try await tasks[0].value.hasPrefix("$argon2id$"))
+        var cancelled = 0
+        for task in tasks.dropFirst() {
+            do { _ = try await task.value } catch PasswordHashingError.cancelled { cancelled += 1 }
+        }
+        #expect(cancelled > 0)
+        #expect(try await hasher.hash("password").hasPrefix("$argon2id$"))
+    }
+}

@@ -1,0 +1,401 @@
+import Testing
+
+@testable import Postgres
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+extension DatabaseTests {
+    @Suite struct PoolTests {
+        @Test("many callers at once get their own answers, over no more connections than the size")
+        func manyCallers() async throws {
+            try await TestDatabase.withPool(PoolOptions(size: 4, waitLimit: .seconds(20))) { pool in
+                try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for caller in 0..<64 {
+                        group.addTask {
+                            for number in 0..<20 {
+                                let text = "\(caller).\(number)"
+                                let value = try await pool.value("select $1::text", [text])
+                                if value != text { return false }
+                            }
+                            return true
+                        }
+                    }
+                    for try await isOwn in group { #expect(isOwn) }
+                }
+                let counters = await pool.counters
+                #expect((counters.idle, counters.leased, counters.waiting) == (4, 0, 0))
+                #expect((counters.opened, counters.failed, counters.lost, counters.refused) == (4, 0, 0, 0))
+            }
+        }
+
+        @Test("settings of one run never reach the next, with users alternating and errors between")
+        func settings() async throws {
+            let set = Statement(
+                "set", "select set_config('role', $1, true), set_config('request.jwt.claims', $2, true)")
+            let get = Statement(
+                "get",
+                "select current_user, current_setting('role'), nullif(current_setting('request.jwt.claims', true), '')")
+            let fail = Statement("fail", "select 1 / $1::int")
+            let role = "pool_tests_\(UInt32.random(in: 0 ... .max))"
+            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .seconds(20))) { pool in
+                let owner = try await pool.value("select current_user")
+                _ = try await pool.run([Call(Statement("create", "create role \(role)"))])
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<100 {
+                        group.addTask {
+                            let claims = #"{"sub":"\#(number)"}"#
+                            if number % 3 == 0 {
+                                let error = try await postgresError {
+                                    try await pool.run([Call(set, [role, claims]), Call(fail, ["0"])])
+                                }
+                                #expect(error?.serverError?.sqlState.rawValue == "22012")
+                            } else {
+                                let rows = try await pool.run([Call(set, [role, claims]), Call(get)])
+                                #expect((0..<3).map { rows[1].text(0, $0) } == [role, role, claims])
+                            }
+                            let rows = try await pool.run([Call(get)])
+                            #expect((0..<3).map { rows[0].text(0, $0) } == [owner, "none", nil])
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                _ = try await pool.run([Call(Statement("drop", "drop role \(role)"))])
+                #expect(await pool.counters.opened == 1)
+            }
+        }
+
+        @Test("a wait for a connection ends within its bound with unavailable, and nothing was done")
+        func boundedWait() async throws {
+            try await TestDatabase.withConnection { holder in
+                try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .milliseconds(200))) { pool in
+                    let lease = try await self.occupy(pool, holder)
+                    let clock = ContinuousClock()
+                    let duration = try await clock.measure {
+                        let error = try await postgresError { try await pool.value("select 1") }
+                        #expect(error?.isUnavailable == true, "\(String(describing: error))")
+                    }
+                    #expect(duration >= .milliseconds(200) && duration < .seconds(3))
+                    #expect(await pool.counters.waiting == 0)
+                    try await self.release(lease, holder)
+                    #expect(try await pool.value("select 1") == "1")
+                }
+            }
+        }
+
+        @Test("whoever is cancelled while waiting leaves the line at once, and the next in line is served")
+        func cancelledWaiter() async throws {
+            try await TestDatabase.withConnection { holder in
+                try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .seconds(20))) { pool in
+                    let lease = try await self.occupy(pool, holder)
+                    let first = Task { try await pool.value("select 'first'") }
+                    try await TestDatabase.eventually("one waits") { await pool.counters.waiting == 1 }
+                    let second = Task { try await pool.value("select 'second'") }
+                    try await TestDatabase.eventually("two wait") { await pool.counters.waiting == 2 }
+                    first.cancel()
+                    let error = try await postgresError { try await first.value }
+                    guard case .cancelled = error else {
+                        Issue.record("\(String(describing: error))")
+                        return
+                    }
+                    #expect(await pool.counters.waiting == 1)
+                    try await self.release(lease, holder)
+                    #expect(try await second.value == "second")
+                    #expect(await pool.counters.opened == 1)
+                }
+            }
+        }
+
+        @Test("a run past its deadline costs its connection, which is replaced and never used again")
+        func deadline() async throws {
+            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .seconds(20))) { pool in
+                let before = try await pool.value("select pg_backend_pid()")
+                let error = try await postgresError {
+                    try await pool.value("select pg_sleep(60)", deadline: .milliseconds(100))
+                }
+                guard case .deadlineExceeded = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+                let after = try await pool.value("select pg_backend_pid()")
+                #expect(before != after)
+                #expect(await pool.counters.opened == 2)
+            }
+        }
+
+        @Test("a statement timeout is an error of the server, and the connection stays")
+        func statementTimeout() async throws {
+            let set = Statement("set", "select set_config('statement_timeout', $1, true)")
+            try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+                let error = try await postgresError {
+                    try await pool.run([Call(set, ["50"]), Call(Statement("sleep", "select pg_sleep(60)"))])
+                }
+                #expect(error?.serverError?.sqlState == .queryCanceled)
+                #expect(try await pool.value("select 1") == "1")
+                #expect(await pool.counters.opened == 1)
+            }
+        }
+
+        @Test("a run that leaves a transaction open costs its connection, so that nothing of it reaches the next")
+        func openTransaction() async throws {
+            try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+                let before = try await pool.value("select pg_backend_pid()")
+                _ = try await pool.run([Call(Statement("begin", "begin"))])
+                #expect(try await pool.value("select pg_backend_pid()") != before)
+            }
+        }
+
+        @Test("serialization failures and deadlocks are retried, a few times")
+        func retries() async throws {
+            let name = "retries_\(UInt32.random(in: 0 ... .max))"
+            try await TestDatabase.withConnection { connection in
+                try await connection.execute(
+                    """
+                    create sequence \(name);
+                    create function \(name)(state text, failures int) returns bigint language plpgsql as $$
+                    declare number bigint := nextval('\(name)');
+                    begin
+                        if number <= failures then raise exception using errcode = state; end if;
+                        return number;
+                    end $$;
+                    """)
+                try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+                    for state in [SQLState.serializationFailure, .deadlockDetected] {
+                        let number = try await pool.value("select \(name)($1, 2)", [state.rawValue])
+                        #expect(number == "3")
+                        try await connection.execute("alter sequence \(name) restart")
+                    }
+                    #expect(await pool.counters.retried == 4)
+                    let error = try await postgresError {
+                        try await pool.value("select \(name)($1, 1000)", [SQLState.serializationFailure.rawValue])
+                    }
+                    #expect(error?.serverError?.sqlState == .serializationFailure)
+                    #expect(try await connection.value("select last_value from \(name)") == "4")
+                    let other = try await postgresError { try await pool.value("select \(name)('PL001', 1000)") }
+                    #expect(other?.serverError?.sqlState.rawValue == "PL001")
+                    #expect(try await connection.value("select last_value from \(name)") == "5")
+                }
+                try await connection.execute("drop function \(name); drop sequence \(name)")
+            }
+        }
+
+        @Test("a statement whose result has changed shape since it was prepared is answered all the same")
+        func stalePlan() async throws {
+            let name = "stale_\(UInt32.random(in: 0 ... .max))"
+            try await TestDatabase.withConnection { connection in
+                try await connection.execute("create table \(name) as select 1 as a")
+                try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+                    #expect(try await pool.value("select * from \(name)") == "1")
+                    try await connection.execute("alter table \(name) alter column a type text")
+                    #expect(try await pool.value("select * from \(name)") == "1")
+                    #expect(await pool.counters.opened == 2)
+                    _ = try await pool.run([Call(Statement("forget", "deallocate all"))])
+                    #expect(try await pool.value("select * from \(name)") == "1")
+                }
+                try await connection.execute("drop table \(name)")
+            }
+        }
+
+        @Test("backends that are terminated while idle are replaced, and no request notices")
+        func terminatedIdle() async throws {
+            try await TestDatabase.withConnection { observer in
+                try await TestDatabase.withPool(PoolOptions(size: 3)) { pool in
+                    try await self.whole(pool, 3)
+                    for round in 1...3 {
+                        _ = try await observer.value(
+                            """
+                            select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
+                            where application_name = 'postline' and pid <> pg_backend_pid()
+                            """)
+                        #expect(try await pool.value("select 1") == "1")
+                        try await self.whole(pool, 3)
+                        #expect(await pool.counters.opened == 3 * (round + 1))
+                    }
+                    #expect(await pool.counters.refused == 0)
+                }
+            }
+        }
+
+        @Test("a backend that is terminated at work loses that run only")
+        func terminatedAtWork() async throws {
+            try await TestDatabase.withConnection { holder in
+                try await TestDatabase.withPool(PoolOptions(size: 2)) { pool in
+                    let lease = try await self.occupy(pool, holder)
+                    let processID = try #require(
+                        try await holder.value("select pid from pg_locks where locktype = 'advisory' and not granted"))
+                    #expect(try await pool.value("select 1") == "1")
+                    #expect(try await holder.value("select pg_terminate_backend($1::int, 10000)", [processID]) == "t")
+                    let error = try await postgresError { try await lease.value }
+                    guard case .connectionLost(sent: true, _) = error else {
+                        Issue.record("\(String(describing: error))")
+                        return
+                    }
+                    #expect(try await pool.value("select 1") == "1")
+                    _ = try await holder.execute("select pg_advisory_unlock_all()")
+                    try await self.whole(pool, 2)
+                }
+            }
+        }
+
+        @Test("a backend killed with -9 takes all connections with it; they come back by themselves, and requests work again")
+        func killed() async throws {
+            try await TestDatabase.withPool(PoolOptions(size: 3, waitLimit: .seconds(5))) { pool in
+                try await self.whole(pool, 3)
+                let victim = try await Connection.open(TestDatabase.url, on: TestDatabase.reactor)
+                async let sleep = postgresError { try await pool.value("select pg_sleep(60)") }
+                try await TestDatabase.eventually("one is at work") { await pool.counters.leased == 1 }
+                try await TestDatabase.signal(SIGKILL, backend: victim.backendProcessID, victim)
+                guard case .connectionLost(sent: true, _) = try await sleep else {
+                    Issue.record("\(String(describing: try await sleep))")
+                    return
+                }
+                try await TestDatabase.eventually("a request is answered") {
+                    let error = try await postgresError { try await pool.value("select 1") }
+                    guard let error else { return true }
+                    #expect(error.isUnavailable || error.isLost, "\(error)")
+                    return false
+                }
+                try await self.whole(pool, 3)
+                #expect(await pool.counters.lost >= 3)
+            }
+        }
+
+        @Test("with no PostgreSQL there, requests get unavailable at once; when it comes, they are answered")
+        func awayAndBack() async throws {
+            let directory = try TestDirectory.make()
+            let home = try SocketHome(directory)
+            defer { home.remove() }
+            var options = PoolOptions(size: 2, waitLimit: .seconds(5))
+            options.backoff = Backoff(base: .milliseconds(10), limit: .milliseconds(100))
+            let url = try TestDatabase.url(replacing: ["host": directory, "port": "5432"])
+            try await TestDatabase.withPool(options, url: url) { pool in
+                for _ in 0..<2 {
+                    let clock = ContinuousClock()
+                    let duration = try await clock.measure {
+                        for _ in 0..<20 {
+                            let error = try await postgresError { try await pool.value("select 1") }
+                            #expect(error?.isUnavailable == true, "\(String(describing: error))")
+                        }
+                    }
+                    #expect(duration < .seconds(3))
+                    try home.appear()
+                    try await TestDatabase.eventually("a request is answered") {
+                        try await postgresError { try await pool.value("select 1") } == nil
+                    }
+                    try await self.whole(pool, 2)
+                    // Away again, also for those that are open.
+                    home.disappear()
+                    let failures = await pool.counters.failed
+                    try await TestDatabase.withConnection { observer in
+                        _ = try await observer.value(
+                            """
+                            select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
+                            where application_name = 'postline' and pid <> pg_backend_pid()
+                            """)
+                    }
+                    try await TestDatabase.eventually("the pool knows") { await pool.counters.failed > failures }
+                }
+            }
+        }
+
+        @Test("a server that accepts and says nothing: requests end within the bound of the wait")
+        func silentServer() async throws {
+            let server = try SilentServer()
+            var options = PoolOptions(size: 2, waitLimit: .milliseconds(200))
+            options.connection.connectTimeout = .milliseconds(500)
+            try await TestDatabase.withPool(options, url: "host=\(server.directory)") { pool in
+                let clock = ContinuousClock()
+                let first = try await clock.measure {
+                    let error = try await postgresError { try await pool.value("select 1") }
+                    #expect(error?.isUnavailable == true)
+                }
+                #expect(first < .seconds(2))
+                try await TestDatabase.eventually("the first attempt has failed") { await pool.counters.failed > 0 }
+                let later = try await clock.measure {
+                    for _ in 0..<100 {
+                        let error = try await postgresError { try await pool.value("select 1") }
+                        #expect(error?.isUnavailable == true)
+                    }
+                }
+                #expect(later < .seconds(2))
+            }
+        }
+
+        @Test("a pool that ends lets runs end, refuses new ones, and leaves no connection behind")
+        func gracefulClose() async throws {
+            try await TestDatabase.withConnection { holder in
+                let pool = TestDatabase.makePool(PoolOptions(size: 2), url: try TestDatabase.url)
+                let life = Task { await pool.run() }
+                let lease = try await self.occupy(pool, holder)
+                life.cancel()
+                try await TestDatabase.eventually("the pool closes") {
+                    try await postgresError { try await pool.value("select 1") }?.isUnavailable == true
+                }
+                try await self.release(lease, holder)
+                await life.value
+                let counters = await pool.counters
+                #expect((counters.idle, counters.leased, counters.opening) == (0, 0, 0))
+            }
+        }
+
+        // MARK: Arrangements
+
+        /// Takes one connection of the pool until `release`: its run waits for a lock that `holder` holds.
+        private func occupy(_ pool: Pool, _ holder: Connection) async throws -> Task<String?, any Error> {
+            _ = try await holder.execute("select pg_advisory_lock(2)")
+            let lease = Task { try await pool.value("select pg_advisory_xact_lock(2)::text") }
+            try await TestDatabase.eventually("a run waits for the lock") {
+                try await holder.value(
+                    "select count(*) from pg_locks where locktype = 'advisory' and not granted") == "1"
+            }
+            return lease
+        }
+
+        private func release(_ lease: Task<String?, any Error>, _ holder: Connection) async throws {
+            _ = try await holder.execute("select pg_advisory_unlock(2)")
+            #expect(try await lease.value == "")
+        }
+
+        private func whole(_ pool: Pool, _ size: Int) async throws {
+            try await TestDatabase.eventually("all connections are there") {
+                let counters = await pool.counters
+                return counters.idle == size && counters.opening == 0
+            }
+        }
+    }
+}
+
+extension PostgresError {
+    var isUnavailable: Bool { if case .unavailable = self { true } else { false } }
+    var isLost: Bool { if case .connectionLost = self { true } else { false } }
+}
+
+/// A directory in which the tests' PostgreSQL seems to come and go.
+struct SocketHome {
+    private let directory: String
+    private let target: String
+
+    private var link: String { "\(directory)/.s.PGSQL.5432" }
+
+    init(_ directory: String) throws {
+        self.directory = directory
+        let parameters = try Conninfo(TestDatabase.url, applicationName: "tests").parameters
+        let host = parameters.first { $0.keyword == "host" }?.value ?? ""
+        let port = parameters.first { $0.keyword == "port" }?.value ?? "5432"
+        guard host.hasPrefix("/") else {
+            throw TestDatabase.Missing(description: "This test wants a PostgreSQL on a socket of this machine.")
+        }
+        target = "\(host)/.s.PGSQL.\(port)"
+    }
+
+    func appear() throws { try #require(unsafe symlink(target, link) == 0) }
+
+    func disappear() { _ = unsafe unlink(link) }
+
+    func remove() { TestDirectory.remove(directory, ".s.PGSQL.5432") }
+}
