@@ -120,7 +120,8 @@ struct Accounts: Sendable {
 
     private func requireBuiltin() throws(ProtocolError) {
         guard keeper == .builtin else {
-            throw ProtocolError(.forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
+            throw ProtocolError(
+                .forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
         }
     }
 

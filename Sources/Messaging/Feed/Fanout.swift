@@ -201,7 +201,9 @@ extension Fanout {
             }
         }
         for (shared, ids) in alike {
-            let push = ChangesLine.push(of: look) { line in write(Selection(shared: shared), for: nil, of: look, to: &line) }
+            let push = ChangesLine.push(of: look) { line in
+                write(Selection(shared: shared), for: nil, of: look, to: &line)
+            }
             deliveries.append(Delivery(subscribers: ids, push: push))
         }
         return deliveries
