@@ -66,7 +66,8 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            swiftSettings: settings,
+            // A request stays on its connection's thread but for its way to the database.
+            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")],
             plugins: ["EmbedSQL"]),
         .target(
             name: "LineServer",

@@ -2,13 +2,24 @@ import Messaging
 import NIOCore
 
 /// A connection as its task sees it: lines in, the session's answers out, strictly in order.
-struct Connection: Sendable {
-    let loop: LineLoop
-    let handler: NIOLoopBound<ConnectionHandler>
-    let outlet: ConnectionOutlet
-    let channel: any Channel
+actor Connection {
+    private let handler: NIOLoopBound<ConnectionHandler>
+    private let outlet: ConnectionOutlet
+    private let channel: any Channel
 
-    /// Serves the connection until it is closed. To be run on the loop's executor.
+    /// The connection's event loop: what the task shares with the handler is touched without a change of threads.
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        // The channel, which this actor holds, keeps its event loop for as long as it lives.
+        unsafe channel.eventLoop.executor.asUnownedSerialExecutor()
+    }
+
+    init(handler: NIOLoopBound<ConnectionHandler>, outlet: ConnectionOutlet, channel: any Channel) {
+        self.handler = handler
+        self.outlet = outlet
+        self.channel = channel
+    }
+
+    /// Serves the connection until it is closed.
     func run(_ sessions: any SessionFactory) async {
         let session = sessions.makeSession(
             outlet: self.outlet, peerAddress: self.channel.remoteAddress?.ipAddress ?? "")

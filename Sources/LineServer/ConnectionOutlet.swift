@@ -18,6 +18,11 @@ final class ConnectionOutlet: Outlet {
     /// Lets go of the connection. Only for the loop.
     func detach() { self.bound.value = nil }
 
+    var executor: UnownedSerialExecutor {
+        // Kept by the loop, which this outlet holds.
+        unsafe self.loop.eventLoop.executor.asUnownedSerialExecutor()
+    }
+
     func startPushes(cursor: String) { self.loop.post(.startPushes(cursor: cursor), to: self) }
     func stopPushes() { self.loop.post(.stopPushes, to: self) }
     func push(_ push: Push) { self.loop.post(.push(push), to: self) }

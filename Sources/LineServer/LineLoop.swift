@@ -6,7 +6,6 @@ import Synchronization
 /// connection a tick, and one timer for all their deadlines.
 final class LineLoop: Sendable {
     let eventLoop: any EventLoop
-    let executor: LoopExecutor
 
     private let mailbox = Mutex(Mailbox())
     private let local: NIOLoopBound<Local>
@@ -47,7 +46,6 @@ final class LineLoop: Sendable {
     /// - Parameter eventLoop: the event loop on which this is called.
     init(_ eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
-        self.executor = LoopExecutor(eventLoop)
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }
 

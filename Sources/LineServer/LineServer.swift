@@ -95,8 +95,7 @@ public final class LineServer: Service {
                     try channel.pipeline.syncOperations.addHandler(handler)
                     guard admission == .serve, let outlet = handler.outlet else { return nil }
                     return Connection(
-                        loop: loop, handler: NIOLoopBound(handler, eventLoop: channel.eventLoop), outlet: outlet,
-                        channel: channel)
+                        handler: NIOLoopBound(handler, eventLoop: channel.eventLoop), outlet: outlet, channel: channel)
                 }
             }
     }
@@ -111,7 +110,7 @@ public final class LineServer: Service {
                         try await withThrowingDiscardingTaskGroup { group in
                             for try await connection in connections {
                                 guard let connection else { continue }
-                                group.addTask(executorPreference: connection.loop.executor) {
+                                group.addTask {
                                     await connection.run(sessions)
                                 }
                             }

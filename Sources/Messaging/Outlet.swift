@@ -4,6 +4,9 @@ public import NIOCore
 ///
 /// Every call returns at once and may come from any thread; calls of one caller take effect in their order.
 public protocol Outlet: AnyObject, Sendable {
+    /// Where the connection lives: a session that runs there is asked and answers without a change of threads.
+    var executor: UnownedSerialExecutor { get }
+
     /// Pushes are wanted from here on.
     ///
     /// - Parameter cursor: how far the client is: what `sync.lagged` says while no push has reached the socket.

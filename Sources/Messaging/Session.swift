@@ -8,6 +8,8 @@ actor Session: LineSession {
     nonisolated let outlet: any Outlet
     nonisolated let peerAddress: String
 
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe outlet.executor }
+
     private var user: VerifiedToken?
     private var subscription: Feed.SubscriptionID?
 
