@@ -49,6 +49,8 @@ struct ParameterBuffer: ~Copyable {
             unsafe withUnsafeTemporaryAllocation(of: UnsafePointer<CChar>?.self, capacity: range.count) { pointers in
                 for (place, offset) in offsets[range].enumerated() {
                     // In bounds: an offset was the end of the bytes before its value and a NUL were put there.
+                    // There is at least that NUL, so the buffer has an address.
+                    // swift-format-ignore: NeverForceUnwrap
                     unsafe pointers.initializeElement(
                         at: place,
                         to: offset.map { unsafe (bytes.baseAddress! + $0).assumingMemoryBound(to: CChar.self) })

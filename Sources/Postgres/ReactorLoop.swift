@@ -33,6 +33,8 @@ final class ReactorLoop: Sendable {
 
     init() {
         var ends: [Int32] = [-1, -1]
+        // A buffer that is not empty has an address.
+        // swift-format-ignore: NeverForceUnwrap
         guard unsafe ends.withUnsafeMutableBufferPointer({ unsafe pipe($0.baseAddress!) }) == 0 else {
             fatalError("A reactor cannot start: no pipe (error \(errno)).")
         }

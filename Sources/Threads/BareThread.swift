@@ -54,6 +54,8 @@ public enum BareThread {
         if code == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
         #else
         var thread = pthread_t()
+        // The thread is given what it is started with, which is not nil.
+        // swift-format-ignore: NeverForceUnwrap
         let code = unsafe pthread_create(&thread, nil, { argument in unsafe BareThread.run(argument!) }, argument)
         if code == 0 { pthread_detach(thread) }
         #endif

@@ -1,0 +1,50 @@
+# Postline's commands. `make help` lists them; the steps are in scripts/.
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format lint schema schema-check build bench env clean
+
+.NOTPARALLEL:
+
+sources := Package.swift Plugins Sources Tests
+
+help: ## Show this list.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7000 …").
+	@scripts/install-dependencies
+	swift build -c release --product postline
+	@.build/release/postline dev $(ARGS)
+
+test: build ## Build, and run all tests against a private PostgreSQL.
+	@scripts/with-postgres sh -c 'swift test --skip-build --disable-xctest $(ARGS) && scripts/test-sql'
+
+check: lint test schema-check ## All that a change must pass: format, build without warnings, tests, schema.
+
+format: ## Format the Swift sources.
+	swift format --in-place --recursive $(sources)
+
+schema: build ## Write sql/schema.sql anew from the migrations.
+	@scripts/with-postgres scripts/schema dump
+
+bench: ## Measure Postline beside pgbench (ARGS are passed on).
+	@scripts/install-dependencies
+	swift build -c release --product postline
+	@.build/release/postline bench $(ARGS)
+
+env: ## Make .env, the secrets of docker-compose.yml.
+	@scripts/make-env
+
+clean: ## Remove the build. The development database in .postline/ stays.
+	rm -rf .build
+
+# The steps of `make test` and `make check`.
+
+lint:
+	swift format lint --strict --recursive $(sources)
+
+build:
+	@scripts/install-dependencies test
+	swift build --build-tests
+
+schema-check: build
+	@scripts/with-postgres scripts/schema check

@@ -1,0 +1,168 @@
+import NIOCore
+
+/// What one line from the server is, found without parsing what it carries.
+///
+/// The members of the outermost object are located by their names; their values stay bytes until somebody wants them.
+struct Envelope {
+    enum Kind {
+        /// An answer to the request of this number, if it is one of ours.
+        case answer(id: Int)
+        case notification(method: String)
+        /// A batch's answers, an answer to no number, or no JSON-RPC at all.
+        case other
+    }
+
+    var kind: Kind
+    /// The result's bytes; nil where the answer is an error.
+    var result: ByteBuffer?
+    /// The error's bytes; nil where the answer is a result.
+    var error: ByteBuffer?
+    /// The notification's params.
+    var params: ByteBuffer?
+
+    init(_ line: ByteBuffer) {
+        var scanner = Scanner(count: line.readableBytes)
+        var id: Range<Int>?
+        var method: Range<Int>?
+        var result: Range<Int>?
+        var error: Range<Int>?
+        var params: Range<Int>?
+        let span = line.readableBytesUInt8Span
+        let isWhole = scanner.members(span) { name, value in
+            if Self.equals(span, name, "id") {
+                id = value
+            } else if Self.equals(span, name, "method") {
+                method = value
+            } else if Self.equals(span, name, "result") {
+                result = value
+            } else if Self.equals(span, name, "error") {
+                error = value
+            } else if Self.equals(span, name, "params") {
+                params = value
+            }
+        }
+        func slice(_ range: Range<Int>?) -> ByteBuffer? {
+            range.flatMap { line.getSlice(at: line.readerIndex + $0.lowerBound, length: $0.count) }
+        }
+        self.result = slice(result)
+        self.error = slice(error)
+        self.params = slice(params)
+        if !isWhole {
+            kind = .other
+        } else if let method, id == nil, let name = slice(method.dropFirst().dropLast()) {
+            kind = .notification(method: String(buffer: name))
+        } else if let id, result != nil || error != nil, let number = Self.number(span, id) {
+            kind = .answer(id: number)
+        } else {
+            kind = .other
+        }
+    }
+
+    private static func equals(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
+        guard range.count == name.utf8CodeUnitCount else { return false }
+        for offset in 0..<range.count {
+            // Within the literal, whose length is the range's.
+            guard unsafe bytes[range.lowerBound + offset] == name.utf8Start[offset] else { return false }
+        }
+        return true
+    }
+
+    private static func number(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Int? {
+        guard range.count <= 18 else { return nil }
+        var value = 0
+        for index in range {
+            guard 0x30...0x39 ~= bytes[index] else { return nil }
+            value = value * 10 + Int(bytes[index] - 0x30)
+        }
+        return value
+    }
+}
+
+extension Range<Int> {
+    fileprivate func dropFirst() -> Range<Int> { Swift.min(lowerBound + 1, upperBound)..<upperBound }
+    fileprivate func dropLast() -> Range<Int> { lowerBound..<Swift.max(lowerBound, upperBound - 1) }
+}
+
+/// Walks over the outermost object's members. It trusts the server to write JSON; what it does not understand is
+/// reported as not whole, never misread beyond its end.
+private struct Scanner {
+    let count: Int
+    var index = 0
+
+    init(count: Int) { self.count = count }
+
+    /// Calls `body` with the ranges of each member's name (without its quotes) and value.
+    mutating func members(_ bytes: Span<UInt8>, _ body: (Range<Int>, Range<Int>) -> Void) -> Bool {
+        skipBlanks(bytes)
+        guard take("{", bytes) else { return false }
+        skipBlanks(bytes)
+        if take("}", bytes) { return true }
+        while true {
+            skipBlanks(bytes)
+            let name = index
+            guard string(bytes) else { return false }
+            let nameEnd = index
+            skipBlanks(bytes)
+            guard take(":", bytes) else { return false }
+            skipBlanks(bytes)
+            let value = index
+            guard skipValue(bytes) else { return false }
+            body((name + 1)..<(nameEnd - 1), value..<index)
+            skipBlanks(bytes)
+            if take("}", bytes) { return true }
+            guard take(",", bytes) else { return false }
+        }
+    }
+
+    private mutating func skipBlanks(_ bytes: Span<UInt8>) {
+        while index < count {
+            switch bytes[index] {
+            case 0x20, 0x09, 0x0A, 0x0D: index += 1
+            default: return
+            }
+        }
+    }
+
+    private mutating func take(_ scalar: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
+        guard index < count, bytes[index] == UInt8(ascii: scalar) else { return false }
+        index += 1
+        return true
+    }
+
+    private mutating func string(_ bytes: Span<UInt8>) -> Bool {
+        guard take("\"", bytes) else { return false }
+        while index < count {
+            let byte = bytes[index]
+            index += 1
+            if byte == UInt8(ascii: "\"") { return true }
+            if byte == UInt8(ascii: "\\") { index += 1 }
+        }
+        return false
+    }
+
+    private mutating func skipValue(_ bytes: Span<UInt8>) -> Bool {
+        guard index < count else { return false }
+        var depth = 0
+        while index < count {
+            switch bytes[index] {
+            case UInt8(ascii: "\""):
+                guard string(bytes) else { return false }
+                if depth == 0 { return true }
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                index += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                // At depth 0 it is the end of the object around a number or literal.
+                if depth == 0 { return true }
+                depth -= 1
+                index += 1
+                if depth == 0 { return true }
+            case UInt8(ascii: ",") where depth == 0:
+                return true
+            default:
+                index += 1
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,80 @@
+import NIOCore
+
+/// Cuts what the server sends into lines and hands each to the connection's client.
+///
+/// Confined to the connection's event loop, like every channel handler.
+final class LineHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private var partial: ByteBuffer?
+    /// How much of `partial` is known to hold no line end.
+    private var searched = 0
+    private var receiver: LineClient?
+    private var waiting: [ByteBuffer] = []
+    private var isClosed = false
+    private let firstLine: EventLoopPromise<ByteBuffer>
+
+    /// - Parameter firstLine: succeeds with the first line, and fails if there is none.
+    init(firstLine: EventLoopPromise<ByteBuffer>) {
+        self.firstLine = firstLine
+    }
+
+    /// Hands all further lines to `client`, those first that came meanwhile.
+    func attach(_ client: LineClient) {
+        receiver = client
+        for line in waiting { client.assumeIsolated { $0.received(line) } }
+        waiting = []
+        if isClosed { client.assumeIsolated { $0.connectionClosed() } }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        if var held = partial {
+            held.writeBuffer(&bytes)
+            bytes = held
+        }
+        var from = searched
+        while let end = lineEnd(in: bytes, from: from) {
+            from = 0
+            guard var line = bytes.readSlice(length: end) else { break }
+            bytes.moveReaderIndex(forwardBy: 1)
+            if let last = line.getInteger(at: line.writerIndex - 1, as: UInt8.self), last == UInt8(ascii: "\r") {
+                line.moveWriterIndex(to: line.writerIndex - 1)
+            }
+            if line.readableBytes > 0 { deliver(line) }
+        }
+        searched = bytes.readableBytes
+        partial = bytes.readableBytes == 0 ? nil : bytes
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        isClosed = true
+        firstLine.fail(ChannelError.eof)
+        receiver?.assumeIsolated { $0.connectionClosed() }
+        receiver = nil
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+    }
+
+    /// The distance from the first readable byte to the next line end; the first `from` bytes are known to hold none.
+    private func lineEnd(in bytes: ByteBuffer, from: Int) -> Int? {
+        let view = bytes.readableBytesView
+        guard let index = view.dropFirst(from).firstIndex(of: UInt8(ascii: "\n")) else { return nil }
+        return index - view.startIndex
+    }
+
+    private var sawFirstLine = false
+
+    private func deliver(_ line: ByteBuffer) {
+        if !sawFirstLine {
+            sawFirstLine = true
+            firstLine.succeed(line)
+        } else if let receiver {
+            receiver.assumeIsolated { $0.received(line) }
+        } else {
+            waiting.append(line)
+        }
+    }
+}

@@ -1,0 +1,29 @@
+public import Messaging
+public import NIOCore
+
+/// A line that no request asked for: `changes`, `sync.lagged`, `server.ping`, `server.goodbye`.
+public struct ServerNotification: Sendable {
+    public let method: String
+    /// The params as JSON text.
+    public let text: ByteBuffer
+    /// When the line was read from the socket.
+    public let received: ContinuousClock.Instant
+
+    /// The params, parsed anew at each call.
+    /// - Throws: `ConnectionError.malformed`.
+    public func params() throws -> JSONObject {
+        guard case .object(let object) = try parsed(text) else {
+            throw ConnectionError.malformed("a notification's params are not an object")
+        }
+        return object
+    }
+}
+
+/// Parses bytes that the server wrote.
+func parsed(_ text: ByteBuffer) throws -> JSON {
+    do {
+        return try JSON(parsing: text)
+    } catch {
+        throw ConnectionError.malformed("\(error)")
+    }
+}

@@ -1,0 +1,75 @@
+import Messaging
+import NIOCore
+
+/// A connection as its task sees it: lines in, the session's answers out, strictly in order.
+struct Connection: Sendable {
+    let loop: LineLoop
+    let handler: NIOLoopBound<ConnectionHandler>
+    let outlet: ConnectionOutlet
+    let channel: any Channel
+
+    /// Serves the connection until it is closed. To be run on the loop's executor.
+    func run(_ sessions: any SessionFactory) async {
+        let session = sessions.makeSession(outlet: self.outlet, peerAddress: self.channel.remoteAddress?.ipAddress ?? "")
+        while let work = await self.next() {
+            switch work {
+            case .line(let line): await self.perform(line, session)
+            case .tooLong: self.refuseTooLong()
+            case .endless: self.outlet.goodbye(.lineTooLong)
+            }
+        }
+        await session.close()
+        // The goodbye may still be on its way: the server is not done before the connection is.
+        try? await self.channel.closeFuture.get()
+    }
+
+    private func next() async -> LineFramer.Event? {
+        await withCheckedContinuation { self.handler.value.next($0) }
+    }
+
+    private func refuseTooLong() {
+        let maximum = self.handler.value.maxLineBytes
+        let error = ProtocolError(.lineTooLong, "A line has at most \(maximum) bytes; this one was discarded.")
+        var line = ByteBuffer()
+        line.writeAnswer(id: .null, .failure(error))
+        line.writeStaticString("\n")
+        self.handler.value.answer(line)
+    }
+
+    private func perform(_ line: ByteBuffer, _ session: any LineSession) async {
+        switch Envelope(line) {
+        case .single(let item):
+            let answer = await self.answer(item, session)
+            if let id = item.id {
+                var line = ByteBuffer()
+                line.writeAnswer(id: id, answer.content)
+                line.writeStaticString("\n")
+                self.handler.value.answer(line)
+            }
+            await answer.afterWriting?()
+        case .batch(let items):
+            var line = ByteBuffer(string: "[")
+            var hooks: [@Sendable () async -> Void] = []
+            for item in items where !self.handler.value.isLeaving {
+                let answer = await self.answer(item, session)
+                if let id = item.id {
+                    if line.readableBytes > 1 { line.writeStaticString(",") }
+                    line.writeAnswer(id: id, answer.content)
+                }
+                if let hook = answer.afterWriting { hooks.append(hook) }
+            }
+            if line.readableBytes > 1 {
+                line.writeStaticString("]\n")
+                self.handler.value.answer(line)
+            }
+            for hook in hooks { await hook() }
+        }
+    }
+
+    private func answer(_ item: Envelope.Item, _ session: any LineSession) async -> Answer {
+        switch item.content {
+        case .success(let request): await session.answer(request)
+        case .failure(let error): Answer(.failure(error))
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Messaging
+import NIOCore
+
+/// What one line asks for: JSON-RPC 2.0's envelope (`docs/protocol.md`, section 1).
+enum Envelope: Equatable {
+    /// One request, or what is wrong with the line.
+    case single(Item)
+
+    /// 1 to 50 requests, answered by one array.
+    case batch([Item])
+
+    /// The most requests that one batch may hold.
+    static let maxBatchCount = 50
+
+    /// A request, or what is wrong with it.
+    struct Item: Equatable {
+        /// The id that the answer carries: a string, an integer or null, as sent. nil for a notification, which is never
+        /// answered, not even with an error.
+        var id: JSON?
+
+        var content: Result<Request, ProtocolError>
+    }
+
+    /// Reads a line, whatever it holds.
+    init(_ line: ByteBuffer) {
+        let value: JSON
+        do {
+            value = try JSON(parsing: line)
+        } catch {
+            self = .single(Item(id: .null, content: .failure(ProtocolError(error))))
+            return
+        }
+        guard case .array(let elements) = value else {
+            self = .single(Item(value))
+            return
+        }
+        if elements.isEmpty {
+            self = .single(Item(invalid: "A batch holds at least one request."))
+        } else if elements.count > Self.maxBatchCount {
+            self = .single(Item(invalid: "A batch holds at most \(Self.maxBatchCount) requests; none of these was done."))
+        } else {
+            self = .batch(elements.map(Item.init(_:)))
+        }
+    }
+}
+
+extension Envelope.Item {
+    /// Refuses, with the id where one could be read.
+    fileprivate init(invalid message: String, id: JSON = .null) {
+        self.init(id: id, content: .failure(ProtocolError(.invalidRequest, message)))
+    }
+
+    fileprivate init(_ value: JSON) {
+        guard case .object(let envelope) = value else {
+            self.init(invalid: "A request is a JSON object.")
+            return
+        }
+        let duplicate = envelope.duplicate
+        let sentID = envelope["id"]
+        // Which of two ids is meant cannot be read.
+        let isLegible = Self.isLegible(sentID) && envelope.members.count { $0.name == "id" } <= 1
+        let id: JSON = isLegible ? sentID ?? .null : .null
+
+        if let duplicate {
+            self.init(invalid: "The member \(duplicate.jsonQuoted) stands twice.", id: id)
+            return
+        }
+        for member in envelope.members {
+            switch member.name {
+            case "jsonrpc", "method", "params", "id": continue
+            default:
+                self.init(invalid: "A request has no member \(member.name.jsonQuoted).", id: id)
+                return
+            }
+        }
+        guard envelope["jsonrpc"] == .string("2.0") else {
+            self.init(invalid: "The member \"jsonrpc\" must be \"2.0\".", id: id)
+            return
+        }
+        guard isLegible else {
+            self.init(invalid: "An id is a string, an integer or null.")
+            return
+        }
+        guard case .string(let method)? = envelope["method"] else {
+            self.init(invalid: "The member \"method\" must be a string.", id: id)
+            return
+        }
+        switch envelope["params"] {
+        case nil:
+            self.init(id: sentID, content: .success(Request(method: method, params: JSONObject())))
+        case .object(let params)?:
+            self.init(id: sentID, content: .success(Request(method: method, params: params)))
+        case .array?:
+            let error = ProtocolError(.invalidParams, "Params are named here: send an object, not an array.")
+            self.init(id: sentID, content: .failure(error))
+        case .null?, .bool?, .number?, .string?:
+            self.init(invalid: "The member \"params\" must be an object.", id: id)
+        }
+    }
+
+    /// Whether this may be an id; none at all is a notification's.
+    private static func isLegible(_ id: JSON?) -> Bool {
+        switch id {
+        case nil, .null?, .string?: true
+        case .number(let number)?: number.isInteger
+        case .bool?, .array?, .object?: false
+        }
+    }
+}
+
+extension ProtocolError {
+    fileprivate init(_ error: JSONError) {
+        switch error {
+        case .invalidUTF8:
+            self.init(.invalidUTF8, "The line is not UTF-8.")
+        case .malformed(let offset, let reason):
+            self.init(.parseError, "The line is not JSON: at byte \(offset), \(reason).")
+        case .tooDeep:
+            self.init(.parseError, "The line is nested too deep.")
+        }
+    }
+}

@@ -1,0 +1,148 @@
+import Messaging
+import NIOCore
+import Synchronization
+
+/// What the connections of one event loop share: a mailbox for what sessions ask of them from any thread, one flush a
+/// connection a tick, and one timer for all their deadlines.
+final class LineLoop: Sendable {
+    let eventLoop: any EventLoop
+    let executor: LoopExecutor
+
+    private let mailbox = Mutex(Mailbox())
+    private let local: NIOLoopBound<Local>
+
+    /// What one caller asks of one connection.
+    enum Order: Sendable {
+        case startPushes(cursor: String)
+        case stopPushes
+        case push(Push)
+        case noteCursor(String)
+        case setExpiry(Expiry?)
+        case goodbye(Goodbye)
+    }
+
+    private struct Letter: Sendable {
+        let outlet: ConnectionOutlet
+        let order: Order
+    }
+
+    private struct Mailbox {
+        var letters: [Letter] = []
+
+        /// Whether the loop has been told that there are letters.
+        var isAnnounced = false
+    }
+
+    /// What only the event loop touches.
+    private final class Local {
+        var connections: [ConnectionHandler] = []
+        var unflushed: [ConnectionHandler] = []
+        var isFlushScheduled = false
+        var sweeping: RepeatedTask?
+
+        /// Letters that are being read; kept so that its memory serves again.
+        var reading: [Letter] = []
+    }
+
+    /// - Parameter eventLoop: the event loop on which this is called.
+    init(_ eventLoop: any EventLoop) {
+        self.eventLoop = eventLoop
+        self.executor = LoopExecutor(eventLoop)
+        self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
+    }
+
+    // MARK: From any thread
+
+    /// Gives a connection an order. However many come before the loop gets to them, they cost it one wake-up.
+    func post(_ order: Order, to outlet: ConnectionOutlet) {
+        let isFirst = self.mailbox.withLock { mailbox in
+            mailbox.letters.append(Letter(outlet: outlet, order: order))
+            defer { mailbox.isAnnounced = true }
+            return !mailbox.isAnnounced
+        }
+        guard isFirst else { return }
+        self.eventLoop.execute {
+            self.readMail()
+            self.flush()
+        }
+    }
+
+    /// Does something with every connection of the loop.
+    func forEach(_ body: @escaping @Sendable (ConnectionHandler) -> Void) {
+        self.eventLoop.execute {
+            for connection in self.local.value.connections { body(connection) }
+            self.flush()
+        }
+    }
+
+    // MARK: On the loop
+
+    /// Carries out all orders given so far.
+    func readMail() {
+        let local = self.local.value
+        // An order can lead here again; the letters being read are then in good hands.
+        guard local.reading.isEmpty else { return }
+        self.mailbox.withLock { mailbox in
+            swap(&mailbox.letters, &local.reading)
+            mailbox.isAnnounced = false
+        }
+        guard !local.reading.isEmpty else { return }
+        for letter in local.reading { letter.outlet.connection?.carryOut(letter.order) }
+        let isLarge = local.reading.count > 4_096
+        local.reading.removeAll(keepingCapacity: !isLarge)
+    }
+
+    /// Writes the connection's queue out at the end of this tick, with all that is queued until then.
+    func flushLater(_ connection: ConnectionHandler) {
+        let local = self.local.value
+        local.unflushed.append(connection)
+        guard !local.isFlushScheduled else { return }
+        local.isFlushScheduled = true
+        self.eventLoop.execute { self.flush() }
+    }
+
+    private func flush() {
+        let local = self.local.value
+        local.isFlushScheduled = false
+        var connections: [ConnectionHandler] = []
+        swap(&connections, &local.unflushed)
+        for connection in connections { connection.flush() }
+        guard local.unflushed.isEmpty, connections.count <= 4_096 else { return }
+        connections.removeAll(keepingCapacity: true)
+        swap(&connections, &local.unflushed)
+    }
+
+    func add(_ connection: ConnectionHandler) {
+        let local = self.local.value
+        connection.index = local.connections.count
+        local.connections.append(connection)
+    }
+
+    func remove(_ connection: ConnectionHandler) {
+        let local = self.local.value
+        guard let index = connection.index else { return }
+        connection.index = nil
+        let last = local.connections.removeLast()
+        guard last !== connection else { return }
+        local.connections[index] = last
+        last.index = index
+    }
+
+    /// Begins to look at the deadlines of all connections, once an interval.
+    func startSweeping(every interval: Duration) {
+        let local = self.local.value
+        let delay = TimeAmount(interval)
+        local.sweeping = self.eventLoop.scheduleRepeatedTask(initialDelay: delay, delay: delay) { _ in
+            let now = NIODeadline.now()
+            // A connection that is closed by this leaves the list, so the list is walked from its end.
+            let connections = self.local.value.connections
+            for connection in connections { connection.sweep(now) }
+            self.flush()
+        }
+    }
+
+    func stopSweeping() {
+        self.local.value.sweeping?.cancel()
+        self.local.value.sweeping = nil
+    }
+}

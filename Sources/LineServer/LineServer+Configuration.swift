@@ -1,0 +1,73 @@
+public import Messaging
+
+extension LineServer {
+    /// What a line server is told when it is made; the defaults are those of the protocol.
+    public struct Configuration: Sendable {
+        /// The address or name to listen on.
+        public var host = "127.0.0.1"
+
+        /// The port to listen on; 0 takes any that is free.
+        public var port = 7432
+
+        /// The server's version, as `server.hello` says it.
+        public var version = "0"
+
+        /// The largest request line, in bytes without its line end.
+        public var maxLineBytes = 65_536
+
+        /// How many requests a connection may have open before the server stops reading from it.
+        public var maxInFlight = 64
+
+        /// How many bytes of pushes may wait for one client before they are dropped and it is told that it lags.
+        public var maxQueueBytes = 1 << 20
+
+        /// How many clients are served at once; those beyond are told so and closed.
+        public var maxConnections = 20_000
+
+        /// After how long without a line the server sends `server.ping`.
+        public var pingInterval: Duration = .seconds(30)
+
+        /// How long a connection may stay until its session replaces the expiry.
+        public var authenticationTimeout: Duration = .seconds(60)
+
+        /// How long a client that has fallen behind, or reads nothing of what waits for it, is kept.
+        public var slowConsumerTimeout: Duration = .seconds(30)
+
+        /// How long a goodbye may take to be written, and how long after it a client's bytes are read and discarded.
+        public var lingerTimeout: Duration = .seconds(2)
+
+        /// How long requests that were taken may go on after the server was told to stop. Connections are cut then, with
+        /// enough of ten seconds left for the process to end.
+        public var shutdownTimeout: Duration = .seconds(8)
+
+        /// How many connections the kernel keeps waiting to be accepted.
+        public var backlog: Int32 = 4_096
+
+        /// The kernel's receive buffer of a connection, in bytes: it bounds what a client can send ahead of being read.
+        public var receiveBufferBytes: Int32 = 131_072
+
+        public init() {}
+    }
+}
+
+extension LineServer.Configuration {
+    /// What clients are told of it.
+    public var info: ServerInfo {
+        ServerInfo(
+            version: self.version, maxLineBytes: self.maxLineBytes, maxInFlight: self.maxInFlight,
+            pingSeconds: Int(self.pingInterval.components.seconds))
+    }
+
+    /// How many bytes of lines that wait to be done are held before reading stops, whatever their number.
+    var maxTakenBytes: Int { max(2 * self.maxLineBytes, 131_072) }
+
+    /// How many bytes of answers may be unwritten before the next request waits.
+    var maxUnwrittenAnswerBytes: Int { 65_536 }
+
+    /// How often deadlines are looked at: a quarter of the shortest, within 5 ms and 1 s.
+    var sweepInterval: Duration {
+        let shortest = min(
+            self.pingInterval, self.authenticationTimeout, self.slowConsumerTimeout, self.lingerTimeout)
+        return min(max(shortest / 4, .milliseconds(5)), .seconds(1))
+    }
+}

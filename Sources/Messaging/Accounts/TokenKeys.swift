@@ -1,0 +1,133 @@
+internal import FoundationEssentials
+internal import JWTKit
+
+/// What signs and verifies access tokens: a shared secret, or a set of public keys.
+public struct TokenKeys: Sendable {
+    private let keys: JWTKeyCollection
+    private let source: Source
+    private let issuer: String
+    private let audience: String
+
+    /// How far a client's or another server's clock may be off, in seconds.
+    private static let skew: Double = 30
+
+    private enum Source: Sendable {
+        /// One secret, which signs and verifies. Our own tokens name no key; Supabase's name theirs.
+        case secret(ignoringKeyID: Bool)
+
+        /// Another server's public keys, by their `kid`, each for the one algorithm that it names.
+        case published([String: String])
+    }
+
+    /// Keys of a shared secret (HS256).
+    ///
+    /// - Parameter ignoringKeyID: whether a token may carry a `kid`, as those of another server do.
+    /// - Throws: `TokenKeysError` when the secret is shorter than 32 bytes.
+    public init(secret: String, issuer: String, audience: String, ignoringKeyID: Bool = false) async throws {
+        guard secret.utf8.count >= 32 else { throw TokenKeysError.shortSecret }
+        keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
+        source = .secret(ignoringKeyID: ignoringKeyID)
+        self.issuer = issuer
+        self.audience = audience
+    }
+
+    /// Keys of a JWK set (RFC 7517): RS256 and ES256 keys, each with its `kid` and its `alg`.
+    ///
+    /// - Throws: `TokenKeysError` when the set cannot be read or has a key that could serve two algorithms.
+    public init(jwks: String, issuer: String, audience: String) async throws {
+        guard let set = try? JSONDecoder().decode(JWKS.self, from: Data(jwks.utf8)), !set.keys.isEmpty else {
+            throw TokenKeysError.unreadableKeySet
+        }
+        keys = JWTKeyCollection()
+        var algorithms: [String: String] = [:]
+        for key in set.keys {
+            guard let kid = key.keyIdentifier?.string, let algorithm = key.algorithm?.rawValue,
+                algorithm == "RS256" || algorithm == "ES256", (try? await keys.add(jwk: key)) != nil
+            else { throw TokenKeysError.unusableKey }
+            algorithms[kid] = algorithm
+        }
+        source = .published(algorithms)
+        self.issuer = issuer
+        self.audience = audience
+    }
+
+    /// Signs a token of ours.
+    func sign(_ token: AccessToken) async throws -> String {
+        try await keys.sign(token)
+    }
+
+    /// The claims of a token, after its signature and each of them was found good.
+    ///
+    /// - Throws: `invalid_token`, or `token_expired` for one that was good.
+    func verify(_ text: String, now: Date = .now) async throws(ProtocolError) -> VerifiedToken {
+        let token: AccessToken
+        do {
+            let parsed = try DefaultJWTParser().parse(Array(text.utf8), as: AccessToken.self)
+            guard accepts(parsed.header) else { throw ProtocolError.invalidToken }
+            token = try await keys.verify(text, as: AccessToken.self)
+        } catch {
+            throw .invalidToken
+        }
+        let time = now.timeIntervalSince1970
+        guard token.iss == issuer, token.aud.value.contains(audience), token.role == "authenticated",
+            let user = ID(token.sub), token.sessionID == nil || token.session != nil,
+            (token.nbf ?? 0) <= time + Self.skew, (token.iat ?? 0) <= time + Self.skew
+        else { throw .invalidToken }
+        guard time < token.exp + Self.skew else {
+            throw ProtocolError(.tokenExpired, "The token has expired: get a fresh one with auth.refresh or auth.login.")
+        }
+        return VerifiedToken(
+            user: user, session: token.session, isGuest: token.isAnonymous ?? false, expires: token.exp,
+            remaining: token.exp > time ? token.exp - time : token.exp + Self.skew - time)
+    }
+
+    /// One key, one algorithm: what the header asks for never chooses how a key is used.
+    private func accepts(_ header: JWTHeader) -> Bool {
+        switch source {
+        case .secret(let ignoringKeyID): header.alg == "HS256" && (ignoringKeyID || header.kid == nil)
+        case .published(let algorithms): header.kid.flatMap { algorithms[$0] }.map { $0 == header.alg } ?? false
+        }
+    }
+}
+
+/// Who a good token speaks for.
+struct VerifiedToken: Sendable {
+    let user: ID
+    let session: ID?
+    let isGuest: Bool
+
+    /// When it expires, in seconds since 1970.
+    let expires: Double
+
+    /// For how long it is good from now on, in seconds.
+    let remaining: Double
+
+    /// The claims that the database reads (`auth.uid()`, `auth.jwt()`), as JSON text.
+    var claims: String {
+        let session = session.map { #""\#($0)""# } ?? "null"
+        return #"{"sub":"\#(user)","role":"authenticated","session_id":\#(session),"is_anonymous":\#(isGuest)}"#
+    }
+}
+
+/// Why keys cannot be used.
+public enum TokenKeysError: Error, CustomStringConvertible {
+    case shortSecret
+    case unreadableKeySet
+    case unusableKey
+
+    public var description: String {
+        switch self {
+        case .shortSecret: "the JWT secret must be at least 32 bytes long"
+        case .unreadableKeySet: "the JWKS file holds no JWK set with a key in it"
+        case .unusableKey: "each key of the JWKS file must have a kid, and an alg of RS256 or ES256"
+        }
+    }
+}
+
+extension AccessToken {
+    fileprivate var session: ID? { sessionID.flatMap { ID($0) } }
+}
+
+extension ProtocolError {
+    static let invalidToken = ProtocolError(.invalidToken, "The token is not valid here: sign in again.")
+}

@@ -1,0 +1,103 @@
+internal import NIOCore
+internal import Postgres
+
+/// The service's way to the database: who asks, and one call of one function, in one round trip.
+struct Database: Sendable {
+    private let pool: Pool
+    private let preamble: Preamble
+
+    init(pool: Pool, limits: StatementLimits) {
+        self.pool = pool
+        self.preamble = Preamble(limits: limits)
+    }
+
+    /// Calls a function as `caller`, in a transaction of its own.
+    ///
+    /// - Throws: what the function raised, or `unavailable` or `timeout`, as a client gets it.
+    func rows(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError) -> Rows {
+        do {
+            let results = try await pool.run(
+                [preamble.call(for: caller), Call(function, parameters)], deadline: preamble.limits.deadline)
+            return results[1]
+        } catch {
+            throw ProtocolError(error)
+        }
+    }
+
+    /// Calls a function that returns one JSON value, which is passed on as it is.
+    func json(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError) -> ByteBuffer {
+        try await rows(function, parameters, as: caller).buffer(0, 0)
+    }
+}
+
+/// How long the database may take for one statement.
+public struct StatementLimits: Sendable {
+    public let statement: Duration
+    public let lock: Duration
+
+    public init(statement: Duration, lock: Duration) {
+        self.statement = statement
+        self.lock = lock
+    }
+
+    /// When a request is given up though the database has not: it hangs, or the network does.
+    var deadline: Duration { statement + .seconds(2) }
+}
+
+/// On whose behalf a function is called.
+enum Caller: Sendable {
+    /// Nobody yet: only what is public.
+    case anyone
+
+    /// A signed-in user, by the claims of its verified token as JSON text.
+    case user(claims: String)
+
+    /// The service itself, on the accounts it keeps.
+    case accounts
+
+    /// The service itself, to see what changed.
+    case feed
+
+    /// The role of the database that stands for it. The login role has no rights of its own, so that a request whose
+    /// role was not set fails closed.
+    fileprivate var role: String {
+        switch self {
+        case .anyone: "anon"
+        case .user: "authenticated"
+        case .accounts: "postline_accounts"
+        case .feed: "postline_feed"
+        }
+    }
+
+    fileprivate var claims: String {
+        switch self {
+        case .anyone, .accounts, .feed: ""
+        case .user(let claims): claims
+        }
+    }
+}
+
+/// The statement before each call, in the same transaction: role, claims and time limits hold for it alone.
+struct Preamble: Sendable {
+    let limits: StatementLimits
+
+    private static let statement = Statement(
+        "preamble",
+        """
+        select set_config('role', $1, true), set_config('request.jwt.claims', $2, true), \
+        set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true), \
+        set_config('postline.quiet', 'on', true)
+        """)
+
+    func call(for caller: Caller) -> Call {
+        Call(Self.statement, [caller.role, caller.claims, limits.statement.milliseconds, limits.lock.milliseconds])
+    }
+}
+
+extension Duration {
+    /// As PostgreSQL's settings take it: `10000ms`.
+    fileprivate var milliseconds: String {
+        let (seconds, attoseconds) = components
+        return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"
+    }
+}

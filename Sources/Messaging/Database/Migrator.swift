@@ -1,0 +1,238 @@
+public import Logging
+internal import Postgres
+
+/// Brings a database to the schema that this binary was built with.
+///
+/// It applies, under one advisory lock: `sql/bootstrap/` (which skips what Supabase has), the migrations that are new,
+/// each in a transaction of its own, and `sql/api/` with `sql/policies.sql` whenever one of them has changed. Many nodes
+/// may migrate at once: one does, the others find it done.
+public struct Migrator: Sendable {
+    private let url: String
+    private let logger: Logger
+
+    /// - Parameter url: connects as the owner.
+    public init(url: String, logger: Logger) {
+        self.url = url
+        self.logger = logger
+    }
+
+    /// The login role of the service, made where it is missing.
+    public struct LoginRole: Sendable {
+        public let name: String
+        public let password: String?
+
+        public init(name: String, password: String?) {
+            self.name = name
+            self.password = password
+        }
+
+        /// The role that this connection string or URL names; `postline` where it names none.
+        ///
+        /// - Throws: `MigrationError.unreachable` where libpq cannot read it.
+        public init(of url: String) throws {
+            do {
+                let target = try ConnectionTarget(url)
+                self.init(name: target.user ?? "postline", password: target.password)
+            } catch {
+                throw MigrationError.unreachable("\(error)")
+            }
+        }
+    }
+
+    /// Migrates, and says what was applied, by path.
+    ///
+    /// - Throws: `MigrationError`.
+    @discardableResult
+    public func migrate(loginRole: LoginRole?) async throws -> [String] {
+        try await withConnection { connection in
+            // Session-level: it spans the transactions of this run, and goes with the connection.
+            _ = try await connection.execute("select pg_advisory_lock(\(Self.lock))")
+            var applied: [String] = []
+            _ = try await connection.execute(Self.ledger)
+            applied += try await apply(SQLFile.files(in: "bootstrap"), as: "bootstrap", over: connection)
+            applied += try await applyMigrations(over: connection)
+            let api = SQLFile.files(in: "api") + SQLFile.files(in: "policies.sql")
+            applied += try await apply(api, as: "api", over: connection)
+            if let loginRole { try await grant(loginRole, over: connection) }
+            return applied
+        }
+    }
+
+    /// Fills the database with the dev world of `sql/seed.sql`, once.
+    public func seed() async throws {
+        try await withConnection { connection in
+            guard try await appliedHash(of: "seed", over: connection) == nil else { return }
+            _ = try await apply(SQLFile.files(in: "seed.sql"), as: "seed", over: connection)
+        }
+    }
+
+    /// Why the database cannot be served by this binary; nil where it can.
+    ///
+    /// - Parameter url: connects as the service does; it need not be the owner.
+    public static func shortfall(url: String, logger: Logger) async throws -> String? {
+        try await Migrator(url: url, logger: logger).withConnection { connection in
+            let rows = try await connection.run([Call(state)], deadline: .seconds(10))[0]
+            guard rows.text(0, 0) == "t" else {
+                return "The database is not migrated: run `postline migrate`, or `postline serve --migrate`."
+            }
+            if rows.text(0, 1) == "t" {
+                return """
+                    The login role is a superuser, the owner of tables, or bypasses row-level security, so that the \
+                    rules would not hold for it: connect as the role postline, or as a member of its roles.
+                    """
+            }
+            return nil
+        }
+    }
+
+    private func withConnection<Value: Sendable>(
+        _ body: (Connection) async throws -> Value
+    ) async throws -> Value {
+        let connection: Connection
+        do {
+            connection = try await Connection.open(url, on: Reactor(name: "migrate"), options: .logging(to: logger))
+        } catch {
+            throw MigrationError.unreachable("\(error)")
+        }
+        do {
+            let value = try await body(connection)
+            await connection.close()
+            return value
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+}
+
+// MARK: - Steps
+
+extension Migrator {
+    /// Files that may be applied any number of times, together and only when one has changed.
+    private func apply(_ files: [SQLFile], as name: String, over connection: Connection) async throws -> [String] {
+        let hash = files.map(\.hash).joined(separator: "\n")
+        guard try await appliedHash(of: name, over: connection) != hash else { return [] }
+        _ = try await connection.execute("begin")
+        do {
+            for file in files { try await run(file, over: connection) }
+            try await record(name, hash: hash, over: connection)
+            _ = try await connection.execute("commit")
+        } catch {
+            _ = try? await connection.execute("rollback")
+            throw error
+        }
+        return files.map(\.path)
+    }
+
+    /// The migrations in the order of their names. One that was applied must be as it was then.
+    private func applyMigrations(over connection: Connection) async throws -> [String] {
+        var applied: [String] = []
+        for file in SQLFile.files(in: "migrations") {
+            switch try await appliedHash(of: file.name, over: connection) {
+            case file.hash: continue
+            case .some: throw MigrationError.edited(file.name)
+            case nil: applied += try await apply([file], as: file.name, over: connection)
+            }
+        }
+        return applied
+    }
+
+    private func run(_ file: SQLFile, over connection: Connection) async throws {
+        do {
+            _ = try await connection.execute(file.sql)
+        } catch {
+            throw MigrationError.failed(file.path, "\(error)")
+        }
+    }
+
+    private func appliedHash(of name: String, over connection: Connection) async throws -> String? {
+        let rows = try await connection.run([Call(Self.recorded, [name])], deadline: nil)[0]
+        return rows.count == 0 ? nil : rows.text(0, 0)
+    }
+
+    private func record(_ name: String, hash: String, over connection: Connection) async throws {
+        _ = try await connection.run([Call(Self.record, [name, hash])], deadline: nil)
+    }
+
+    /// Makes the login role where it is missing. It has no rights of its own: each request takes on a role.
+    private func grant(_ role: LoginRole, over connection: Connection) async throws {
+        let password = role.password.map { " password \($0.quoted)" } ?? ""
+        _ = try await connection.execute(
+            """
+            do $make$ begin
+                if not exists (select from pg_catalog.pg_roles where rolname = \(role.name.quoted)) then
+                    execute \("create role \(role.name.quotedName) login noinherit\(password)".quoted);
+                end if;
+            end $make$;
+            select app.admit(\(role.name.quoted));
+            """)
+    }
+
+    /// Any number that no other program on the database takes.
+    private static let lock = 7_432_000_001
+
+    private static let ledger = """
+        create schema if not exists app;
+        create table if not exists app.migrations (
+            name text primary key,
+            hash text not null,
+            applied_at timestamptz not null default now()
+        );
+        alter table app.migrations enable row level security;
+        """
+
+    private static let recorded = Statement("recorded", "select hash from app.migrations where name = $1")
+
+    private static let record = Statement(
+        "record",
+        """
+        insert into app.migrations (name, hash) values ($1, $2)
+        on conflict (name) do update set hash = excluded.hash, applied_at = now()
+        """)
+
+    private static let state = Statement(
+        "state",
+        """
+        select
+            exists (
+                select from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+                where n.nspname = 'feed' and p.proname = 'look'),
+            exists (
+                select from pg_catalog.pg_roles as r
+                where r.rolname = current_user and (r.rolsuper or r.rolbypassrls
+                    or exists (select from pg_catalog.pg_class as c where c.relowner = r.oid)))
+        """)
+}
+
+/// Why a database was not migrated, in a sentence.
+public enum MigrationError: Error, CustomStringConvertible {
+    case unreachable(String)
+
+    /// A migration that was applied is not what it was.
+    case edited(String)
+
+    /// A file, and what the database said of it.
+    case failed(String, String)
+
+    public var description: String {
+        switch self {
+        case .unreachable(let why): "The database cannot be reached: \(why)"
+        case .edited(let name):
+            "The migration \(name) was edited after it had been applied. Undo the edit, and write a new migration instead."
+        case .failed(let path, let why): "sql/\(path) failed: \(why)"
+        }
+    }
+}
+
+extension String {
+    /// As an SQL string literal.
+    fileprivate var quoted: String {
+        let escaped = split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
+        return contains("\\") ? " E'\(escaped.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\"))'" : "'\(escaped)'"
+    }
+
+    /// As an SQL identifier.
+    fileprivate var quotedName: String {
+        "\"\(split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+    }
+}

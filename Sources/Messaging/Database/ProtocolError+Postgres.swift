@@ -1,0 +1,59 @@
+internal import Postgres
+
+extension ProtocolError {
+    /// What a client is told of a failure of the database: the one table from SQLSTATE to protocol error.
+    ///
+    /// The class `PL` is our own: `sql/` raises it with a sentence as message, and the further members of `error.data`
+    /// as JSON in the detail.
+    init(_ error: PostgresError) {
+        switch error {
+        case .server(let error): self.init(error)
+        case .deadlineExceeded: self = .timeout
+        case .connectFailed, .connectionLost, .unavailable, .cancelled: self = .unavailable
+        case .refused(let what): self = .fault(what)
+        }
+    }
+
+    private init(_ error: ServerError) {
+        let state = error.sqlState.rawValue
+        if let code = Self.ownCodes[state] {
+            self.init(code, error.message, data: Self.members(of: error.detail))
+            return
+        }
+        switch state {
+        case "57014", "55P03": self = .timeout
+        case "40001", "40P01": self = .unavailable
+        case "23514" where error.field != nil:
+            self = .invalid(error.field ?? "", "is not valid")
+        case _ where state.hasPrefix("08") || state.hasPrefix("57P") || state.hasPrefix("53"):
+            self = .unavailable
+        default:
+            self = .fault("\(state): \(error.message)")
+        }
+    }
+
+    static let unavailable = ProtocolError(.unavailable, "The database cannot be reached now. Try again.")
+    static let timeout = ProtocolError(.timeout, "The database took too long. Try again.")
+
+    private static let ownCodes: [String: ErrorCode] = [
+        "PL001": .invalidParams, "PL002": .unauthenticated, "PL003": .invalidCredentials, "PL004": .invalidToken,
+        "PL005": .tokenExpired, "PL006": .sessionRevoked, "PL007": .forbidden, "PL008": .notFound,
+        "PL009": .usernameTaken, "PL010": .emailTaken, "PL011": .versionConflict, "PL012": .clientIDReused,
+        "PL013": .usernameCooldown,
+    ]
+
+    private static func members(of detail: String?) -> [JSONObject.Member] {
+        guard let detail, case .object(let object)? = try? JSON(parsing: detail) else { return [] }
+        return object.members
+    }
+}
+
+extension ServerError {
+    /// The field that a check constraint guards: those of tables and of domains are named `<table>_<field>_valid`.
+    fileprivate var field: String? {
+        guard let constraint, constraint.hasSuffix("_valid") else { return nil }
+        let tables = ["user_profiles_", "user_private_", "conversations_", "conversation_members_", "messages_"]
+        guard let table = tables.first(where: { constraint.hasPrefix($0) }) else { return nil }
+        return String(constraint.dropFirst(table.count).dropLast("_valid".count))
+    }
+}

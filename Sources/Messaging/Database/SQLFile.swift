@@ -1,0 +1,33 @@
+internal import Crypto
+
+/// A file of `sql/`, part of the binary.
+struct SQLFile: Sendable {
+    /// Its path in `sql/`.
+    let path: String
+    let text: String
+
+    /// What an edit changes: the SHA-256 of the text, in hexadecimal.
+    var hash: String { SHA256.hash(data: Array(text.utf8)).hexadecimal }
+
+    /// What the server is sent: all but psql's own commands, whose lines begin with a backslash.
+    var sql: String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("\\") }.joined(separator: "\n")
+    }
+
+    /// Its name without folder and ending.
+    var name: String {
+        String(path.split(separator: "/").last?.dropLast(".sql".count) ?? "")
+    }
+
+    /// The files of a folder, or one file, in the order of their names.
+    static func files(in path: String) -> [SQLFile] {
+        embedded.filter { $0.path == path || $0.path.hasPrefix(path + "/") }.sorted { $0.path < $1.path }
+    }
+}
+
+extension Sequence<UInt8> {
+    /// Two lower-case digits a byte.
+    var hexadecimal: String {
+        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+}

@@ -1,0 +1,57 @@
+/// The stable name of an error, `error.data.code` on the wire (`docs/protocol.md`, section 2).
+///
+/// This is the one table of the protocol's errors: name, class and whether the same request may succeed later unchanged.
+public enum ErrorCode: String, CaseIterable, Sendable {
+    case parseError = "parse_error"
+    case invalidUTF8 = "invalid_utf8"
+    case invalidRequest = "invalid_request"
+    case unknownMethod = "unknown_method"
+    case invalidParams = "invalid_params"
+    case internalError = "internal_error"
+    case unauthenticated
+    case invalidCredentials = "invalid_credentials"
+    case invalidToken = "invalid_token"
+    case tokenExpired = "token_expired"
+    case sessionRevoked = "session_revoked"
+    case forbidden
+    case notFound = "not_found"
+    case usernameTaken = "username_taken"
+    case emailTaken = "email_taken"
+    case versionConflict = "version_conflict"
+    case clientIDReused = "client_id_reused"
+    case lineTooLong = "line_too_long"
+    case usernameCooldown = "username_cooldown"
+    case rateLimited = "rate_limited"
+    case unavailable
+    case timeout
+
+    /// The class of the error, `error.code` on the wire: JSON-RPC 2.0's own numbers, or an HTTP status.
+    public var number: Int {
+        switch self {
+        case .parseError, .invalidUTF8: -32700
+        case .invalidRequest: -32600
+        case .unknownMethod: -32601
+        case .invalidParams: -32602
+        case .internalError: -32603
+        case .unauthenticated, .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked: 401
+        case .forbidden: 403
+        case .notFound: 404
+        case .usernameTaken, .emailTaken, .versionConflict, .clientIDReused: 409
+        case .lineTooLong: 413
+        case .usernameCooldown, .rateLimited: 429
+        case .unavailable: 503
+        case .timeout: 504
+        }
+    }
+
+    /// Whether the same request may succeed later, unchanged.
+    public var isRetryable: Bool {
+        switch self {
+        case .usernameCooldown, .rateLimited, .unavailable, .timeout: true
+        case .parseError, .invalidUTF8, .invalidRequest, .unknownMethod, .invalidParams, .internalError,
+            .unauthenticated, .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked, .forbidden,
+            .notFound, .usernameTaken, .emailTaken, .versionConflict, .clientIDReused, .lineTooLong:
+            false
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import NIOCore
+internal import Postgres
+
+/// One thing that a look of the feed found changed: a row of `feed.look`.
+struct Change: Sendable {
+    /// The transaction that did it: tells whether a session's own snapshot saw it already. What only goes along with
+    /// another change has none of its own, which no snapshot sees.
+    let transaction: UInt64
+    let fact: Fact
+
+    enum Fact: Sendable {
+        /// A user is out of a conversation.
+        case left(conversation: ID, user: ID)
+
+        /// A user is in a conversation that it was not in before.
+        case joined(conversation: ID, user: ID)
+
+        /// Anything of a user's own data.
+        case me(user: ID, object: ByteBuffer)
+
+        /// The public part of a user's data, for all in the conversations of `audience`.
+        case profile(user: ID, audience: [ID], object: ByteBuffer)
+
+        /// Metadata or membership of a conversation.
+        case conversation(ID, ConversationObject)
+
+        case message(conversation: ID, seq: Int64, object: ByteBuffer)
+
+        /// A member's mark.
+        case read(conversation: ID, user: ID, seq: Int64)
+
+        /// The profile of a member of a conversation that somebody has joined.
+        case openingProfile(conversation: ID, user: ID, object: ByteBuffer)
+
+        /// One of the newest messages of a conversation that somebody has joined, ascending.
+        case openingMessage(conversation: ID, seq: Int64, object: ByteBuffer)
+    }
+}
+
+/// A conversation as JSON text with two gaps, for what each member has of its own.
+struct ConversationObject: Sendable {
+    /// Up to and including `"last_read_seq":`.
+    let head: ByteBuffer
+
+    /// From after the number of unread messages on.
+    let tail: ByteBuffer
+    let lastSeq: Int64
+    let marks: [ID: Int64]
+
+    /// The whole object, as that member sees it; nil for who is none.
+    func object(for member: ID) -> ByteBuffer? {
+        guard let mark = marks[member] else { return nil }
+        var object = head
+        object.writeString(#"\#(mark),"unread_count":\#(max(0, lastSeq - mark))"#)
+        object.writeImmutableBuffer(tail)
+        return object
+    }
+}
+
+extension Change {
+    /// Reads a row of `feed.look`: kind, xid, conversation_id, user_id, seq, audience, object, tail, marks, from `column` on.
+    ///
+    /// Nil for a row that is none of ours: SQL and Swift are then of different versions.
+    init?(_ rows: Rows, row: Int, column: Int) {
+        guard let kind = rows.text(row, column) else { return nil }
+        let conversation = rows.text(row, column + 2).flatMap { ID($0) }
+        let user = rows.text(row, column + 3).flatMap { ID($0) }
+        let seq = rows.text(row, column + 4).flatMap { Int64($0) }
+        func object() -> ByteBuffer { rows.buffer(row, column + 6) }
+        func audience() -> [ID] { (rows.text(row, column + 5) ?? "{}").arrayElements.compactMap { ID($0) } }
+
+        switch (kind, conversation, user, seq) {
+        case ("left", let conversation?, let user?, _):
+            fact = .left(conversation: conversation, user: user)
+        case ("joined", let conversation?, let user?, _):
+            fact = .joined(conversation: conversation, user: user)
+        case ("me", _, let user?, _):
+            fact = .me(user: user, object: object())
+        case ("profile", _, let user?, _):
+            fact = .profile(user: user, audience: audience(), object: object())
+        case ("conversation", let conversation?, _, let seq?):
+            let marks = (rows.text(row, column + 8) ?? "{}").arrayElements.compactMap { Int64($0) }
+            fact = .conversation(
+                conversation,
+                ConversationObject(
+                    head: object(), tail: rows.buffer(row, column + 7), lastSeq: seq,
+                    marks: Dictionary(zip(audience(), marks)) { first, _ in first }))
+        case ("message", let conversation?, _, let seq?):
+            fact = .message(conversation: conversation, seq: seq, object: object())
+        case ("read", let conversation?, let user?, let seq?):
+            fact = .read(conversation: conversation, user: user, seq: seq)
+        case ("opening_profile", let conversation?, let user?, _):
+            fact = .openingProfile(conversation: conversation, user: user, object: object())
+        case ("opening_message", let conversation?, _, let seq?):
+            fact = .openingMessage(conversation: conversation, seq: seq, object: object())
+        default: return nil
+        }
+        transaction = rows.text(row, column + 1).flatMap { UInt64($0) } ?? .max
+    }
+}
+
+/// What one look of the feed saw.
+struct Look: Sendable {
+    let snapshot: Snapshot
+
+    /// The cursor of a client that has all of it.
+    let cursor: String
+
+    /// Memberships first.
+    let changes: [Change]
+}

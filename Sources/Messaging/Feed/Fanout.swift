@@ -1,0 +1,294 @@
+internal import NIOCore
+
+/// Decides who gets what of each look: the index of live sessions by user and by conversation, kept true by the same
+/// changes that it distributes.
+///
+/// A subscriber begins *waiting*, while its page of `sync.open` is read: looks are kept for it. Activated with the
+/// page's snapshot, it gets of those, and of all later ones, just what that snapshot did not see.
+struct Fanout {
+    typealias SubscriptionID = Int
+
+    /// One push for one subscriber, or for several that get the same.
+    struct Delivery {
+        let subscribers: [SubscriptionID]
+        let push: Push
+    }
+
+    private struct Subscriber {
+        let user: ID
+        let messagesPerConversation: Int
+
+        /// What its page saw, until a look has seen as much; nil from then on.
+        var seen: Snapshot?
+        var conversations: Set<ID> = []
+    }
+
+    private var live: [SubscriptionID: Subscriber] = [:]
+    private var byUser: [ID: Set<SubscriptionID>] = [:]
+    private var byConversation: [ID: Set<SubscriptionID>] = [:]
+
+    /// Live subscribers whose own snapshot may be ahead of the looks.
+    private var ahead: Set<SubscriptionID> = []
+
+    /// Waiting subscribers, and the number of the first look that each must not miss.
+    private var waiting: [SubscriptionID: (subscriber: Subscriber, from: Int)] = [:]
+    private var kept: [Look] = []
+    private var nextLook = 0
+    private var nextID = 0
+
+    /// Those to whom all up to the latest look was given.
+    var upToDate: some Collection<SubscriptionID> { live.keys.lazy.filter { [ahead] in !ahead.contains($0) } }
+
+    var count: Int { live.count }
+}
+
+// MARK: - Coming and going
+
+extension Fanout {
+    /// A new subscriber, waiting.
+    mutating func subscribe(user: ID, messagesPerConversation: Int) -> SubscriptionID {
+        defer { nextID += 1 }
+        waiting[nextID] = (Subscriber(user: user, messagesPerConversation: messagesPerConversation), nextLook)
+        return nextID
+    }
+
+    /// Makes a waiting subscriber live, and gives what it has missed meanwhile.
+    mutating func activate(_ id: SubscriptionID, snapshot: Snapshot, conversations: [ID]) -> [Delivery] {
+        guard let (waiter, from) = waiting.removeValue(forKey: id) else { return [] }
+        var subscriber = waiter
+        subscriber.seen = snapshot
+        subscriber.conversations = Set(conversations)
+        live[id] = subscriber
+        ahead.insert(id)
+        byUser[subscriber.user, default: []].insert(id)
+        for conversation in conversations { byConversation[conversation, default: []].insert(id) }
+
+        let missed = kept.suffix(max(0, nextLook - from))
+        dropKept()
+        return missed.flatMap { distribute($0, only: id) }
+    }
+
+    mutating func unsubscribe(_ id: SubscriptionID) {
+        if waiting.removeValue(forKey: id) != nil { dropKept() }
+        guard let subscriber = live.removeValue(forKey: id) else { return }
+        ahead.remove(id)
+        byUser.remove(id, under: subscriber.user)
+        for conversation in subscriber.conversations { byConversation.remove(id, under: conversation) }
+    }
+
+    /// Forgets the looks that no waiting subscriber needs.
+    private mutating func dropKept() {
+        let first = waiting.values.map(\.from).min() ?? nextLook
+        kept.removeFirst(max(0, kept.count - (nextLook - first)))
+    }
+}
+
+// MARK: - Distributing
+
+extension Fanout {
+    /// Who gets what of this look.
+    mutating func distribute(_ look: Look) -> [Delivery] {
+        if !waiting.isEmpty { kept.append(look) }
+        nextLook += 1
+        return distribute(look, only: nil)
+    }
+
+    private mutating func distribute(_ look: Look, only: SubscriptionID?) -> [Delivery] {
+        var selections: [SubscriptionID: Selection] = [:]
+        for (index, change) in look.changes.enumerated() {
+            // Membership changes the index itself, so the receivers are fixed before.
+            for id in receivers(of: change.fact) where only == nil || only == id {
+                guard let subscriber = live[id], !(subscriber.seen?.sees(change.transaction) ?? false) else { continue }
+                select(change.fact, at: index, for: id, subscriber.user, in: &selections[id, default: Selection()])
+            }
+        }
+        for id in only.map({ [$0] }) ?? Array(ahead) {
+            if let seen = live[id]?.seen, look.snapshot.covers(seen) {
+                live[id]?.seen = nil
+                ahead.remove(id)
+            }
+        }
+        return compose(selections, of: look)
+    }
+
+    /// Everybody whom a change may concern, by the index as it is now.
+    private func receivers(of fact: Change.Fact) -> Set<SubscriptionID> {
+        switch fact {
+        case .left(_, let user), .me(let user, _):
+            byUser[user] ?? []
+        case .joined(let conversation, let user):
+            (byUser[user] ?? []).union(byConversation[conversation] ?? [])
+        case .profile(let user, let audience, _):
+            audience.reduce(into: Set()) { $0.formUnion(byConversation[$1] ?? []) }.subtracting(byUser[user] ?? [])
+        case .conversation(let conversation, _), .message(let conversation, _, _), .read(let conversation, _, _),
+            .openingMessage(let conversation, _, _):
+            byConversation[conversation] ?? []
+        case .openingProfile(let conversation, let user, _):
+            (byConversation[conversation] ?? []).subtracting(byUser[user] ?? [])
+        }
+    }
+
+    /// Notes what a receiver gets of one change, and keeps the index true.
+    private mutating func select(
+        _ fact: Change.Fact, at index: Int, for id: SubscriptionID, _ user: ID, in selection: inout Selection
+    ) {
+        switch fact {
+        case .left(let conversation, _):
+            live[id]?.conversations.remove(conversation)
+            byConversation.remove(id, under: conversation)
+            selection.left.append(conversation)
+        case .joined(let conversation, user):
+            live[id]?.conversations.insert(conversation)
+            byConversation[conversation, default: []].insert(id)
+            selection.opened[conversation] = []
+        case .joined(_, let newcomer):
+            selection.newcomers.insert(newcomer)
+        case .me:
+            selection.shared.me = index
+        case .profile(let owner, _, _):
+            if selection.profiled.insert(owner).inserted { selection.shared.profiles.append(index) }
+        case .openingProfile(let conversation, let owner, _):
+            guard selection.opened[conversation] != nil || selection.newcomers.contains(owner) else { return }
+            if selection.profiled.insert(owner).inserted { selection.shared.profiles.append(index) }
+        case .conversation:
+            selection.conversations.append(index)
+        case .message(let conversation, _, _):
+            if selection.opened[conversation] == nil { selection.shared.messages.append(index) }
+        case .openingMessage(let conversation, _, _):
+            selection.opened[conversation]?.append(index)
+        case .read(let conversation, _, _):
+            if selection.opened[conversation] == nil { selection.shared.reads.append(index) }
+        }
+    }
+
+    /// What one receiver gets of a look, as places in `look.changes`.
+    private struct Selection {
+        /// What others may get just so: composed once for all of them.
+        var shared = Shared()
+        var conversations: [Int] = []
+        var left: [ID] = []
+
+        /// The conversations that are new to the receiver, each with its newest messages.
+        var opened: [ID: [Int]] = [:]
+
+        /// Others who came into a conversation of the receiver.
+        var newcomers: Set<ID> = []
+        var profiled: Set<ID> = []
+
+        var isShared: Bool { conversations.isEmpty && left.isEmpty && opened.isEmpty }
+
+        struct Shared: Hashable {
+            var me: Int?
+            var profiles: [Int] = []
+            var messages: [Int] = []
+            var reads: [Int] = []
+
+            var isEmpty: Bool { me == nil && profiles.isEmpty && messages.isEmpty && reads.isEmpty }
+        }
+    }
+
+    private func compose(_ selections: [SubscriptionID: Selection], of look: Look) -> [Delivery] {
+        var alike: [Selection.Shared: [SubscriptionID]] = [:]
+        var deliveries: [Delivery] = []
+        for (id, selection) in selections {
+            if selection.isShared {
+                if !selection.shared.isEmpty { alike[selection.shared, default: []].append(id) }
+            } else if let subscriber = live[id] {
+                let push = ChangesLine.push(of: look) { line in
+                    write(selection, for: subscriber, of: look, to: &line)
+                }
+                deliveries.append(Delivery(subscribers: [id], push: push))
+            }
+        }
+        for (shared, ids) in alike {
+            let push = ChangesLine.push(of: look) { line in write(shared, of: look, to: &line) }
+            deliveries.append(Delivery(subscribers: ids, push: push))
+        }
+        return deliveries
+    }
+
+    private func write(_ shared: Selection.Shared, of look: Look, to line: inout ChangesLine) {
+        if let me = shared.me { line.member("me", look.changes[me].fact.object) }
+        line.list("profiles", shared.profiles.lazy.map { look.changes[$0].fact.object })
+        line.list("messages", shared.messages.lazy.map { look.changes[$0].fact.object })
+        line.list("reads", shared.reads.lazy.map { look.changes[$0].fact.object })
+    }
+
+    private func write(_ selection: Selection, for subscriber: Subscriber, of look: Look, to line: inout ChangesLine) {
+        var shared = selection.shared
+        var limited: [ID] = []
+        var conversations: [ByteBuffer] = []
+        for index in selection.conversations {
+            guard case .conversation(let id, let conversation) = look.changes[index].fact,
+                let object = conversation.object(for: subscriber.user)
+            else { continue }
+            conversations.append(object)
+            if let opening = selection.opened[id] {
+                let newest = opening.suffix(subscriber.messagesPerConversation)
+                shared.messages += newest
+                if Int64(newest.count) < conversation.lastSeq { limited.append(id) }
+            }
+        }
+        line.list("left", selection.left.lazy.map { ByteBuffer(string: #""\#($0)""#) })
+        line.list("conversations", conversations)
+        line.list("limited", limited.lazy.map { ByteBuffer(string: #""\#($0)""#) })
+        write(shared, of: look, to: &line)
+    }
+}
+
+/// The line of one push, `changes`, put together from ready fragments (`docs/protocol.md`, section 4).
+struct ChangesLine {
+    private var line: ByteBuffer
+
+    /// A push of that look, with what `body` writes into it.
+    static func push(of look: Look, _ body: (inout ChangesLine) -> Void) -> Push {
+        var line = ChangesLine(line: ByteBuffer())
+        line.line.writeString(
+            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(look.cursor)","reset":false,"more":false"#)
+        body(&line)
+        line.line.writeString("}}\n")
+        return Push(line: line.line, cursor: look.cursor)
+    }
+
+    mutating func member(_ name: StaticString, _ value: ByteBuffer) {
+        line.writeString(",\"")
+        line.writeStaticString(name)
+        line.writeString("\":")
+        line.writeImmutableBuffer(value)
+    }
+
+    /// A list, absent where it is empty.
+    mutating func list(_ name: StaticString, _ values: some Collection<ByteBuffer>) {
+        guard !values.isEmpty else { return }
+        var list = ByteBuffer(string: "[")
+        for (index, value) in values.enumerated() {
+            if index > 0 { list.writeString(",") }
+            list.writeImmutableBuffer(value)
+        }
+        list.writeString("]")
+        member(name, list)
+    }
+}
+
+extension Change.Fact {
+    /// What stands for it in a list of Changes.
+    fileprivate var object: ByteBuffer {
+        switch self {
+        case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
+            .openingProfile(_, _, let object), .openingMessage(_, _, let object):
+            object
+        case .read(let conversation, let user, let seq):
+            ByteBuffer(string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_read_seq":\#(seq)}"#)
+        case .left(let conversation, _), .joined(let conversation, _), .conversation(let conversation, _):
+            ByteBuffer(string: #""\#(conversation)""#)
+        }
+    }
+}
+
+extension Dictionary where Value == Set<Fanout.SubscriptionID> {
+    /// Takes one out, and with the last of a key the key.
+    fileprivate mutating func remove(_ id: Fanout.SubscriptionID, under key: Key) {
+        self[key]?.remove(id)
+        if self[key]?.isEmpty == true { self[key] = nil }
+    }
+}

@@ -1,0 +1,259 @@
+internal import Logging
+internal import Metrics
+internal import NIOCore
+internal import Postgres
+
+/// How a change reaches clients: on a ring of the doorbell it looks at what the tables show now and did not show before,
+/// and distributes that to the live sessions of this node.
+///
+/// A ring says only that something may have changed. It comes from this node's own writes, from NOTIFY (`psql`, other
+/// programs, other nodes), and once a second from the sweep, which finds what no bell announced.
+actor Feed {
+    typealias SubscriptionID = Fanout.SubscriptionID
+
+    struct Settings: Sendable {
+        let url: String
+        let limits: StatementLimits
+
+        /// The least time between the starts of two looks: what commits meanwhile shares the next one.
+        var pace: Duration = .milliseconds(1)
+        var sweep: Duration = .seconds(1)
+
+        /// After how many sweeps quiet sessions are told how far they are.
+        var sweepsPerNote = 10
+    }
+
+    private let settings: Settings
+    private let reactor: Reactor
+    private let logger: Logger
+    private let preamble: Preamble
+
+    /// What this node rings with, so that it does not answer its own bell.
+    private let node = ID.random()
+
+    /// Rings that ask for a look, and those that ask for a bell; any number of them between two looks are one.
+    private let looks = Coalescing()
+    private let bells = Coalescing()
+
+    private var fanout = Fanout()
+    private var outlets: [SubscriptionID: any Outlet] = [:]
+    private var position: Position?
+
+    private struct Position {
+        let epoch: String
+        let snapshot: Snapshot
+        let cursor: String
+
+        init(epoch: String, snapshot: Snapshot) {
+            self.epoch = epoch
+            self.snapshot = snapshot
+            cursor = Cursor(epoch: epoch, place: .at(snapshot)).text
+        }
+    }
+
+    init(settings: Settings, reactor: Reactor, logger: Logger) {
+        self.settings = settings
+        self.reactor = reactor
+        self.logger = logger
+        preamble = Preamble(limits: settings.limits)
+    }
+
+    /// This node has committed a change: it is looked at here, and the other nodes are rung.
+    nonisolated func changed() {
+        looks.ring()
+        bells.ring()
+    }
+
+    /// Runs until it is cancelled.
+    func run() async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepLooking() }
+            group.addTask { await self.keepRinging() }
+            group.addTask { await self.keepListening() }
+            group.addTask { await self.keepSweeping() }
+        }
+    }
+}
+
+// MARK: - Sessions
+
+extension Feed {
+    /// A session is about to read its page of `sync.open`; from now on nothing is lost to it.
+    ///
+    /// - Throws: `unavailable` while the feed has not seen the database yet.
+    func subscribe(
+        user: ID, outlet: any Outlet, messagesPerConversation: Int
+    ) throws(ProtocolError) -> SubscriptionID {
+        guard position != nil else { throw .unavailable }
+        let id = fanout.subscribe(user: user, messagesPerConversation: messagesPerConversation)
+        outlets[id] = outlet
+        return id
+    }
+
+    /// The page is on its way to the client: pushes go on from where it ends.
+    func activate(_ id: SubscriptionID, from start: SyncPage.Start) {
+        guard let outlet = outlets[id] else { return }
+        outlet.startPushes(cursor: Cursor(epoch: start.epoch, place: .at(start.snapshot)).text)
+        deliver(fanout.activate(id, snapshot: start.snapshot, conversations: start.conversations))
+    }
+
+    func unsubscribe(_ id: SubscriptionID) {
+        fanout.unsubscribe(id)
+        outlets[id] = nil
+    }
+
+    private func deliver(_ deliveries: [Fanout.Delivery]) {
+        for delivery in deliveries {
+            for id in delivery.subscribers { outlets[id]?.push(delivery.push) }
+        }
+    }
+}
+
+// MARK: - Looking
+
+extension Feed {
+    private func keepLooking() async {
+        var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
+        while !Task.isCancelled {
+            do {
+                let connection = try await Connection.open(settings.url, on: reactor, options: .logging(to: logger))
+                do {
+                    try await look(over: connection, &backoff)
+                } catch {
+                    await connection.close()
+                    throw error
+                }
+                await connection.close()
+            } catch {
+                let delay = backoff.next()
+                logger.warning("the feed lost its connection", metadata: ["error": "\(error)", "retry_in": "\(delay)"])
+                try? await Task.sleep(for: delay)
+            }
+        }
+    }
+
+    /// Looks at each ring. The first look goes on from the last one of the connection before: nothing is missed.
+    private func look(over connection: Connection, _ backoff: inout Backoff) async throws {
+        try await look(over: connection)
+        logger.info("the feed is live")
+        backoff.reset()
+        let clock = ContinuousClock()
+        for await _ in looks.rings {
+            let start = clock.now
+            try await look(over: connection)
+            try await Task.sleep(until: start + settings.pace, clock: clock)
+        }
+    }
+
+    private func look(over connection: Connection) async throws {
+        let parameters = [position?.snapshot.text]
+        let rows = try await connection.run(
+            [preamble.call(for: .feed), Call(Self.look, parameters)], deadline: settings.limits.deadline)[1]
+        guard let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) }) else {
+            throw FeedError.unreadable
+        }
+        guard epoch == position?.epoch, let before = position else {
+            return begin(Position(epoch: epoch, snapshot: snapshot))
+        }
+        // With nothing new there is one row, of nulls.
+        var changes: [Change] = []
+        for row in 0..<rows.count where rows.text(row, 2) != nil {
+            guard let change = Change(rows, row: row, column: 2) else { throw FeedError.unreadable }
+            changes.append(change)
+        }
+        guard snapshot != before.snapshot else { return }
+        let now = Position(epoch: epoch, snapshot: snapshot)
+        position = now
+        deliver(fanout.distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes)))
+    }
+
+    /// The first sight of a database. Where it is another than before, a restored one, the sessions hold what may not
+    /// be there: they connect again, and their cursors bring a reset.
+    private func begin(_ position: Position) {
+        if self.position != nil {
+            for outlet in outlets.values {
+                outlet.goodbye(Goodbye(.shuttingDown, "The database was restored: connect again."))
+            }
+        }
+        self.position = position
+    }
+
+    /// Rows of `feed.look` beside the epoch and the snapshot, all of one moment. With no position, only these two.
+    private static let look = Statement(
+        "feed.look",
+        """
+        select app.epoch(), pg_current_snapshot()::text, l.* \
+        from (values (1)) as one left join feed.look($1::pg_snapshot) as l on $1 is not null
+        """)
+}
+
+// MARK: - The doorbell
+
+extension Feed {
+    /// Rings for the other nodes, one ring in flight at a time: all that commits meanwhile shares the next.
+    private func keepRinging() async {
+        var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
+        while !Task.isCancelled {
+            do {
+                let connection = try await Connection.open(settings.url, on: reactor, options: .logging(to: logger))
+                backoff.reset()
+                do {
+                    for await _ in bells.rings {
+                        _ = try await connection.run(
+                            [Call(Self.ring, [node.description])], deadline: settings.limits.deadline)
+                    }
+                } catch {
+                    await connection.close()
+                    throw error
+                }
+                await connection.close()
+            } catch {
+                // The other nodes' sweeps find what this bell did not announce.
+                try? await Task.sleep(for: backoff.next())
+            }
+        }
+    }
+
+    private static let ring = Statement("ring", "select pg_notify('postline', $1)")
+
+    private func keepListening() async {
+        let listener = Listener(
+            url: settings.url, channel: "postline", options: .logging(to: logger), on: reactor)
+        await listener.run { [node, looks] event in
+            switch event {
+            case .notified(_, let payload) where payload == node.description: break
+            case .listening, .notified: looks.ring()
+            case .lost: break
+            }
+        }
+    }
+
+    private func keepSweeping() async {
+        var sweeps = 0
+        while (try? await Task.sleep(for: settings.sweep)) != nil {
+            looks.ring()
+            sweeps += 1
+            if sweeps % settings.sweepsPerNote == 0, let position {
+                for id in fanout.upToDate { outlets[id]?.noteCursor(position.cursor) }
+            }
+        }
+    }
+}
+
+enum FeedError: Error {
+    /// `feed.look` gave what this version does not know: the schema is of another version.
+    case unreadable
+}
+
+/// Rings of a bell: any number of them before it is answered are one.
+struct Coalescing: Sendable {
+    /// For one reader at a time.
+    let rings: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+
+    init() {
+        (rings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    func ring() { continuation.yield() }
+}

@@ -1,0 +1,62 @@
+/// A UUID (RFC 9562), of a user, a conversation or a session.
+///
+/// It is read in either case, and written as the protocol has it: lower case with hyphens.
+public struct ID: Hashable, Sendable, CustomStringConvertible {
+    private let high: UInt64
+    private let low: UInt64
+
+    /// Nil for anything but 32 hexadecimal digits in the groups 8-4-4-4-12.
+    public init?(_ text: some StringProtocol) {
+        var high: UInt64 = 0
+        var low: UInt64 = 0
+        var position = 0
+        for byte in text.utf8 {
+            switch position {
+            case 8, 13, 18, 23:
+                guard byte == UInt8(ascii: "-") else { return nil }
+            case 36...:
+                return nil
+            default:
+                guard let digit = Self.value(ofDigit: byte) else { return nil }
+                if position < 18 { high = high << 4 | digit } else { low = low << 4 | digit }
+            }
+            position += 1
+        }
+        guard position == 36 else { return nil }
+        self.high = high
+        self.low = low
+    }
+
+    /// A random one (version 4).
+    public static func random() -> ID {
+        ID(
+            high: UInt64.random(in: .min ... .max) & ~0xF000 | 0x4000,
+            low: UInt64.random(in: .min ... .max) & ~(0xC000 << 48) | 0x8000 << 48)
+    }
+
+    private init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    public var description: String {
+        var text: [UInt8] = []
+        text.reserveCapacity(36)
+        for position in 0..<32 {
+            if position == 8 || position == 12 || position == 16 || position == 20 { text.append(UInt8(ascii: "-")) }
+            let half = position < 16 ? high : low
+            let digit = UInt8(truncatingIfNeeded: half >> UInt64(60 - position % 16 * 4) & 0xF)
+            text.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func value(ofDigit byte: UInt8) -> UInt64? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt64(byte - UInt8(ascii: "A") + 10)
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,60 @@
+/// A JSON value (RFC 8259).
+///
+/// It loses nothing of what was written: numbers keep their text, objects their order and every member, also one
+/// whose name stands twice. Equality is that of code points: composed and decomposed forms of a character differ.
+public enum JSON: Sendable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSON])
+    case object(JSONObject)
+}
+
+extension JSON: Equatable {
+    public static func == (left: JSON, right: JSON) -> Bool {
+        switch (left, right) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.number(let left), .number(let right)): left == right
+        case (.string(let left), .string(let right)): left.hasSameCodePoints(as: right)
+        case (.array(let left), .array(let right)): left == right
+        case (.object(let left), .object(let right)): left == right
+        case (.null, _), (.bool, _), (.number, _), (.string, _), (.array, _), (.object, _): false
+        }
+    }
+}
+
+extension JSON {
+    /// An integer as a JSON number.
+    public static func integer(_ value: some BinaryInteger) -> JSON { .number(JSONNumber(value)) }
+
+    /// The first member name that stands twice in one object, in this value or anywhere below it.
+    ///
+    /// PostgreSQL's `jsonb` would keep the last of the two in silence.
+    public var duplicate: String? {
+        switch self {
+        case .null, .bool, .number, .string:
+            return nil
+        case .array(let elements):
+            for element in elements {
+                if let duplicate = element.duplicate { return duplicate }
+            }
+            return nil
+        case .object(let object):
+            if let duplicate = object.duplicate { return duplicate }
+            for member in object.members {
+                if let duplicate = member.value.duplicate { return duplicate }
+            }
+            return nil
+        }
+    }
+}
+
+extension String {
+    /// Compares code points, where `==` would take canonically equivalent forms for equal (U+212A for `K`).
+    func hasSameCodePoints(as other: String) -> Bool {
+        // Equal code points are always equal strings, so that the quick comparison decides nearly all cases.
+        self == other && self.utf8.elementsEqual(other.utf8)
+    }
+}

@@ -1,0 +1,84 @@
+/// A JSON number, kept as it was written: its value may be larger or finer than any machine type holds.
+public struct JSONNumber: Sendable, Equatable {
+    /// The number as it was written, by RFC 8259's grammar.
+    public let text: String
+
+    /// - Parameter text: a number by RFC 8259's grammar, which the parser has checked.
+    init(checked text: String) {
+        self.text = text
+    }
+
+    public init(_ value: some BinaryInteger) {
+        self.text = String(value)
+    }
+
+    /// The value, where it is an integer that fits: exact, however it is written (`20.0`, `2e1` and `-0` are integers).
+    public var integer: Int64? {
+        guard let decimal = Decimal(self.text), decimal.isInteger else { return nil }
+        // 19 digits are the most that an Int64 has; a larger exponent is out of range, and never looped over.
+        guard decimal.digits.count + decimal.exponent <= 19 else { return nil }
+        var value: Int64 = 0
+        // Counted downwards, since the least Int64 has no positive counterpart.
+        for digit in decimal.digits + [UInt8](repeating: 0, count: decimal.exponent) {
+            let (shifted, overflowed) = value.multipliedReportingOverflow(by: 10)
+            let (next, passed) = shifted.subtractingReportingOverflow(Int64(digit))
+            if overflowed || passed { return nil }
+            value = next
+        }
+        if decimal.isNegative { return value }
+        return value == .min ? nil : -value
+    }
+
+    /// Whether the value is an integer, of whatever size.
+    public var isInteger: Bool {
+        Decimal(self.text)?.isInteger ?? false
+    }
+
+    /// The nearest double; nil where that would be infinite.
+    public var double: Double? {
+        guard let value = Double(self.text), value.isFinite else { return nil }
+        return value
+    }
+}
+
+/// A decimal number as digits and a power of ten, with no zero at either end of the digits; none at all for zero.
+private struct Decimal {
+    var isNegative = false
+    var digits: [UInt8] = []
+    var exponent = 0
+
+    var isInteger: Bool { self.exponent >= 0 }
+
+    /// Fails only where the exponent itself is out of range and the digits are not zero.
+    init?(_ text: String) {
+        var written = 0
+        var isExponentNegative = false
+        enum Part { case integer, fraction, exponent }
+        var part = Part.integer
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "-") where part == .exponent: isExponentNegative = true
+            case UInt8(ascii: "-"): self.isNegative = true
+            case UInt8(ascii: "+"): break
+            case UInt8(ascii: "."): part = .fraction
+            case UInt8(ascii: "e"), UInt8(ascii: "E"): part = .exponent
+            default:
+                let digit = byte - UInt8(ascii: "0")
+                switch part {
+                case .exponent:
+                    // Held below where sums could overflow: no text is long enough to make up for such an exponent.
+                    written = min(written * 10 + Int(digit), 1 << 40)
+                case .integer, .fraction:
+                    if part == .fraction { self.exponent -= 1 }
+                    if digit != 0 || !self.digits.isEmpty { self.digits.append(digit) }
+                }
+            }
+        }
+        self.exponent += isExponentNegative ? -written : written
+        while self.digits.last == 0 {
+            self.digits.removeLast()
+            self.exponent += 1
+        }
+        if self.digits.isEmpty { self.exponent = 0 }
+    }
+}

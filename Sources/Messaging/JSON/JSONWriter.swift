@@ -1,0 +1,102 @@
+public import NIOCore
+
+extension JSON {
+    /// Writes the value compactly: no blank between tokens, members in their order, numbers as they were written.
+    public func write(to buffer: inout ByteBuffer) {
+        switch self {
+        case .null: buffer.writeStaticString("null")
+        case .bool(true): buffer.writeStaticString("true")
+        case .bool(false): buffer.writeStaticString("false")
+        case .number(let number): buffer.writeString(number.text)
+        case .string(let string): buffer.writeJSONString(string)
+        case .array(let elements):
+            buffer.writeStaticString("[")
+            for index in elements.indices {
+                if index > 0 { buffer.writeStaticString(",") }
+                elements[index].write(to: &buffer)
+            }
+            buffer.writeStaticString("]")
+        case .object(let object):
+            object.write(to: &buffer)
+        }
+    }
+
+    /// The value as compact JSON text.
+    public var text: String {
+        var buffer = ByteBuffer()
+        self.write(to: &buffer)
+        return String(buffer: buffer)
+    }
+}
+
+extension JSONObject {
+    /// Writes the object compactly.
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.writeStaticString("{")
+        for index in self.members.indices {
+            if index > 0 { buffer.writeStaticString(",") }
+            self.members[index].write(to: &buffer)
+        }
+        buffer.writeStaticString("}")
+    }
+
+    /// The object as compact JSON text.
+    public var text: String { JSON.object(self).text }
+}
+
+extension JSONObject.Member {
+    /// Writes `"name":value`.
+    public func write(to buffer: inout ByteBuffer) {
+        buffer.writeJSONString(self.name)
+        buffer.writeStaticString(":")
+        self.value.write(to: &buffer)
+    }
+}
+
+extension ByteBuffer {
+    /// Writes the string as a JSON string, quoted and escaped: only what RFC 8259 demands is escaped.
+    public mutating func writeJSONString(_ string: String) {
+        var string = string
+        // The pointer does not leave the closure, and bytes have no padding that a view as raw bytes could uncover.
+        string.withUTF8 { utf8 in
+            let bytes = unsafe utf8.span
+            self.reserveCapacity(minimumWritableBytes: bytes.count + 2)
+            self.writeInteger(UInt8(ascii: "\""))
+            var run = 0
+            for index in bytes.indices {
+                let byte = bytes[index]
+                guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+                unsafe self.writeBytes(bytes.extracting(run..<index).bytes)
+                self.writeJSONEscape(byte)
+                run = index + 1
+            }
+            unsafe self.writeBytes(bytes.extracting(run..<bytes.count).bytes)
+            self.writeInteger(UInt8(ascii: "\""))
+        }
+    }
+
+    private mutating func writeJSONEscape(_ byte: UInt8) {
+        switch byte {
+        case UInt8(ascii: "\""): self.writeStaticString("\\\"")
+        case UInt8(ascii: "\\"): self.writeStaticString("\\\\")
+        case 0x08: self.writeStaticString("\\b")
+        case 0x0C: self.writeStaticString("\\f")
+        case 0x0A: self.writeStaticString("\\n")
+        case 0x0D: self.writeStaticString("\\r")
+        case 0x09: self.writeStaticString("\\t")
+        default:
+            self.writeStaticString(byte < 0x10 ? "\\u000" : "\\u001")
+            let low = byte & 0xF
+            self.writeInteger(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+        }
+    }
+}
+
+extension String {
+    /// The string as a JSON string, quoted and escaped.
+    public var jsonQuoted: String {
+        var buffer = ByteBuffer()
+        buffer.writeJSONString(self)
+        return String(buffer: buffer)
+    }
+}

@@ -1,0 +1,51 @@
+public import NIOCore
+
+/// A request without its envelope.
+public struct Request: Sendable, Equatable {
+    /// The method's name, as sent.
+    public let method: String
+
+    /// The named params; empty where the request has none.
+    public let params: JSONObject
+
+    public init(method: String, params: JSONObject) {
+        self.method = method
+        self.params = params
+    }
+}
+
+/// What a request is answered with.
+public struct Answer: Sendable {
+    public enum Content: Sendable {
+        /// The result as JSON text.
+        case result(ByteBuffer)
+        case failure(ProtocolError)
+    }
+
+    public var content: Content
+
+    /// Runs once the answer, or the batch it belongs to, is on its way out, before anything that is sent later.
+    public var afterWriting: (@Sendable () async -> Void)?
+
+    public init(_ content: Content, afterWriting: (@Sendable () async -> Void)? = nil) {
+        self.content = content
+        self.afterWriting = afterWriting
+    }
+}
+
+/// One connection's conversation with the service: unauthenticated, or one user.
+public protocol LineSession: Sendable {
+    /// Does what the request asks and never throws: every failure is an answer.
+    ///
+    /// The caller gives the next request only after the answer to the last, so that requests take effect in order.
+    func answer(_ request: Request) async -> Answer
+
+    /// Ends the session: no push comes after it.
+    func close() async
+}
+
+/// What makes a session for each new connection.
+public protocol SessionFactory: Sendable {
+    /// - Parameter peerAddress: the client's address without the port, for limits and logs.
+    func makeSession(outlet: any Outlet, peerAddress: String) -> any LineSession
+}

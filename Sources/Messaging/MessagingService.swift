@@ -1,0 +1,128 @@
+public import Logging
+internal import Crypto
+internal import FoundationEssentials
+internal import PasswordHashing
+internal import Postgres
+public import ServiceLifecycle
+
+/// The messaging service of one node: everything between a session and the database.
+public final class MessagingService: Service, SessionFactory {
+    let database: Database
+    let accounts: Accounts
+    let sync: Sync
+    let feed: Feed
+    let info: ServerInfo
+    let logger: Logger
+
+    private let pool: Pool
+
+    public struct Configuration: Sendable {
+        public var databaseURL: String
+        public var poolSize: Int
+        public var limits: StatementLimits
+        public var accountKeeper: AccountKeeper
+        public var keys: TokenKeys
+        public var issuer: String
+        public var audience: String
+        public var accessTokenSeconds: Int
+
+        /// What refresh tokens are derived from: at least 32 bytes, the same on every node.
+        public var refreshSecret: String
+        public var info: ServerInfo
+
+        public init(
+            databaseURL: String, poolSize: Int, limits: StatementLimits, accountKeeper: AccountKeeper, keys: TokenKeys,
+            issuer: String, audience: String, accessTokenSeconds: Int, refreshSecret: String, info: ServerInfo
+        ) {
+            self.databaseURL = databaseURL
+            self.poolSize = poolSize
+            self.limits = limits
+            self.accountKeeper = accountKeeper
+            self.keys = keys
+            self.issuer = issuer
+            self.audience = audience
+            self.accessTokenSeconds = accessTokenSeconds
+            self.refreshSecret = refreshSecret
+            self.info = info
+        }
+    }
+
+    public init(configuration: Configuration, logger: Logger) {
+        let reactor = Reactor(name: "postgres")
+        var options = PoolOptions(size: configuration.poolSize)
+        options.connection = .logging(to: logger)
+        pool = Pool(url: configuration.databaseURL, options: options, on: reactor)
+        database = Database(pool: pool, limits: configuration.limits)
+        accounts = Accounts(
+            keeper: configuration.accountKeeper,
+            database: database,
+            keys: configuration.keys,
+            settings: .init(
+                issuer: configuration.issuer, audience: configuration.audience,
+                accessTokenSeconds: configuration.accessTokenSeconds,
+                refreshKey: HKDF<SHA256>.deriveKey(
+                    inputKeyMaterial: SymmetricKey(data: Array(configuration.refreshSecret.utf8)),
+                    info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
+            hasher: PasswordHasher(threads: 2, queueLimit: 64))
+        sync = Sync(database: database)
+        // A look that has much to read may take its time: nobody waits for an answer.
+        feed = Feed(
+            settings: .init(
+                url: configuration.databaseURL, limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
+            reactor: reactor, logger: logger)
+        info = configuration.info
+        self.logger = logger
+    }
+
+    /// Keeps the pool and the feed until the service is stopped.
+    public func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.pool.run() }
+                group.addTask { await self.feed.run() }
+            }
+        }
+    }
+
+    /// An access token of the account with that address, in a session of its own, without its password.
+    ///
+    /// The service need not run.
+    /// - Throws: `not_found`, or what the database says.
+    public func accessToken(forEmail email: String) async throws -> String {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await self.pool.run() }
+            defer { group.cancelAll() }
+            return try await accounts.accessToken(forEmail: email)
+        }
+    }
+
+    public func makeSession(outlet: any Outlet, peerAddress: String) -> any LineSession {
+        Session(service: self, outlet: outlet, peerAddress: peerAddress)
+    }
+}
+
+/// What a server says of itself: the params of `server.hello`.
+public struct ServerInfo: Sendable {
+    public let version: String
+    public let maxLineBytes: Int
+    public let maxInFlight: Int
+    public let pingSeconds: Int
+
+    public init(version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int) {
+        self.version = version
+        self.maxLineBytes = maxLineBytes
+        self.maxInFlight = maxInFlight
+        self.pingSeconds = pingSeconds
+    }
+
+    public var object: JSONObject {
+        [
+            "server": .string("postline"),
+            "version": .string(version),
+            "protocol": .integer(1),
+            "max_line_bytes": .integer(maxLineBytes),
+            "max_in_flight": .integer(maxInFlight),
+            "ping_seconds": .integer(pingSeconds),
+        ]
+    }
+}

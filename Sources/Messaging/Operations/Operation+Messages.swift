@@ -1,0 +1,40 @@
+internal import Postgres
+
+extension Operation {
+    /// `messages.*`.
+    static let messages = [
+        Operation("messages.send", .user, ["conversation_id", "content", "client_id", "kind", "attachment"]) {
+            session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            let kind = try params.string("kind") ?? "text"
+            guard kind == "text" || kind == "image" else { throw .invalid("kind", "must be text or image") }
+            // An image speaks for itself: its content may be empty.
+            let content = try params.string("content", characters: (kind == "image" ? 0 : 1)...8_000)
+            guard content != nil || kind == "image" else { throw .invalid("content", "is missing") }
+            return try await session.write(
+                Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
+                [conversation, content ?? "", try params.uuid("client_id"), kind, try params.object("attachment")])
+        },
+        Operation("messages.list", .user, ["conversation_id", "before_seq", "after_seq", "limit"]) {
+            session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            let before = try params.integer("before_seq", in: 1 ... .max)
+            let after = try params.integer("after_seq", in: 0 ... .max)
+            guard before == nil || after == nil else {
+                throw .invalid("after_seq", "cannot be given together with before_seq")
+            }
+            let limit = try params.integer("limit", in: 1...200) ?? 50
+            return try await session.read(
+                Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
+                [conversation, before.map(String.init), after.map(String.init), String(limit)])
+        },
+        Operation("messages.mark_read", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            let seq = try params.required("seq") { name throws(ProtocolError) in
+                try params.integer(name, in: 0 ... .max)
+            }
+            return try await session.write(
+                Statement("api.mark_read", "select api.mark_read($1::uuid, $2::bigint)"), [conversation, String(seq)])
+        },
+    ]
+}

@@ -1,0 +1,159 @@
+/// The params of a request, read by name and type.
+///
+/// Every failure is `invalid_params` and names the param in `data.field`.
+struct Params: Sendable {
+    private let object: JSONObject
+
+    /// Refuses what no method takes: a param of another name, one that stands twice, a NUL in a string.
+    ///
+    /// A NUL is refused here because PostgreSQL's `text` cannot hold one, and libpq would cut the string at it.
+    init(_ object: JSONObject, of operation: Operation) throws(ProtocolError) {
+        if let twice = object.duplicate { throw .invalid(twice, "is given twice") }
+        for member in object.members {
+            guard operation.parameters.contains(member.name) else {
+                throw Self.unknown(member.name, of: operation)
+            }
+            if member.value.containsNUL { throw .invalid(member.name, "must not contain a NUL character") }
+        }
+        self.object = object
+    }
+
+    /// A param that is there, null included.
+    subscript(name: String) -> JSON? { object[name] }
+
+    /// The params as one JSON text, for functions that take a patch: an absent member stays absent, null stays null.
+    func patch(_ names: [String]) -> String {
+        JSON.object(JSONObject(object.members.filter { names.contains($0.name) })).text
+    }
+
+    private static func unknown(_ name: String, of operation: Operation) -> ProtocolError {
+        let shown = name.utf8.count <= 64 && !name.utf8.contains(0) ? name : String(name.prefix(60)) + "…"
+        if let suggestion = Suggestion.parameter(for: name, among: operation.parameters) {
+            return ProtocolError(
+                .invalidParams, "\(operation.method) takes no \(shown): did you mean \(suggestion)?",
+                data: [.init(name: "field", value: .string(shown)), .init(name: "suggestion", value: .string(suggestion))])
+        }
+        let taken =
+            operation.parameters.isEmpty ? "It takes no params." : "It takes \(operation.parameters.joined(separator: ", "))."
+        return ProtocolError(
+            .invalidParams, "\(operation.method) takes no \(shown). \(taken)", data: [.init(name: "field", value: .string(shown))])
+    }
+}
+
+extension Params {
+    /// A string param; nil where it is absent or null.
+    func string(_ name: String, bytes limits: ClosedRange<Int>? = nil) throws(ProtocolError) -> String? {
+        switch object[name] {
+        case nil, .null: return nil
+        case .string(let value):
+            if let limits, !limits.contains(value.utf8.count) {
+                throw .invalid(name, "must be \(limits.lowerBound) to \(limits.upperBound) bytes long")
+            }
+            return value
+        default: throw .invalid(name, "must be a string")
+        }
+    }
+
+    /// A string of so many Unicode code points; nil where it is absent or null.
+    func string(_ name: String, characters limits: ClosedRange<Int>) throws(ProtocolError) -> String? {
+        guard let value = try string(name) else { return nil }
+        if !limits.contains(value.unicodeScalars.count) {
+            throw .invalid(name, "must be \(limits.lowerBound) to \(limits.upperBound) characters long")
+        }
+        return value
+    }
+
+    /// An integer param as PostgreSQL reads it; nil where it is absent or null.
+    func integer(_ name: String, in limits: ClosedRange<Int64>) throws(ProtocolError) -> Int64? {
+        switch object[name] {
+        case nil, .null: return nil
+        case .number(let number):
+            guard let value = number.integer else { throw .invalid(name, "must be an integer") }
+            guard limits.contains(value) else {
+                throw .invalid(
+                    name,
+                    limits.upperBound == .max
+                        ? "must be \(limits.lowerBound) or more" : "must be \(limits.lowerBound) to \(limits.upperBound)")
+            }
+            return value
+        default: throw .invalid(name, "must be an integer")
+        }
+    }
+
+    func bool(_ name: String) throws(ProtocolError) -> Bool? {
+        switch object[name] {
+        case nil, .null: return nil
+        case .bool(let value): return value
+        default: throw .invalid(name, "must be true or false")
+        }
+    }
+
+    /// A UUID in the protocol's form, lower case; nil where it is absent or null.
+    func uuid(_ name: String) throws(ProtocolError) -> String? {
+        switch object[name] {
+        case nil, .null: return nil
+        case .string(let text):
+            guard let id = ID(text) else { throw .invalid(name, "must be a UUID") }
+            return id.description
+        default: throw .invalid(name, "must be a UUID")
+        }
+    }
+
+    /// A list of UUIDs as PostgreSQL's array text; nil where it is absent or null.
+    func uuids(_ name: String, count limits: ClosedRange<Int>) throws(ProtocolError) -> String? {
+        switch object[name] {
+        case nil, .null: return nil
+        case .array(let elements):
+            guard limits.contains(elements.count) else {
+                throw .invalid(name, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
+            }
+            var ids: [String] = []
+            for element in elements {
+                guard case .string(let text) = element, let id = ID(text) else {
+                    throw .invalid(name, "must hold UUIDs only")
+                }
+                ids.append(id.description)
+            }
+            return "{\(ids.joined(separator: ","))}"
+        default: throw .invalid(name, "must be a list of UUIDs")
+        }
+    }
+
+    /// An object param as JSON text; nil where it is absent or null.
+    func object(_ name: String) throws(ProtocolError) -> String? {
+        switch object[name] {
+        case nil, .null: return nil
+        case .object(let value):
+            if let twice = JSON.object(value).duplicate { throw .invalid(name, "has the member \(twice) twice") }
+            return JSON.object(value).text
+        default: throw .invalid(name, "must be an object")
+        }
+    }
+
+    /// The value of a param that must be there.
+    func required<Value>(
+        _ name: String, _ read: (String) throws(ProtocolError) -> Value?
+    ) throws(ProtocolError) -> Value {
+        guard let value = try read(name) else { throw .invalid(name, "is missing") }
+        return value
+    }
+}
+
+extension ProtocolError {
+    /// `invalid_params` that names the param: "`limit` must be 1 to 50."
+    static func invalid(_ field: String, _ what: String) -> ProtocolError {
+        ProtocolError(.invalidParams, "\(field) \(what).", data: [.init(name: "field", value: .string(field))])
+    }
+}
+
+extension JSON {
+    /// Whether a NUL stands in any string or name of this value.
+    var containsNUL: Bool {
+        switch self {
+        case .null, .bool, .number: false
+        case .string(let text): text.utf8.contains(0)
+        case .array(let elements): elements.contains { $0.containsNUL }
+        case .object(let object): object.members.contains { $0.name.utf8.contains(0) || $0.value.containsNUL }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+internal import Logging
+internal import NIOCore
+internal import Postgres
+
+/// One connection's session: unauthenticated, or one user.
+actor Session: LineSession {
+    nonisolated let service: MessagingService
+    nonisolated let outlet: any Outlet
+    nonisolated let peerAddress: String
+
+    private var user: VerifiedToken?
+    private var subscription: Feed.SubscriptionID?
+
+    init(service: MessagingService, outlet: any Outlet, peerAddress: String) {
+        self.service = service
+        self.outlet = outlet
+        self.peerAddress = peerAddress
+    }
+
+    func answer(_ request: Request) async -> Answer {
+        do throws(ProtocolError) {
+            let operation = try Operation.named(request.method)
+            let params = try Params(request.params, of: operation)
+            if operation.access == .user, user == nil {
+                throw ProtocolError(.unauthenticated, "Sign in first: auth.login, or session.authenticate with a token.")
+            }
+            return try await operation.perform(self, params)
+        } catch {
+            return Answer(.failure(file(error, method: request.method)))
+        }
+    }
+
+    func close() async {
+        await endSync()
+    }
+
+    /// An internal error goes to the log with a number, and to the client with that number alone.
+    private func file(_ error: ProtocolError, method: String) -> ProtocolError {
+        guard let reason = error.reason else { return error }
+        let incident = ID.random()
+        service.logger.error(
+            "a request failed",
+            metadata: ["incident": "\(incident)", "method": "\(method)", "reason": "\(reason)"])
+        return error.filed(under: incident)
+    }
+}
+
+// MARK: - Who is signed in
+
+extension Session {
+    /// The connection becomes that user's, or its time is renewed.
+    ///
+    /// - Throws: `invalid_request` when it is another's.
+    func become(_ token: VerifiedToken) throws(ProtocolError) {
+        try requireMayBecome(token.user)
+        user = token
+        outlet.setExpiry(
+            Expiry(
+                seconds: token.remaining,
+                goodbye: Goodbye(.tokenExpired, "The token has expired: connect again with a fresh one.")))
+    }
+
+    /// - Parameter other: whoever is about to sign in; nil for somebody new.
+    /// - Throws: `invalid_request` when the connection is another user's.
+    func requireMayBecome(_ other: ID?) throws(ProtocolError) {
+        guard let user, user.user != other else { return }
+        throw ProtocolError(
+            .invalidRequest, "This connection is another user's: open a new one to sign in as somebody else.")
+    }
+}
+
+// MARK: - Calling the database
+
+extension Session {
+    /// Asks as the signed-in user.
+    func read(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
+        Answer(.result(try await service.database.json(function, parameters, as: caller)))
+    }
+
+    /// Changes something as the signed-in user, and lets the feed know.
+    func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
+        // Also after a failure: the connection may have been lost when the commit was done.
+        defer { service.feed.changed() }
+        return try await read(function, parameters)
+    }
+
+    private var caller: Caller {
+        user.map { .user(claims: $0.claims) } ?? .anyone
+    }
+}
+
+// MARK: - Live changes
+
+extension Session {
+    /// Opens, or opens anew, this session's sync; one that is not `live` ends it.
+    func openSync(_ request: SyncRequest, live: Bool) async throws(ProtocolError) -> Answer {
+        guard let user else { throw .fault("sync.open without a user") }
+        await endSync()
+        guard live else {
+            let page = try await service.sync.page(request, as: caller)
+            return Answer(.result(page.changes))
+        }
+        // The feed keeps what it sees from now on, so that nothing falls between the page and the first push.
+        let id = try await service.feed.subscribe(
+            user: user.user, outlet: outlet, messagesPerConversation: request.messagesPerConversation)
+        let page: SyncPage
+        do throws(ProtocolError) {
+            page = try await service.sync.page(request, as: caller)
+        } catch {
+            await service.feed.unsubscribe(id)
+            throw error
+        }
+        guard let start = page.start else {
+            await service.feed.unsubscribe(id)
+            return Answer(.result(page.changes))
+        }
+        subscription = id
+        let feed = service.feed
+        return Answer(.result(page.changes)) { await feed.activate(id, from: start) }
+    }
+
+    /// Ends the pushes.
+    func endSync() async {
+        guard let subscription else { return }
+        self.subscription = nil
+        outlet.stopPushes()
+        await service.feed.unsubscribe(subscription)
+    }
+}

@@ -1,0 +1,12 @@
+internal import FoundationEssentials
+
+/// An instant as the protocol writes it: RFC 3339 in UTC with microseconds.
+enum Timestamp {
+    static func text(_ date: Date) -> String {
+        let microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded(.down))
+        let seconds = microseconds / 1_000_000
+        let fraction = String(microseconds % 1_000_000)
+        let whole = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
+        return whole.dropLast() + "." + String(repeating: "0", count: 6 - fraction.count) + fraction + "Z"
+    }
+}

@@ -1,0 +1,65 @@
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// What the system knows of one file: whose it is, and who may use it.
+struct FileFacts {
+    let owner: uid_t
+    let group: gid_t
+    let permissions: mode_t
+    let isDirectory: Bool
+
+    /// Nil where there is no such file; a symbolic link is looked at itself, not where it leads.
+    init?(ofLink path: String) {
+        var status = stat()
+        // lstat writes one struct that we own.
+        guard unsafe lstat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    /// Nil where there is no such file; a symbolic link is followed.
+    init?(of path: String) {
+        var status = stat()
+        // stat writes one struct that we own.
+        guard unsafe stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    private init(_ status: stat) {
+        owner = status.st_uid
+        group = status.st_gid
+        permissions = status.st_mode & 0o7777
+        isDirectory = status.st_mode & S_IFMT == S_IFDIR
+    }
+}
+
+/// Makes one directory, private to `user`, and says why it could not; a directory that is there already is taken
+/// only if it is that user's own and nobody else's to use.
+func makePrivateDirectory(_ path: String, for user: ServerUser?) throws {
+    if unsafe mkdir(path, 0o700) == 0 {
+        if let user {
+            guard unsafe chown(path, user.id, user.group) == 0 else { throw unusable(path) }
+        }
+    } else if errno != EEXIST {
+        throw unusable(path)
+    }
+    guard let facts = FileFacts(ofLink: path), facts.isDirectory else {
+        throw PrivatePostgresError.unusable(directory: path, reason: "it is not a directory")
+    }
+    guard facts.owner == user?.id ?? geteuid() else {
+        throw PrivatePostgresError.unusable(directory: path, reason: "it belongs to another user")
+    }
+    if facts.permissions & 0o077 != 0 {
+        guard unsafe chmod(path, 0o700) == 0 else { throw unusable(path) }
+    }
+}
+
+/// The error of the C call that failed just now.
+func unusable(_ path: String) -> PrivatePostgresError {
+    let reason = unsafe String(cString: strerror(errno))
+    return .unusable(directory: path, reason: reason)
+}

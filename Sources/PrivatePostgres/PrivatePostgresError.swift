@@ -1,0 +1,43 @@
+/// What keeps a private PostgreSQL from being found, made, started or stopped: each a sentence that says what to do.
+public enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConvertible {
+    /// No PostgreSQL server programs were found; `found` names what was too old.
+    case notInstalled(found: [String])
+    /// Another process holds this directory's lock.
+    case inUse(directory: String, process: String)
+    /// A PostgreSQL that this process did not start, and may not stop, runs on the data.
+    case foreignServer(directory: String, process: Int32)
+    /// The data was made by another major version than the one that was found.
+    case otherMajorVersion(directory: String, data: String, installed: Int)
+    /// The directory holds something that is not a database's data.
+    case notData(directory: String)
+    /// The directory cannot be made or used; `reason` is the system's word for it.
+    case unusable(directory: String, reason: String)
+    /// A program of PostgreSQL failed; `output` is the end of what it said.
+    case failed(program: String, output: String)
+
+    /// A sentence or two for a person.
+    public var description: String {
+        switch self {
+        case .notInstalled(let found):
+            let old = found.isEmpty ? "" : " (\(found.joined(separator: ", ")) is too old)"
+            return "PostgreSQL \(PostgresInstallation.oldestMajorVersion) or later is not installed\(old). "
+                + "Install it with `apt-get install postgresql` (Debian, Ubuntu) "
+                + "or `brew install postgresql` (macOS) and try again."
+        case .inUse(let directory, let process):
+            return "Another postline\(process.isEmpty ? "" : " (process \(process))") already runs on \(directory). "
+                + "Stop it, or name another directory."
+        case .foreignServer(let directory, let process):
+            return "A PostgreSQL that another user started (process \(process)) runs on \(directory). "
+                + "Stop it, or name another directory."
+        case .otherMajorVersion(let directory, let data, let installed):
+            return "The data in \(directory) was made by PostgreSQL \(data), and only PostgreSQL \(installed) is installed. "
+                + "Install PostgreSQL \(data), or remove \(directory) to begin anew."
+        case .notData(let directory):
+            return "\(directory) is not empty and holds no PostgreSQL data. Name another directory, or empty it."
+        case .unusable(let directory, let reason):
+            return "The directory \(directory) cannot be used: \(reason)."
+        case .failed(let program, let output):
+            return "\(program) failed: \(output)"
+        }
+    }
+}

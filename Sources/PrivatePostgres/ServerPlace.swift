@@ -1,0 +1,82 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Where one private server keeps its data and its socket, and which user it runs as.
+struct ServerPlace: Sendable {
+    /// The directory that holds the data: the one asked for, or one that the server's user can reach.
+    let directory: String
+    let data: String
+    let sockets: String
+    let user: ServerUser?
+
+    var log: String { "\(data)/server.log" }
+
+    /// `sun_path` holds 104 bytes on macOS and 108 on Linux, its closing NUL among them.
+    static let longestSocketPath = 103
+    static let socketName = ".s.PGSQL.5432"
+
+    /// Settles the place for `asked`, making directories as needed, all private to the server's user but the first.
+    init(asked: String) async throws {
+        var place = asked
+        var user = ServerUser.unprivileged()
+        if let chosen = user {
+            if !(await Self.canReach(asked, as: chosen)) {
+                place = try Self.reachable(for: asked)
+            }
+            if let facts = FileFacts(of: "\(place)/data"), facts.owner != 0 {
+                user = .owner(id: facts.owner, group: facts.group)
+            }
+        }
+        self.user = user
+        directory = place
+        data = "\(place)/data"
+        let beside = "\(place)/run"
+        if "\(beside)/\(Self.socketName)".utf8.count <= Self.longestSocketPath {
+            sockets = beside
+        } else {
+            sockets = "/tmp/postline-\(Self.fingerprint(of: place))"
+        }
+        try makePrivateDirectory(sockets, for: user)
+    }
+
+    /// Whether that user can get to this directory: asked of the system, which knows of mounts and access lists.
+    private static func canReach(_ directory: String, as user: ServerUser) async -> Bool {
+        let result = try? await Tool.run("sh", ["-c", "cd \"$0\"", directory], as: user)
+        return result?.succeeded ?? false
+    }
+
+    /// A directory for the data of `asked` that every user can get to, always the same one.
+    private static func reachable(for asked: String) throws -> String {
+        let name = fingerprint(of: realPath(asked))
+        let parent = "/var/lib/postline"
+        if unsafe mkdir(parent, 0o755) == 0 || errno == EEXIST {
+            let place = "\(parent)/\(name)"
+            if unsafe mkdir(place, 0o755) == 0 || errno == EEXIST { return place }
+        }
+        let place = "/tmp/postline-data-\(name)"
+        guard unsafe mkdir(place, 0o755) == 0 || errno == EEXIST else { throw unusable(place) }
+        guard let facts = FileFacts(ofLink: place), facts.isDirectory, facts.owner == geteuid() else {
+            throw PrivatePostgresError.unusable(directory: place, reason: "it belongs to another user")
+        }
+        return place
+    }
+
+    /// Sixteen hexadecimal digits that stand for a path (FNV-1a): short, and the same in every process.
+    static func fingerprint(of path: String) -> String {
+        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

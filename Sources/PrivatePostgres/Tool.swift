@@ -1,0 +1,38 @@
+import Subprocess
+
+/// Runs a program to its end and gives what it said.
+enum Tool {
+    struct Result: Sendable {
+        let succeeded: Bool
+        /// Standard output and standard error, together, in the order they were written.
+        let output: String
+    }
+
+    /// The environment of every program: ours, without what would point PostgreSQL's programs elsewhere.
+    static var environment: Environment {
+        var changes: [Environment.Key: String?] = [:]
+        let elsewhere: [Environment.Key] = [
+            "PGDATA", "PGHOST", "PGHOSTADDR", "PGPORT", "PGUSER", "PGDATABASE", "PGPASSWORD", "PGOPTIONS", "PGSERVICE",
+            "PGSSLMODE", "PGCLIENTENCODING", "PGDATESTYLE", "PGTZ", "PGAPPNAME",
+        ]
+        for key in elsewhere { changes.updateValue(nil, forKey: key) }
+        // Messages in English, and on macOS a locale that `postgres` needs to start at all.
+        changes.updateValue("C", forKey: "LC_ALL")
+        return .inherit.updating(changes)
+    }
+
+    /// Runs a program, by its path or a name in `PATH`, as `user` (nil: as ourselves).
+    static func run(
+        _ program: String, _ arguments: [String], as user: ServerUser? = nil, input: String = ""
+    ) async throws -> Result {
+        var options = PlatformOptions()
+        user?.apply(to: &options)
+        // Through a shell that goes to the root first: PostgreSQL's programs look up their working directory, and
+        // that user may not be allowed into ours.
+        let result = try await Subprocess.run(
+            .name("sh"), arguments: Arguments(["-c", "cd / && exec \"$0\" \"$@\"", program] + arguments),
+            environment: environment, platformOptions: options, input: .string(input),
+            output: .string(limit: 16 << 20), error: .combinedWithOutput)
+        return Result(succeeded: result.terminationStatus.isSuccess, output: result.standardOutput)
+    }
+}

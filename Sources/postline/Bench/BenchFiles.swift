@@ -1,0 +1,37 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// The files of a measurement.
+enum BenchFiles {
+    static var temporaryDirectory: String { "/tmp/postline-bench-\(ProcessInfo.processInfo.processIdentifier)" }
+
+    static func write(_ text: String, to path: String) throws {
+        do {
+            try text.write(toFile: path, atomically: false, encoding: .utf8)
+        } catch {
+            throw BenchError("\(path) cannot be written.")
+        }
+    }
+
+    /// What pgbench logged of its transactions: `client number microseconds script epoch microseconds`, a line each.
+    static func latencies(prefix: String) throws -> [Duration] {
+        guard let slash = prefix.lastIndex(of: "/") else { return [] }
+        let directory = String(prefix[..<slash])
+        let name = prefix[prefix.index(after: slash)...]
+        var latencies: [Duration] = []
+        for file in try FileManager.default.contentsOfDirectory(atPath: directory) where file.hasPrefix(name) {
+            let text = try String(contentsOfFile: "\(directory)/\(file)", encoding: .utf8)
+            for line in text.utf8.split(separator: UInt8(ascii: "\n")) {
+                let fields = line.split(separator: UInt8(ascii: " "), maxSplits: 3)
+                guard fields.count > 2, let microseconds = Int(Substring(fields[2])) else { continue }
+                latencies.append(.microseconds(microseconds))
+            }
+        }
+        return latencies
+    }
+
+    static func remove(_ path: String) { try? FileManager.default.removeItem(atPath: path) }
+}

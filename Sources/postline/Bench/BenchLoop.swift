@@ -1,0 +1,43 @@
+internal import LineClient
+internal import NIOCore
+
+/// Clients that each ask one thing after another for some time.
+enum BenchLoop {
+    /// - Parameter write: writes the params of one request of the client that stands with this text.
+    static func run(
+        _ clients: [(LineClient, String)], for time: Duration, method: String,
+        _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
+    ) async throws -> BenchRound {
+        let start = ContinuousClock.now
+        let end = start + time
+        let latencies = try await withThrowingTaskGroup(of: [Duration].self) { group in
+            for (client, text) in clients {
+                group.addTask { try await ask(client, until: end, method) { write(text, &$0) } }
+            }
+            var all: [Duration] = []
+            for try await some in group { all += some }
+            return all
+        }
+        let elapsed = (ContinuousClock.now - start) / .seconds(1)
+        return BenchRound(perSecond: Double(latencies.count) / elapsed, latencies: Percentiles(latencies))
+    }
+
+    /// Runs on the client's own thread, so that asking and being answered needs no change of threads.
+    private static func ask(
+        _ client: isolated LineClient, until end: ContinuousClock.Instant, _ method: String,
+        _ write: (inout ByteBuffer) -> Void
+    ) async throws -> [Duration] {
+        var latencies: [Duration] = []
+        var params = ByteBuffer()
+        var now = ContinuousClock.now
+        while now < end {
+            params.clear()
+            write(&params)
+            _ = try await client.answer(to: method, params)
+            let done = ContinuousClock.now
+            latencies.append(done - now)
+            now = done
+        }
+        return latencies
+    }
+}

@@ -1,0 +1,55 @@
+internal import LineClient
+internal import Messaging
+internal import NIOCore
+internal import PrivatePostgres
+
+/// How often in a second the 50 newest messages of a conversation are read, beside what the database alone does.
+struct ReadBench {
+    let world: BenchWorld
+    let seconds: Int
+    let rounds: Int
+    let say: (String) -> Void
+
+    func run() async throws -> (Comparison, BenchFigure) {
+        var readers: [(LineClient, String)] = []
+        for pair in world.pairs {
+            let client = try await world.connect(pair.sender)
+            for number in 1...60 {
+                _ = try await client.call(
+                    "messages.send",
+                    [
+                        "conversation_id": .string(pair.conversationID),
+                        "content": .string("Message \(number): the tide is at half past six, so be there before."),
+                    ])
+            }
+            readers.append((client, pair.conversationID))
+        }
+        let pgbench = PgBench(
+            installation: world.installation, url: await world.postgres.url(user: "postline", database: "postline"),
+            directory: world.directory)
+        let call = "select api.messages(:conversation::uuid, null::bigint, null::bigint, 50)"
+        let count = readers.count
+        var comparison = Comparison(
+            "Reads of the 50 newest messages at \(count) connections, \(rounds) rounds of \(seconds) s each in turn")
+        _ = try await Self.round(readers, for: .seconds(1))
+        _ = try await pgbench.run(call, clients: count, seconds: 1)
+        for number in 1...rounds {
+            let ours = try await Self.round(readers, for: .seconds(seconds))
+            let theirs = try await pgbench.run(call, clients: count, seconds: seconds)
+            say("round \(number): postline \(Int(ours.perSecond))/s, pgbench \(Int(theirs.perSecond))/s")
+            comparison.add(postline: ours, pgbench: theirs)
+        }
+        for (client, _) in readers { await client.close() }
+        return (
+            comparison, BenchFigure(name: "list_ratio_\(count)", value: comparison.ratio, unit: "ratio", goal: nil)
+        )
+    }
+
+    private static func round(_ readers: [(LineClient, String)], for time: Duration) async throws -> BenchRound {
+        try await BenchLoop.run(readers, for: time, method: "messages.list") { conversationID, params in
+            params.writeStaticString(#"{"conversation_id":""#)
+            params.writeString(conversationID)
+            params.writeStaticString(#"","limit":50}"#)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+internal import LineClient
+internal import Messaging
+internal import NIOCore
+internal import PrivatePostgres
+internal import Synchronization
+
+/// How many messages are answered in a second, each pushed to a live receiver, beside what the database alone does.
+struct SendBench {
+    private static let content = "Shall we meet at the harbour at seven? I could bring the maps and something to eat."
+
+    let world: BenchWorld
+    let seconds: Int
+    let rounds: Int
+    let say: (String) -> Void
+
+    func run() async throws -> (Comparison, BenchFigure) {
+        let pushed = PushCounter()
+        var senders: [(LineClient, String)] = []
+        var receivers: [LineClient] = []
+        for pair in world.pairs {
+            receivers.append(try await world.connect(pair.receiver) { pushed.take($0) })
+            senders.append((try await world.connect(pair.sender), pair.conversationID))
+        }
+        let pgbench = PgBench(
+            installation: world.installation, url: await world.postgres.url(user: "postline", database: "postline"),
+            directory: world.directory)
+        let call = "select api.send_message(:conversation::uuid, '\(Self.content)', gen_random_uuid(), null, null::jsonb)"
+        let count = senders.count
+        var comparison = Comparison(
+            "Sends at \(count) connections, \(rounds) rounds of \(seconds) s each in turn, every message pushed")
+        // Caches fill and plans are made before anything counts.
+        _ = try await Self.round(senders, for: .seconds(1))
+        _ = try await pgbench.run(call, clients: count, seconds: 1)
+        for number in 1...rounds {
+            let before = pushed.value
+            let ours = try await Self.round(senders, for: .seconds(seconds))
+            try await pushed.reach(before + ours.latencies.count)
+            let theirs = try await pgbench.run(call, clients: count, seconds: seconds)
+            // What pgbench wrote is pushed too, by the next sweep or ring; let that be over before we go on.
+            try await pushed.settle()
+            say("round \(number): postline \(Int(ours.perSecond))/s, pgbench \(Int(theirs.perSecond))/s")
+            comparison.add(postline: ours, pgbench: theirs)
+        }
+        for client in receivers + senders.map(\.0) { await client.close() }
+        return (
+            comparison,
+            BenchFigure(name: "send_ratio_\(count)", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.6))
+        )
+    }
+
+    /// All senders send, one message after another, until the time is over.
+    private static func round(_ senders: [(LineClient, String)], for time: Duration) async throws -> BenchRound {
+        try await BenchLoop.run(senders, for: time, method: "messages.send") { conversationID, params in
+            params.writeStaticString(#"{"conversation_id":""#)
+            params.writeString(conversationID)
+            params.writeStaticString(#"","client_id":""#)
+            params.writeString(randomUUID())
+            params.writeStaticString(#"","content":""#)
+            params.writeString(content)
+            params.writeStaticString(#""}"#)
+        }
+    }
+}
+
+/// Counts the messages that are pushed, over all receivers.
+final class PushCounter: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func take(_ push: ServerNotification) {
+        guard push.method == "changes", let params = try? push.params() else { return }
+        count.add(params["messages"]?.arrayValue?.count ?? 0, ordering: .relaxed)
+    }
+
+    /// Waits until so many have come; a push that does not come within ten seconds is a fault.
+    func reach(_ expected: Int) async throws {
+        for _ in 0..<1000 where value < expected { try await Task.sleep(for: .milliseconds(10)) }
+        guard value >= expected else { throw BenchError("\(expected - value) messages were not pushed.") }
+    }
+
+    /// Waits until nothing has come for a quarter of a second.
+    func settle() async throws {
+        var last = -1
+        for _ in 0..<120 where last != value {
+            last = value
+            try await Task.sleep(for: .milliseconds(250))
+        }
+    }
+}

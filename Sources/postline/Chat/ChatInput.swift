@@ -1,0 +1,54 @@
+internal import Dispatch
+
+#if canImport(Darwin)
+internal import Darwin
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Glibc
+#endif
+
+/// What reaches the running chat, from all sides.
+enum AppEvent: Sendable {
+    case chat(ChatEvent)
+    /// Bytes from standard input; nil at its end.
+    case input([UInt8]?)
+    case resized
+    /// The process was told to end.
+    case terminated
+    /// An effect that asked for an answer is done.
+    case effectDone
+    /// All that came before is taken in: now it is to be shown.
+    case draw
+}
+
+/// Brings standard input and signals into a stream of events.
+struct ChatInput {
+    private let sources: [any DispatchSourceSignal]
+
+    /// Begins to read and to listen; ends with the process.
+    init(_ sink: AsyncStream<AppEvent>.Continuation) {
+        // Reading blocks, so it has a thread of its own; it ends with the input or the process.
+        DispatchQueue(label: "postline.chat.input").async {
+            while let bytes = Terminal.read() { sink.yield(.input(bytes)) }
+            sink.yield(.input(nil))
+        }
+        let queue = DispatchQueue(label: "postline.chat.signals")
+        let signals: [(Int32, AppEvent)] = [
+            (SIGWINCH, .resized), (SIGTERM, .terminated), (SIGHUP, .terminated), (SIGINT, .terminated),
+        ]
+        sources = signals.map { number, event in
+            // The source sees the signal only if it does not end the process first.
+            _ = signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { sink.yield(event) }
+            source.resume()
+            return source
+        }
+        // A reader of our output that goes away is seen by the write that fails.
+        _ = signal(SIGPIPE, SIG_IGN)
+    }
+
+    /// Stops listening for signals.
+    func cancel() { for source in sources { source.cancel() } }
+}

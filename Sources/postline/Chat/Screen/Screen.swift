@@ -1,0 +1,57 @@
+/// The whole terminal, borrowed: what is drawn on it disappears when it is given back.
+struct Screen: ~Copyable {
+    private let modes: TerminalModes?
+    private let withColor: Bool
+    private var drawn: [String] = []
+
+    init() {
+        modes = TerminalModes()
+        withColor = Terminal.wantsColor
+        take()
+    }
+
+    deinit {
+        Terminal.write(Self.leaving)
+        modes?.restore()
+    }
+
+    /// Draws a picture; what is on the screen already is not sent again.
+    mutating func draw(_ picture: ScreenModel.Picture) {
+        var output = "\u{1B}[?25l"
+        let rows = picture.rows.map { $0.encoded(withColor: withColor) }
+        if rows.count != drawn.count {
+            output += "\u{1B}[2J"
+            drawn = []
+        }
+        for (index, row) in rows.enumerated() where index >= drawn.count || drawn[index] != row {
+            output += "\u{1B}[\(index + 1);1H\(row)\u{1B}[K"
+        }
+        drawn = rows
+        if let cursor = picture.cursor { output += "\u{1B}[\(cursor.row + 1);\(cursor.column + 1)H\u{1B}[?25h" }
+        Terminal.write(output)
+    }
+
+    /// Forgets what is drawn, so that the next picture is sent whole.
+    mutating func invalidate() {
+        drawn = []
+        Terminal.write("\u{1B}[2J")
+    }
+
+    /// Gives the terminal back while `body` runs.
+    mutating func lend(_ body: () -> Void) {
+        Terminal.write(Self.leaving)
+        modes?.restore()
+        body()
+        take()
+        invalidate()
+    }
+
+    private borrowing func take() {
+        modes?.setRaw()
+        Terminal.write(Self.entering)
+    }
+
+    // The alternate screen, and pasted text between marks.
+    private static let entering = "\u{1B}[?1049h\u{1B}[?2004h\u{1B}[2J"
+    private static let leaving = "\u{1B}[?2004l\u{1B}[?25h\u{1B}[?1049l"
+}

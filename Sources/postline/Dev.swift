@@ -1,0 +1,116 @@
+internal import ArgumentParser
+internal import FoundationEssentials
+internal import LineServer
+internal import Messaging
+internal import PrivatePostgres
+internal import SystemPackage
+
+/// `postline dev`.
+struct Dev: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Serve a dev world from a PostgreSQL of its own.",
+        discussion: """
+            Starts a private PostgreSQL, migrates it, fills it with people who talk, and serves. All that it keeps lies \
+            in one directory; remove that to begin anew.
+            """)
+
+    @OptionGroup var options: SettingOptions
+
+    @Option(help: "Where the dev world is kept.", completion: .directory)
+    var directory = ".postline"
+
+    func run() async throws {
+        try await Failure.reported {
+            let settings = try await Settings(options)
+            let postgres = PrivatePostgres(installation: try await .find(), directory: directory)
+            try await postgres.start()
+            do {
+                try await DevWorld(settings, postgres: postgres, directory: directory).serve()
+            } catch {
+                try? await postgres.stop()
+                throw error
+            }
+            try await postgres.stop()
+        }
+    }
+}
+
+/// The database of `postline dev`, its secrets, and what a person is told of them.
+private struct DevWorld {
+    private static let database = "postline"
+    private static let password = "postline-dev"
+
+    private let postgres: PrivatePostgres
+    private let directory: String
+    private var settings: Settings
+
+    init(_ settings: Settings, postgres: PrivatePostgres, directory: String) async throws {
+        self.postgres = postgres
+        self.directory = directory
+        self.settings = settings
+        self.settings.databaseURL = await postgres.url(user: "postline", database: Self.database)
+        self.settings.adminDatabaseURL = await postgres.url(database: Self.database)
+        self.settings.jwtSecret = try settings.jwtSecret ?? Self.secret(in: directory)
+        try writeSettings()
+    }
+
+    func serve() async throws {
+        let exists = try await postgres.psql("select 1 from pg_database where datname = '\(Self.database)'")
+        if exists.isEmpty { try await postgres.psql("create database \(Self.database)") }
+        let node = try await Node(settings)
+        try await node.awaitDatabase(migrating: true)
+        if let admin = settings.adminDatabaseURL { try await Migrator(url: admin, logger: node.logger).seed() }
+        let emails = try await postgres.psql("select email from auth.users order by created_at, email limit 12", database: Self.database)
+        let psql = "\(postgres.installation.program("psql")) '\(await postgres.url(database: Self.database))'"
+        let data = await postgres.dataDirectory
+        try await node.serve { [directory] address in
+            let greeting = Self.greeting(
+                address: address, psql: psql, emails: emails.split(separator: "\n"), data: data, directory: directory)
+            // Not `print`, which keeps back what goes to a pipe.
+            _ = try? FileDescriptor.standardOutput.writeAll((greeting + "\n").utf8)
+        }
+    }
+
+    /// One fact a line, `name: value`, for eyes and scripts.
+    private static func greeting(
+        address: LineServer.Address, psql: String, emails: [Substring], data: String, directory: String
+    ) -> String {
+        let program = CommandLine.arguments.first ?? "postline"
+        let port = address.port == 7432 ? "" : " --port \(address.port)"
+        var lines = ["lines: \(address.host):\(address.port)", "psql: \(psql)", "data: \(data)"]
+        lines += emails.map { "user: \($0) \(password)" }
+        lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)" }
+        lines.append("try: \(program) token \(emails.first ?? "EMAIL") --config \(directory)/settings.json")
+        lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to begin anew)")
+        return lines.joined(separator: "\n")
+    }
+
+    /// Made once, and kept, so that tokens and cursors outlive a restart.
+    private static func secret(in directory: String) throws -> String {
+        let path = "\(directory)/jwt-secret"
+        if let secret = try? String(contentsOfFile: path, encoding: .utf8) { return secret }
+        let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
+            .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        try write(secret, to: path)
+        return secret
+    }
+
+    /// What the other commands take with `--config`.
+    private func writeSettings() throws {
+        var object: [String: String] = [:]
+        object["database_url"] = settings.databaseURL
+        object["admin_database_url"] = settings.adminDatabaseURL
+        object["jwt_secret"] = settings.jwtSecret
+        let json = JSONObject(object.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: .string($0.value)) })
+        try Self.write(json.text + "\n", to: "\(directory)/settings.json")
+    }
+
+    /// Writes a file that only its owner reads.
+    private static func write(_ text: String, to path: String) throws {
+        try? FileManager.default.removeItem(atPath: path)
+        guard
+            FileManager.default.createFile(
+                atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        else { throw SettingsError("\(path) cannot be written.") }
+    }
+}

@@ -1,0 +1,32 @@
+internal import ArgumentParser
+internal import Logging
+internal import Messaging
+
+/// `postline migrate`.
+struct Migrate: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Bring the database to the schema of this binary.",
+        discussion: """
+            Connects with --admin-database-url, as the owner, and makes the login role of --database-url where it is \
+            missing. Safe to run from many places at once, and again.
+            """)
+
+    @OptionGroup var options: SettingOptions
+
+    func run() async throws {
+        try await Failure.reported {
+            let settings = try await Settings(options)
+            let applied = try await settings.migrate(logger: .postline(settings.logLevel))
+            print(applied.isEmpty ? "The database is up to date." : "Applied: \(applied.joined(separator: ", ")).")
+        }
+    }
+}
+
+extension Settings {
+    /// Migrates as the owner, and says what was applied.
+    func migrate(logger: Logger) async throws -> [String] {
+        let url = try requireDatabaseURL()
+        return try await Migrator(url: adminDatabaseURL ?? url, logger: logger)
+            .migrate(loginRole: try Migrator.LoginRole(of: url))
+    }
+}

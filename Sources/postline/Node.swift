@@ -1,0 +1,80 @@
+internal import LineServer
+internal import Logging
+internal import Messaging
+internal import Postgres
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// One server process: the messaging service and the line server before it.
+struct Node: Sendable {
+    let service: MessagingService
+    let logger: Logger
+    private let settings: Settings
+    private let databaseURL: String
+    private let lines: LineServer.Configuration
+
+    init(_ settings: Settings) async throws {
+        self.settings = settings
+        databaseURL = try settings.requireDatabaseURL()
+        logger = .postline(settings.logLevel)
+        var lines = LineServer.Configuration()
+        lines.host = settings.host
+        lines.port = settings.port
+        lines.version = Postline.version
+        lines.maxLineBytes = settings.maxLineBytes
+        lines.maxInFlight = settings.maxInFlight
+        lines.maxQueueBytes = settings.maxQueueBytes
+        lines.maxConnections = settings.maxConnections
+        lines.pingInterval = .seconds(settings.pingSeconds)
+        lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
+        lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
+        self.lines = lines
+        let keys = try await settings.tokenKeys()
+        service = MessagingService(
+            configuration: .init(
+                databaseURL: databaseURL, poolSize: settings.poolSize, limits: settings.limits,
+                accountKeeper: settings.accountKeeper, keys: keys, issuer: settings.jwtIssuer,
+                audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
+                refreshSecret: settings.jwtSecret ?? "",
+                info: lines.info),
+            logger: logger)
+    }
+
+    /// Waits until the database can be reached, and checks that this binary can serve it.
+    ///
+    /// - Throws: `SettingsError` where it is not migrated, or the login role has rights that it must not have.
+    func awaitDatabase(migrating: Bool) async throws {
+        var backoff = Postgres.Backoff(base: .milliseconds(100), limit: .seconds(5))
+        while true {
+            do {
+                if migrating { _ = try await settings.migrate(logger: logger) }
+                if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
+                    throw SettingsError(shortfall)
+                }
+                return
+            } catch MigrationError.unreachable(let why) {
+                let delay = backoff.next()
+                logger.warning("waiting for the database", metadata: ["error": "\(why)", "retry_in": "\(delay)"])
+                try await Task.sleep(for: delay)
+            }
+        }
+    }
+
+    /// Serves until the process is told to stop.
+    ///
+    /// - Parameter ready: is called once lines are served.
+    func serve(ready: @escaping @Sendable (LineServer.Address) -> Void) async throws {
+        let server = LineServer(configuration: lines, sessions: service, logger: logger)
+        // Stopped in reverse: lines first, so that what was taken is answered while there is a database.
+        let group = ServiceGroup(
+            configuration: .init(
+                services: [.init(service: service), .init(service: server)],
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            // Where the server cannot listen, the group says why.
+            if let address = try? await server.address { ready(address) }
+            try await tasks.waitForAll()
+        }
+    }
+}

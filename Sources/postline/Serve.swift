@@ -1,0 +1,26 @@
+internal import ArgumentParser
+internal import LineServer
+internal import Logging
+internal import Messaging
+internal import ServiceLifecycle
+
+/// `postline serve`.
+struct Serve: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Serve lines from a database that is there.",
+        discussion: "Waits for the database with back-off, and says so. A database that is not migrated: exit 78.")
+
+    @OptionGroup var options: SettingOptions
+
+    @Flag(help: "Migrate the database first.")
+    var migrate = false
+
+    func run() async throws {
+        try await Failure.reported {
+            let settings = try await Settings(options)
+            let node = try await Node(settings)
+            try await node.awaitDatabase(migrating: migrate)
+            try await node.serve { _ in }
+        }
+    }
+}

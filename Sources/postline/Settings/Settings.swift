@@ -1,0 +1,162 @@
+internal import Configuration
+internal import FoundationEssentials
+internal import Logging
+internal import Messaging
+internal import SystemPackage
+
+/// The settings of a server: of its flags, else the environment, else the config file, else the defaults.
+struct Settings: Sendable {
+    var databaseURL: String?
+    var adminDatabaseURL: String?
+    var host: String
+    var port: Int
+    var accountKeeper: AccountKeeper
+    var jwtSecret: String?
+    var jwksFile: String?
+    var jwtIssuer: String
+    var jwtAudience: String
+    var accessTokenSeconds: Int
+    var poolSize: Int
+    var maxConnections: Int
+    var maxLineBytes: Int
+    var maxQueueBytes: Int
+    var authenticationSeconds: Int
+    var pingSeconds: Int
+    var maxInFlight: Int
+    var slowConsumerSeconds: Int
+    var limits: StatementLimits
+    var logLevel: Logger.Level
+
+    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    init(_ options: SettingOptions) async throws {
+        let environment = EnvironmentVariablesProvider().prefixKeys(with: ["postline"])
+        let flags = EnvironmentVariablesProvider(
+            environmentVariables: Dictionary(
+                uniqueKeysWithValues: options.given.map { ($0.key.uppercased(), $0.value) }))
+        var providers: [any ConfigProvider] = [flags, environment]
+        if let path = options.config ?? ConfigReader(provider: environment).string(forKey: "config") {
+            try Self.refuseUnknownKeys(in: path)
+            providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
+        }
+        providers.append(EnvironmentVariablesProvider(environmentVariables: Self.defaults))
+        let reader = Reader(config: ConfigReader(providers: providers))
+
+        databaseURL = reader.text("database_url")
+        adminDatabaseURL = reader.text("admin_database_url")
+        host = try reader.required("host")
+        port = try reader.integer("port", in: 0...65_535)
+        accountKeeper = try reader.choice("auth")
+        jwtSecret = reader.text("jwt_secret")
+        jwksFile = reader.text("jwks_file")
+        jwtIssuer = try reader.required("jwt_issuer")
+        jwtAudience = try reader.required("jwt_audience")
+        accessTokenSeconds = try reader.integer("access_token_seconds", in: 1...31_536_000)
+        poolSize = try reader.integer("pool_size", in: 1...1_000)
+        maxConnections = try reader.integer("max_connections", in: 1...1_000_000)
+        maxLineBytes = try reader.integer("max_line_bytes", in: 256...1_048_576)
+        maxQueueBytes = try reader.integer("max_queue_bytes", in: 1_024...1_073_741_824)
+        authenticationSeconds = try reader.integer("authentication_seconds", in: 1...86_400)
+        pingSeconds = try reader.integer("ping_seconds", in: 1...86_400)
+        maxInFlight = try reader.integer("max_in_flight", in: 1...10_000)
+        slowConsumerSeconds = try reader.integer("slow_consumer_seconds", in: 1...86_400)
+        limits = StatementLimits(
+            statement: .seconds(try reader.integer("statement_timeout_seconds", in: 1...3_600)),
+            lock: .seconds(try reader.integer("lock_timeout_seconds", in: 1...3_600)))
+        logLevel = try reader.choice("log_level")
+    }
+
+    /// A key that nothing reads would be a setting that its author believes in.
+    private static func refuseUnknownKeys(in path: String) throws {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw SettingsError("The config file \(path) cannot be read.")
+        }
+        guard case .object(let object)? = try? JSON(parsing: text) else {
+            throw SettingsError("The config file \(path) must hold one JSON object.")
+        }
+        for member in object.members where !SettingOptions.keys.contains(member.name) {
+            throw SettingsError("The config file \(path) has a key that is no setting: \(member.name).")
+        }
+    }
+
+    private static let defaults = [
+        "HOST": "127.0.0.1", "PORT": "7432", "AUTH": "builtin", "JWT_ISSUER": "postline",
+        "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
+        "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576", "AUTHENTICATION_SECONDS": "60", "PING_SECONDS": "30",
+        "MAX_IN_FLIGHT": "64", "SLOW_CONSUMER_SECONDS": "30", "STATEMENT_TIMEOUT_SECONDS": "10",
+        "LOCK_TIMEOUT_SECONDS": "5", "LOG_LEVEL": "info",
+    ]
+}
+
+extension Settings {
+    /// - Throws: `SettingsError` where there is none.
+    func requireDatabaseURL() throws -> String {
+        guard let databaseURL, !databaseURL.isEmpty else {
+            throw SettingsError(
+                "No database: set POSTLINE_DATABASE_URL, such as postgres://postline@localhost/postline, "
+                    + "or run `postline dev`, which brings its own.")
+        }
+        return databaseURL
+    }
+
+    /// What verifies tokens, and for accounts of our own signs them.
+    func tokenKeys() async throws -> TokenKeys {
+        do {
+            if let jwksFile {
+                guard accountKeeper == .external else {
+                    throw SettingsError("POSTLINE_JWKS_FILE goes with POSTLINE_AUTH=external: public keys cannot sign.")
+                }
+                let jwks = try String(contentsOfFile: jwksFile, encoding: .utf8)
+                return try await TokenKeys(jwks: jwks, issuer: jwtIssuer, audience: jwtAudience)
+            }
+            guard let jwtSecret else {
+                throw SettingsError("No token secret: set POSTLINE_JWT_SECRET to at least 32 random bytes.")
+            }
+            return try await TokenKeys(
+                secret: jwtSecret, issuer: jwtIssuer, audience: jwtAudience,
+                ignoringKeyID: accountKeeper == .external)
+        } catch let error as TokenKeysError {
+            throw SettingsError("The keys of access tokens cannot be used: \(error).")
+        }
+    }
+}
+
+/// A setting that cannot be used, in a sentence.
+struct SettingsError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Reads settings, and names in each error the variable to change.
+private struct Reader {
+    let config: ConfigReader
+
+    func text(_ key: String) -> String? { config.string(forKey: ConfigKey([key])) }
+
+    func required(_ key: String) throws -> String {
+        do {
+            return try config.requiredString(forKey: ConfigKey([key]))
+        } catch {
+            throw SettingsError("\(Self.variable(key)) must be a text.")
+        }
+    }
+
+    func integer(_ key: String, in limits: ClosedRange<Int>) throws -> Int {
+        let value = try? config.requiredInt(forKey: ConfigKey([key]))
+        guard let value, limits.contains(value) else {
+            throw SettingsError(
+                "\(Self.variable(key)) must be an integer from \(limits.lowerBound) to \(limits.upperBound).")
+        }
+        return value
+    }
+
+    func choice<Value: RawRepresentable & CaseIterable>(_ key: String) throws -> Value where Value.RawValue == String {
+        guard let value = Value(rawValue: try required(key)) else {
+            let all = Value.allCases.map(\.rawValue).joined(separator: ", ")
+            throw SettingsError("\(Self.variable(key)) must be one of \(all).")
+        }
+        return value
+    }
+
+    private static func variable(_ key: String) -> String { "POSTLINE_\(key.uppercased())" }
+}

@@ -1,0 +1,29 @@
+internal import ArgumentParser
+internal import Messaging
+
+/// `postline token`.
+struct Token: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Print an access token of a user, by email address.",
+        discussion: """
+            Opens a session of that user without its password: for scripts and tests by whoever holds the token secret. \
+            In the dev world: postline token alice@example.com --config .postline/settings.json
+            """)
+
+    @Argument(help: "The user's email address.")
+    var email: String
+
+    @OptionGroup var options: SettingOptions
+
+    func run() async throws {
+        try await Failure.reported {
+            let settings = try await Settings(options)
+            let node = try await Node(settings)
+            do {
+                print(try await node.service.accessToken(forEmail: email))
+            } catch let error as ProtocolError {
+                throw Failure.say(error.message, .failure)
+            }
+        }
+    }
+}

@@ -1,0 +1,20 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The process's memory in use; nil where that cannot be asked.
+func residentBytes() -> Int? {
+    #if os(Linux)
+    guard let file = unsafe fopen("/proc/self/statm", "r") else { return nil }
+    defer { unsafe fclose(file) }
+    var text = [CChar](repeating: 0, count: 200)
+    // The line is shorter than the array, which ends with a zero whatever was read.
+    guard unsafe fgets(&text, 199, file) != nil else { return nil }
+    let fields = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(separator: " ")
+    return fields.count > 1 ? Int(fields[1]).map { $0 * 4_096 } : nil
+    #else
+    return nil
+    #endif
+}

@@ -1,0 +1,262 @@
+import Logging
+import Messaging
+import NIOCore
+import NIOPosix
+import ServiceLifecycle
+import Synchronization
+import Testing
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Glibc)
+import Glibc
+#endif
+
+@testable import LineServer
+
+/// A session whose answers are the test's.
+final class StubSession: LineSession {
+    typealias Body = @Sendable (Request, StubSession) async -> Answer
+
+    let outlet: any Outlet
+    let peerAddress: String
+
+    /// Succeeds when the session was closed.
+    let closed = Announcement<Void>()
+
+    private let body: Body
+    private let methods = Mutex<[String]>([])
+
+    init(outlet: any Outlet, peerAddress: String, body: @escaping Body) {
+        self.outlet = outlet
+        self.peerAddress = peerAddress
+        self.body = body
+    }
+
+    /// The methods of the requests so far.
+    var requests: [String] { self.methods.withLock { $0 } }
+
+    func answer(_ request: Request) async -> Answer {
+        self.methods.withLock { $0.append(request.method) }
+        return await self.body(request, self)
+    }
+
+    func close() async { self.closed.succeed(()) }
+}
+
+/// Sessions that answer as a test wants, each given to the test as it is made.
+final class StubSessions: SessionFactory {
+    let made: AsyncStream<StubSession>
+    private let continuation: AsyncStream<StubSession>.Continuation
+    private let body: StubSession.Body
+
+    init(_ body: @escaping StubSession.Body) {
+        (self.made, self.continuation) = AsyncStream.makeStream()
+        self.body = body
+    }
+
+    func makeSession(outlet: any Outlet, peerAddress: String) -> any LineSession {
+        let session = StubSession(outlet: outlet, peerAddress: peerAddress, body: self.body)
+        self.continuation.yield(session)
+        return session
+    }
+
+    /// The next session that is made.
+    func next() async throws -> StubSession {
+        for await session in self.made { return session }
+        throw Failure("no session")
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
+
+extension Answer {
+    static func result(_ value: JSON) -> Answer { Answer(.result(ByteBuffer(string: value.text))) }
+}
+
+/// Answers with the request's params.
+let echo: StubSession.Body = { request, _ in .result(.object(request.params)) }
+
+extension LineServer.Configuration {
+    /// The defaults, on any free port.
+    static func test(_ change: (inout LineServer.Configuration) -> Void = { _ in }) -> LineServer.Configuration {
+        var configuration = LineServer.Configuration()
+        configuration.port = 0
+        configuration.version = "1.2.3"
+        change(&configuration)
+        return configuration
+    }
+}
+
+/// A server that runs while a test uses it.
+struct RunningServer: Sendable {
+    let address: LineServer.Address
+    let sessions: StubSessions
+    let services: ServiceGroup
+
+    /// Tells the server to stop, and does not wait for it.
+    func stop() async { await self.services.triggerGracefulShutdown() }
+
+    /// Connects a client, which has heard the server's hello.
+    func connect() async throws -> TestClient {
+        let client = try await TestClient(self.address)
+        let hello = try await client.line()
+        guard hello?.contains("server.hello") == true else { throw Failure("no hello: \(hello ?? "end")") }
+        return client
+    }
+}
+
+/// Runs a server; what the test leaves connected is cut.
+func withServer(
+    _ configuration: LineServer.Configuration = .test(), _ body: @escaping StubSession.Body = echo,
+    test: (RunningServer) async throws -> Void
+) async throws {
+    let sessions = StubSessions(body)
+    let server = LineServer(configuration: configuration, sessions: sessions, logger: Logger(label: "test"))
+    let services = ServiceGroup(services: [server], logger: Logger(label: "test"))
+    try await withThrowingTaskGroup { group in
+        group.addTask { try await services.run() }
+        try await test(RunningServer(address: try await server.address, sessions: sessions, services: services))
+        group.cancelAll()
+    }
+}
+
+/// A client that reads only when it is asked to.
+struct TestClient: Sendable {
+    let channel: any Channel
+    private let handler: NIOLoopBound<Handler>
+
+    /// - Parameter receiveBufferBytes: how much the kernel takes for a client that does not read; nil leaves that to it.
+    init(_ address: LineServer.Address, receiveBufferBytes: Int? = nil) async throws {
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.autoRead, value: false)
+            .channelOption(.maxMessagesPerRead, value: 1)
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        if let receiveBufferBytes {
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBufferBytes))
+        }
+        (self.channel, self.handler) = try await bootstrap.connect(host: address.host, port: address.port) { channel in
+            channel.eventLoop.makeCompletedFuture {
+                let handler = Handler()
+                try channel.pipeline.syncOperations.addHandler(handler)
+                return (channel, NIOLoopBound(handler, eventLoop: channel.eventLoop))
+            }
+        }
+    }
+
+    func send(_ text: String) async throws { try await self.send(ByteBuffer(string: text)) }
+
+    func send(_ bytes: ByteBuffer) async throws { try await self.channel.writeAndFlush(bytes) }
+
+    /// Sends without waiting until the server's side has taken it.
+    func post(_ bytes: ByteBuffer) { self.channel.writeAndFlush(bytes, promise: nil) }
+
+    /// Ends the sending side.
+    func end() async throws { try await self.channel.close(mode: .output) }
+
+    func close() async throws { try await self.channel.close() }
+
+    /// Breaks the connection off, as a process that dies with unread bytes does.
+    func reset() async throws {
+        let provider = try #require(self.channel as? any SocketOptionProvider)
+        try await provider.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        try await self.close()
+    }
+
+    /// The next line, without its end; nil where the server ended its side, or the connection.
+    func line() async throws -> String? {
+        try await self.channel.eventLoop.flatSubmit { self.handler.value.line() }.get()
+    }
+
+    /// Sends a line and gives the next.
+    func call(_ line: String) async throws -> String? {
+        try await self.send(line + "\n")
+        return try await self.line()
+    }
+
+    /// All lines up to the end.
+    func rest() async throws -> [String] {
+        var lines: [String] = []
+        while let line = try await self.line() { lines.append(line) }
+        return lines
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private var context: ChannelHandlerContext?
+        private var bytes = ByteBuffer()
+        private var scanned = 0
+        private var hasEnded = false
+        private var waiting: [EventLoopPromise<String?>] = []
+
+        func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+        func line() -> EventLoopFuture<String?> {
+            guard let context = self.context else { preconditionFailure("not in a pipeline") }
+            let promise = context.eventLoop.makePromise(of: String?.self)
+            self.waiting.append(promise)
+            self.give()
+            return promise.futureResult
+        }
+
+        private func give() {
+            while let promise = self.waiting.first {
+                if let count = firstLineEnd(in: self.bytes.readableBytesSpan, from: self.scanned) {
+                    self.scanned = 0
+                    self.waiting.removeFirst()
+                    let line = self.bytes.readString(length: count)
+                    self.bytes.moveReaderIndex(forwardBy: 1)
+                    self.bytes.discardReadBytes()
+                    promise.succeed(line)
+                } else if self.hasEnded {
+                    self.waiting.removeFirst()
+                    promise.succeed(nil)
+                } else {
+                    self.scanned = self.bytes.readableBytes
+                    self.context?.read()
+                    return
+                }
+            }
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            self.bytes.writeImmutableBuffer(Self.unwrapInboundIn(data))
+        }
+
+        func channelReadComplete(context: ChannelHandlerContext) { self.give() }
+
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            guard case ChannelEvent.inputClosed = event else { return }
+            self.hasEnded = true
+            self.give()
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            self.hasEnded = true
+            self.give()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+}
+
+func request(_ id: Int, _ method: String = "echo", _ params: String = "{}") -> String {
+    #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params)}"#
+}
+
+func answer(_ id: Int, _ result: String = "{}") -> String {
+    #"{"jsonrpc":"2.0","id":\#(id),"result":\#(result)}"#
+}
+
+func push(_ number: Int, padding: Int = 0) -> Push {
+    Push(
+        line: ByteBuffer(
+            string: #"{"jsonrpc":"2.0","method":"changes","params":{"n":\#(number),"x":"\#(String(repeating: "x", count: padding))"}}"#
+                + "\n"),
+        cursor: "c\(number)")
+}

@@ -1,0 +1,161 @@
+import NIOCore
+import Testing
+
+@testable import Messaging
+
+@Suite("The fan-out")
+struct FanoutTests {
+    private let alice = ID.random()
+    private let bob = ID.random()
+    private let room = ID.random()
+    private let other = ID.random()
+
+    @Test("gives a message to the members of its conversation and to nobody else, composed once")
+    func members() throws {
+        var fanout = Fanout()
+        let first = try live(alice, in: [room], &fanout)
+        let second = try live(bob, in: [room, other], &fanout)
+        _ = try live(ID.random(), in: [other], &fanout)
+        let deliveries = fanout.distribute(try look("12:12:", [message(room, 1, by: 11)]))
+        #expect(deliveries.count == 1)
+        #expect(Set(deliveries.flatMap(\.subscribers)) == [first, second])
+    }
+
+    @Test("gives what came between a page and its activation once, and what the page saw not at all")
+    func activation() throws {
+        var fanout = Fanout()
+        let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
+        // The page is read while the feed looks on: it saw 11, and 12 was still under way.
+        _ = fanout.distribute(try look("12:12:", [message(room, 1, by: 11)]))
+        _ = fanout.distribute(try look("14:14:", [message(room, 2, by: 12), message(room, 3, by: 13)]))
+        let snapshot = try #require(Snapshot("12:14:12"))
+        let missed = fanout.activate(id, snapshot: snapshot, conversations: [room])
+        #expect(missed.map(\.seqs) == [[2]])
+        #expect(fanout.distribute(try look("15:15:", [message(room, 4, by: 14)])).map(\.seqs) == [[4]])
+    }
+
+    @Test("gives nothing that a page saw when the looks are behind it")
+    func ahead() throws {
+        var fanout = Fanout()
+        let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
+        let snapshot = try #require(Snapshot("20:20:"))
+        #expect(fanout.activate(id, snapshot: snapshot, conversations: [room]).isEmpty)
+        #expect(fanout.distribute(try look("15:15:", [message(room, 1, by: 14)])).isEmpty)
+        #expect(fanout.upToDate.isEmpty)
+        #expect(fanout.distribute(try look("21:21:", [message(room, 1, by: 14), message(room, 2, by: 20)])).map(\.seqs) == [[2]])
+        #expect(Array(fanout.upToDate) == [id])
+    }
+
+    @Test("gives a removed user one left, and then nothing of the conversation")
+    func left() throws {
+        var fanout = Fanout()
+        let id = try live(alice, in: [room], &fanout)
+        let deliveries = fanout.distribute(
+            try look("13:13:", [change(.left(conversation: room, user: alice), by: 12), message(room, 9, by: 12)]))
+        #expect(deliveries.map(\.subscribers) == [[id]])
+        #expect(deliveries.first?.params["left"] == .array([.string(room.description)]))
+        #expect(deliveries.first?.params["messages"] == nil)
+        #expect(fanout.distribute(try look("14:14:", [message(room, 10, by: 13)])).isEmpty)
+    }
+
+    @Test("gives a new member the conversation as in a reset, and the others the newcomer's profile")
+    func joined() throws {
+        var fanout = Fanout()
+        let member = try live(alice, in: [room], &fanout)
+        let newcomer = try live(bob, in: [], limit: 1, &fanout)
+        let conversation = ConversationObject(
+            head: ByteBuffer(string: #"{"id":"\#(room)","last_read_seq":"#), tail: ByteBuffer(string: "}"), lastSeq: 2,
+            marks: [alice: 1, bob: 2])
+        let deliveries = fanout.distribute(
+            try look(
+                "13:13:",
+                [
+                    change(.joined(conversation: room, user: bob), by: 12),
+                    change(.conversation(room, conversation), by: 12),
+                    change(.openingProfile(conversation: room, user: alice, object: profile(alice)), by: 12),
+                    change(.openingProfile(conversation: room, user: bob, object: profile(bob)), by: 12),
+                    change(.openingMessage(conversation: room, seq: 1, object: object(1)), by: 12),
+                    change(.openingMessage(conversation: room, seq: 2, object: object(2)), by: 12),
+                ]))
+        let toMember = try #require(deliveries.first { $0.subscribers == [member] })
+        let toNewcomer = try #require(deliveries.first { $0.subscribers == [newcomer] })
+        #expect(toMember.params["profiles"] == .array([.object(["id": .string(bob.description)])]))
+        #expect(toMember.params["messages"] == nil)
+        #expect(toNewcomer.params["profiles"] == .array([.object(["id": .string(alice.description)])]))
+        #expect(toNewcomer.seqs == [2])
+        #expect(toNewcomer.params["limited"] == .array([.string(room.description)]))
+        #expect(
+            toNewcomer.params["conversations"]
+                == .array([
+                    .object(["id": .string(room.description), "last_read_seq": .integer(2), "unread_count": .integer(0)])
+                ]))
+        #expect(
+            toMember.params["conversations"]
+                == .array([
+                    .object(["id": .string(room.description), "last_read_seq": .integer(1), "unread_count": .integer(1)])
+                ]))
+    }
+
+    @Test("gives a profile to contacts once, however many conversations they share, and to its owner never")
+    func profiles() throws {
+        var fanout = Fanout()
+        _ = try live(alice, in: [room, other], &fanout)
+        let contact = try live(bob, in: [room, other], &fanout)
+        let changed = change(.profile(user: alice, audience: [room, other], object: profile(alice)), by: 12)
+        let deliveries = fanout.distribute(try look("13:13:", [changed]))
+        #expect(deliveries.map(\.subscribers) == [[contact]])
+        #expect(deliveries.first?.params["profiles"] == .array([.object(["id": .string(alice.description)])]))
+    }
+
+    @Test("gives one who has gone nothing")
+    func unsubscribed() throws {
+        var fanout = Fanout()
+        let id = try live(alice, in: [room], &fanout)
+        fanout.unsubscribe(id)
+        #expect(fanout.distribute(try look("13:13:", [message(room, 1, by: 12)])).isEmpty)
+        #expect(fanout.count == 0)
+    }
+
+    // MARK: Making worlds
+
+    /// A live subscriber who has all up to transaction 11.
+    private func live(_ user: ID, in rooms: [ID], limit: Int = 20, _ fanout: inout Fanout) throws -> Int {
+        let id = fanout.subscribe(user: user, messagesPerConversation: limit)
+        _ = fanout.activate(id, snapshot: try #require(Snapshot("11:11:")), conversations: rooms)
+        return id
+    }
+
+    private func look(_ snapshot: String, _ changes: [Change]) throws -> Look {
+        Look(snapshot: try #require(Snapshot(snapshot)), cursor: "c", changes: changes)
+    }
+
+    private func message(_ conversation: ID, _ seq: Int64, by transaction: UInt64) -> Change {
+        change(.message(conversation: conversation, seq: seq, object: object(seq)), by: transaction)
+    }
+
+    private func change(_ fact: Change.Fact, by transaction: UInt64) -> Change {
+        Change(transaction: transaction, fact: fact)
+    }
+
+    private func object(_ seq: Int64) -> ByteBuffer { ByteBuffer(string: #"{"seq":\#(seq)}"#) }
+    private func profile(_ user: ID) -> ByteBuffer { ByteBuffer(string: #"{"id":"\#(user)"}"#) }
+}
+
+extension Fanout.Delivery {
+    /// The params of the pushed line.
+    fileprivate var params: JSONObject {
+        guard case .object(let line)? = try? JSON(parsing: push.line), case .object(let params)? = line["params"] else {
+            return [:]
+        }
+        return params
+    }
+
+    /// The numbers of the messages in it.
+    fileprivate var seqs: [Int64] {
+        guard case .array(let messages)? = params["messages"] else { return [] }
+        return messages.compactMap { message in
+            guard case .object(let object) = message, case .number(let seq)? = object["seq"] else { return nil }
+            return seq.integer
+        }
+    }
+}

@@ -1,0 +1,63 @@
+import Testing
+
+@testable import Messaging
+
+@Suite("A snapshot")
+struct SnapshotTests {
+    @Test("sees what was committed before it, and nothing that was under way or came later")
+    func sees() throws {
+        let snapshot = try #require(Snapshot("10:20:10,13,19"))
+        #expect([1, 9, 11, 12, 14, 18].allSatisfy(snapshot.sees))
+        #expect(![10, 13, 19, 20, 21, .max].contains(where: snapshot.sees))
+    }
+
+    @Test("covers an earlier one and itself, never a later one")
+    func covers() throws {
+        let earlier = try #require(Snapshot("10:20:10,13"))
+        let sameEnd = try #require(Snapshot("13:20:13"))
+        let later = try #require(Snapshot("25:25:"))
+        #expect(earlier.covers(earlier))
+        #expect(sameEnd.covers(earlier) && !earlier.covers(sameEnd))
+        #expect(later.covers(sameEnd) && !sameEnd.covers(later))
+    }
+
+    @Test(
+        "is refused when it is none",
+        arguments: ["", "1", "1:2", "2:1:", "0:1:", "a:2:", "1:5:7", "1:5:3,2", "1:5:,", "1:5:2,", "1:5:2:3", "-1:5:"])
+    func malformed(text: String) {
+        #expect(Snapshot(text) == nil)
+    }
+}
+
+@Suite("A cursor")
+struct CursorTests {
+    static let places: [Cursor.Place] = {
+        guard let earlier = Snapshot("5:9:5,7"), let later = Snapshot("12:12:") else { return [] }
+        return [
+            .at(earlier), .within(since: earlier, until: later, position: "m:4:17"),
+            .within(since: nil, until: later, position: "p"),
+        ]
+    }()
+
+    @Test("comes back as it was written", arguments: places)
+    func roundTrip(place: Cursor.Place) {
+        let cursor = Cursor(epoch: "e1", place: place)
+        #expect(Cursor(cursor.text) == cursor)
+    }
+
+    @Test("cannot be continued when any of its characters was changed, or it was cut", arguments: places)
+    func tampered(place: Cursor.Place) {
+        let text = Cursor(epoch: "e1", place: place).text
+        for index in text.indices {
+            var changed = text
+            changed.replaceSubrange(index...index, with: text[index] == "0" ? "1" : "0")
+            #expect(Cursor(changed) == nil)
+            #expect(Cursor(String(text[..<index])) == nil)
+        }
+    }
+
+    @Test("cannot be continued when it is somebody's invention", arguments: ["", "/", "1", "1/2/3", "\u{0}", "🙂/🙂/🙂"])
+    func invented(text: String) {
+        #expect(Cursor(text) == nil)
+    }
+}

@@ -1,0 +1,122 @@
+import Testing
+
+@testable internal import postline
+
+@Suite("The chat on the screen")
+struct ScreenTests {
+    private func screen() -> ScreenModel {
+        var screen = ScreenModel(address: "127.0.0.1:7432")
+        _ = screen.handle(.changes(Fixture.opening))
+        _ = screen.handle(.link(.online))
+        return screen
+    }
+
+    private func text(_ screen: inout ScreenModel, width: Int = 90, height: Int = 20) -> String {
+        screen.picture(width: width, height: height).rows.map(\.text).joined(separator: "\n")
+    }
+
+    @Test("every picture fills its size and not a cell more")
+    func size() {
+        for (width, height) in [(90, 20), (64, 6), (40, 12), (20, 6), (200, 60)] {
+            var screen = screen()
+            for keys in [[], [Key.enter], [.text("/"), .text("h"), .text("日本語")]] as [[Key]] {
+                for key in keys { _ = screen.handle(key) }
+                let picture = screen.picture(width: width, height: height)
+                #expect(picture.rows.count == height)
+                #expect(picture.rows.allSatisfy { $0.width <= width })
+                if let cursor = picture.cursor { #expect(cursor.row < height && cursor.column < width) }
+            }
+        }
+    }
+
+    @Test("the list shows names, unread counts and the newest text; enter opens and marks as read")
+    func list() {
+        var screen = screen()
+        let before = text(&screen)
+        #expect(before.contains("Bob Brown") && before.contains(" 2 ") && before.contains("two"))
+        #expect(screen.handle(.enter) == [.markRead(conversationID: Fixture.direct, seq: 2)])
+        #expect(text(&screen).contains("one"))
+    }
+
+    @Test("a number opens a conversation")
+    func number() {
+        var screen = screen()
+        _ = screen.handle(.text("1"))
+        #expect(screen.chat.openID == Fixture.direct)
+    }
+
+    @Test("a changed name shows at once, in past messages, the list and the head")
+    func rename() {
+        var screen = screen()
+        _ = screen.handle(.enter)
+        #expect(text(&screen).contains("Bob Brown"))
+        _ = screen.handle(.changes(Fixture.changes(profiles: [Fixture.person(Fixture.bob, "Robert", version: 2)])))
+        _ = screen.handle(.tab)
+        let after = text(&screen)
+        #expect(after.contains("Robert") && !after.contains("Bob Brown"))
+    }
+
+    @Test("typed text goes out with enter, waits in sight, and gets its signs")
+    func send() {
+        var screen = screen()
+        _ = screen.handle(.enter)
+        for character in "hello you" { _ = screen.handle(.text(String(character))) }
+        guard case .send(let outgoing)? = screen.handle(.enter).first else {
+            Issue.record("nothing is sent")
+            return
+        }
+        #expect(outgoing.content == "hello you")
+        #expect(text(&screen).contains("…"))
+        let message = Fixture.message(
+            3, "hello you", from: Fixture.alice, name: "Alice Ample", clientID: outgoing.clientID)
+        _ = screen.handle(.changes(Fixture.changes(messages: [message])))
+        #expect(text(&screen).contains("✓") && !text(&screen).contains("✓✓"))
+        _ = screen.handle(.changes(Fixture.changes(reads: [(Fixture.direct, Fixture.bob, 3)])))
+        #expect(text(&screen).contains("✓✓"))
+    }
+
+    @Test("who is scrolled up stays there when a message comes, and it is not marked as read")
+    func scroll() {
+        var screen = ScreenModel(address: "x")
+        let messages = (1...40).map { Fixture.message($0, "text \($0)") }
+        _ = screen.handle(
+            .changes(
+                Fixture.changes(
+                    reset: true, me: Fixture.person(Fixture.alice, "Alice"),
+                    conversations: [Fixture.conversation(lastSeq: 40)], messages: messages)))
+        _ = screen.handle(.link(.online))
+        _ = screen.handle(.enter)
+        _ = screen.picture(width: 80, height: 16)
+        _ = screen.handle(.pageUp)
+        let before = text(&screen, width: 80, height: 16)
+        #expect(!before.contains("text 39"))
+        let effects = screen.handle(.changes(Fixture.changes(messages: [Fixture.message(41, "text 41")])))
+        #expect(effects.isEmpty)
+        let after = text(&screen, width: 80, height: 16)
+        #expect(after.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) }
+            == before.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) })
+        _ = screen.handle(.pageDown)
+        #expect(screen.handle(.pageDown) == [.markRead(conversationID: Fixture.direct, seq: 41)])
+        #expect(text(&screen, width: 80, height: 16).contains("10:41  Bob Brown"))
+    }
+
+    @Test("the loss of the connection and its return are said")
+    func link() {
+        var screen = screen()
+        _ = screen.handle(.link(.offline(reason: "The server is going down.", seconds: 1.5)))
+        #expect(text(&screen, width: 120).contains("The server is going down. — trying again in 1.5 s"))
+        _ = screen.handle(.link(.online))
+        #expect(text(&screen).contains("● 127.0.0.1:7432"))
+    }
+
+    @Test("a name full of control characters draws nothing but its signs")
+    func evilName() {
+        var screen = screen()
+        _ = screen.handle(
+            .changes(Fixture.changes(profiles: [Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n", version: 2)])))
+        let drawn = screen.picture(width: 90, height: 20).rows.map { $0.encoded(withColor: false) }.joined()
+        let allowed = ["\u{1B}[7m", "\u{1B}[1m", "\u{1B}[2m", "\u{1B}[1;7m", "\u{1B}[0m"]
+        let plain = allowed.reduce(drawn) { $0.replacing($1, with: "") }
+        #expect(!plain.unicodeScalars.contains { $0.properties.generalCategory == .control })
+    }
+}

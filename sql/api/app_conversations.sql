@@ -1,0 +1,161 @@
+-- What holds of conversations and their members whoever writes them.
+-- Lock order: conversation, then its members, then its messages.
+
+create or replace function app.keep_conversation() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    first uuid := least(new.participant1_id, new.participant2_id);
+begin
+    new.title := app.checked_name('title', new.title, 'A title');
+    if new.kind = 'group' and (new.title is null or first is not null) then
+        perform app.refuse_param('title', 'A group has a title, and members instead of two participants.');
+    elsif new.kind = 'direct' and new.title is not null then
+        perform app.refuse_param('title', 'A direct conversation has no title.');
+    end if;
+
+    if tg_op = 'INSERT' then
+        if new.kind = 'direct' then
+            if new.participant1_id is null or new.participant2_id is null
+               or new.participant1_id = new.participant2_id then
+                perform app.refuse_param('user_id', 'A direct conversation is between two users.');
+            end if;
+            new.participant2_id := greatest(new.participant1_id, new.participant2_id);
+            new.participant1_id := first;
+        end if;
+        new.created_by := coalesce(new.created_by, auth.uid());
+        new.version := 1;
+        new.last_seq := 0;
+        new.last_message_content := null;
+        new.last_message_time := null;
+        new.last_message_sender_id := null;
+        new.last_message_xid := null;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+
+    if row(new.id, new.kind, new.participant1_id, new.participant2_id)
+       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id) then
+        raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
+    end if;
+    if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
+       and old.changed_xid <> pg_catalog.pg_current_xact_id() then
+        new.version := old.version + 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.updated_at := pg_catalog.now();
+    end if;
+    return new;
+end
+$$;
+create or replace trigger keep before insert on public.conversations
+    for each row execute function app.keep_conversation();
+-- A message's update of last_* does not pay for this.
+create or replace trigger keep_changed before update on public.conversations
+    for each row when (
+        row(new.id, new.kind, new.participant1_id, new.participant2_id, new.title, new.created_by)
+        is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id, old.title, old.created_by))
+    execute function app.keep_conversation();
+
+create or replace function app.add_participants() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    insert into public.conversation_members (conversation_id, user_id)
+    values (new.id, new.participant1_id), (new.id, new.participant2_id);
+    return null;
+end
+$$;
+create or replace trigger add_participants after insert on public.conversations
+    for each row when (new.kind = 'direct') execute function app.add_participants();
+
+-- Takes the conversation's lock, and says with a new version that its membership changed: once a transaction.
+create or replace function app.touch_conversation(conversation_id uuid) returns bigint
+language plpgsql security definer set search_path = '' as $$
+declare
+    newest bigint;
+begin
+    update public.conversations c
+       set version = c.version + 1, changed_xid = pg_catalog.pg_current_xact_id(), updated_at = pg_catalog.now()
+     where c.id = touch_conversation.conversation_id and c.changed_xid <> pg_catalog.pg_current_xact_id()
+    returning c.last_seq into newest;
+    if not found then
+        select c.last_seq into newest from public.conversations c
+         where c.id = touch_conversation.conversation_id for no key update;
+    end if;
+    return newest;
+end
+$$;
+
+create or replace function app.keep_new_member() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    newest bigint := app.touch_conversation(new.conversation_id);
+    direct boolean;
+    participant boolean;
+begin
+    select c.kind = 'direct', new.user_id in (c.participant1_id, c.participant2_id) into direct, participant
+      from public.conversations c where c.id = new.conversation_id;
+    if direct and not participant then
+        raise exception using errcode = 'PL007', message = 'A direct conversation has its two members and no more.';
+    elsif not direct and (select count(*) from public.conversation_members m
+                           where m.conversation_id = new.conversation_id) >= 256 then
+        perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
+    end if;
+    new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));
+    new.sent_seq := 0;
+    new.sent_xid := null;
+    new.joined_xid := pg_catalog.pg_current_xact_id();
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+create or replace trigger keep_new before insert on public.conversation_members
+    for each row execute function app.keep_new_member();
+
+-- A mark never goes back and never beyond the newest message.
+create or replace function app.keep_mark() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    newest bigint;
+begin
+    select c.last_seq into newest from public.conversations c where c.id = old.conversation_id;
+    new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
+    if new.last_read_seq <> old.last_read_seq then
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+    end if;
+    return new;
+end
+$$;
+-- sent_seq moves with a message, which is the news itself: changed_xid and its index stay as they are.
+create or replace trigger keep_mark before update on public.conversation_members
+    for each row when (new.last_read_seq <> old.last_read_seq and new.sent_seq = old.sent_seq)
+    execute function app.keep_mark();
+
+create or replace function app.keep_member() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
+        raise exception using errcode = 'restrict_violation',
+            message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
+    end if;
+    perform app.touch_conversation(new.conversation_id);
+    return new;
+end
+$$;
+create or replace trigger keep_changed before update on public.conversation_members
+    for each row when (
+        new.conversation_id <> old.conversation_id or new.user_id <> old.user_id
+        or new.role <> old.role or new.joined_at <> old.joined_at)
+    execute function app.keep_member();
+
+create or replace function app.note_removal() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    perform app.touch_conversation(old.conversation_id);
+    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid)
+    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id())
+    on conflict (conversation_id, user_id) do update
+       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid;
+    return null;
+end
+$$;
+create or replace trigger note_removal after delete on public.conversation_members
+    for each row execute function app.note_removal();

@@ -1,0 +1,61 @@
+-- What changed_xid values and cursors belong to: one cluster, one database in it.
+create or replace function app.home() returns text
+language sql stable security definer set search_path = '' as $$
+    select s.system_identifier::text || ':' || d.oid::text
+      from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
+     where d.datname = pg_catalog.current_database()
+$$;
+
+-- Changes whenever cursors given before must not be continued: another cluster, another timeline (a standby that
+-- was promoted may lack what was committed last), another database, or a renewal.
+create or replace function app.epoch() returns text
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return pg_catalog.left(pg_catalog.md5(
+        (select s.system_identifier::text || ':' || d.oid::text
+           from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
+          where d.datname = pg_catalog.current_database())
+        || ':' || case when pg_catalog.pg_is_in_recovery() then ''
+                       else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
+        || ':' || coalesce((select s.value from app.settings s where s.name = 'epoch'), '0')), 16);
+end
+$$;
+
+-- Ends all cursors. Transaction ids that came with a dump are from another cluster: those this one has not reached
+-- would look new for as long as it has not.
+create or replace function app.renew_epoch() returns text
+language plpgsql set search_path = '' as $$
+declare
+    horizon xid8 := pg_catalog.pg_current_xact_id();
+begin
+    insert into app.settings as s (name, value) values ('epoch', '1')
+    on conflict (name) do update set value = (s.value::bigint + 1)::text;
+    insert into app.settings (name, value) values ('home', app.home())
+    on conflict (name) do update set value = excluded.value;
+    update public.user_profiles set changed_xid = least(changed_xid, '3'), public_changed_xid = '3'
+     where changed_xid > horizon or public_changed_xid > horizon;
+    update public.conversations set changed_xid = '3' where changed_xid > horizon;
+    update public.conversations set last_message_xid = '3' where last_message_xid > horizon;
+    update public.conversation_members set joined_xid = '3' where joined_xid > horizon;
+    update public.conversation_members set changed_xid = '3' where changed_xid > horizon;
+    update public.conversation_members set sent_xid = '3' where sent_xid > horizon;
+    update app.former_members set changed_xid = '3' where changed_xid > horizon;
+    update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
+     where sent_xid > horizon or changed_xid > horizon;
+    return app.epoch();
+end
+$$;
+
+-- Called after every migration: renews the epoch where the database came here by dump and restore. True if it did.
+create or replace function app.settle() returns boolean
+language plpgsql set search_path = '' as $$
+declare
+    known text := (select s.value from app.settings s where s.name = 'home');
+begin
+    if known = app.home() then
+        return false;
+    end if;
+    perform app.renew_epoch();
+    return known is not null;
+end
+$$;

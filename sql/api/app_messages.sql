@@ -1,0 +1,125 @@
+-- The last-message trigger: numbers a message under its conversation's lock, keeps the conversation's last_* true
+-- and moves the sender's mark. It is the hot path of the service: two statements, each by primary key.
+-- Lock order: conversation, members, messages.
+create or replace function app.number_message() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    xid xid8 := pg_catalog.pg_current_xact_id();
+begin
+    if new.deleted_at is not null then
+        new.content := null;
+        new.attachment := null;
+    elsif new.kind = 'image' then
+        if new.attachment is null then
+            perform app.refuse_param('attachment', 'An image needs an attachment.');
+        end if;
+        new.content := coalesce(new.content, '');
+    elsif coalesce(new.content, '') = '' then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    end if;
+
+    update public.conversations c
+       set last_seq = c.last_seq + 1,
+           last_message_content = pg_catalog.left(new.content, 200),
+           -- After the wait for the lock, so that times grow as numbers do.
+           last_message_time = coalesce(new.created_at, pg_catalog.clock_timestamp()),
+           last_message_sender_id = new.sender_id,
+           last_message_xid = xid
+     where c.id = new.conversation_id
+    returning c.last_seq, c.last_message_time into new.seq, new.created_at;
+
+    -- The repeated client_id is looked for under the lock, by a statement that sees all that was committed before:
+    -- `on conflict do nothing` would skip the row after its number was given.
+    update public.conversation_members m
+       set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
+     where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
+       and (new.client_id is null or not exists (
+            select from public.messages s
+             where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
+               and s.client_id = new.client_id));
+    if not found then
+        if exists (select from public.conversation_members m
+                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id) then
+            raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
+                schema = 'public', table = 'messages',
+                message = 'This client_id was used before in this conversation.';
+        end if;
+        raise exception using errcode = 'PL008', message = 'There is no such conversation.',
+            hint = 'The sender of a message is a member of its conversation.';
+    end if;
+
+    new.version := 1;
+    new.sent_xid := xid;
+    new.changed_xid := xid;
+    new.first_sent := null;
+    return new;
+end
+$$;
+create or replace trigger number before insert on public.messages
+    for each row execute function app.number_message();
+
+-- What a client_id stands for.
+create or replace function app.message_hash(kind text, content text, attachment jsonb) returns bytea
+language sql immutable set search_path = '' as $$
+    select pg_catalog.sha256(pg_catalog.convert_to(
+        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
+$$;
+
+create or replace function app.keep_message() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
+       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
+        raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
+    end if;
+    if old.deleted_at is not null then
+        raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
+    end if;
+    if new.deleted_at is not null then
+        new.content := null;
+        new.attachment := null;
+    elsif new.content is null or new.content = '' and new.kind <> 'image' then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    elsif new.kind = 'image' and new.attachment is null then
+        perform app.refuse_param('attachment', 'An image needs an attachment.');
+    elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
+          and new.edited_at is not distinct from old.edited_at then
+        new.edited_at := pg_catalog.clock_timestamp();
+    end if;
+    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
+    new.version := old.version + 1;
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+create or replace trigger keep_changed before update on public.messages
+    for each row when (
+        row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.kind, new.content,
+            new.attachment, new.edited_at, new.deleted_at)
+        is distinct from
+        row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.kind, old.content,
+            old.attachment, old.edited_at, old.deleted_at))
+    execute function app.keep_message();
+
+create or replace function app.follow_message() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    update public.conversations c
+       set last_message_content = case when c.last_seq = new.seq then pg_catalog.left(new.content, 200)
+                                       else c.last_message_content end,
+           last_message_xid = pg_catalog.pg_current_xact_id()
+     where c.id = new.conversation_id;
+    return null;
+end
+$$;
+create or replace trigger follow_changed after update on public.messages
+    for each row when (old.version <> new.version) execute function app.follow_message();
+
+-- For apps that query the tables through Supabase's API.
+create or replace function public.is_read(message public.messages) returns boolean
+language sql stable as $$
+    select not exists (
+        select from public.conversation_members m
+         where m.conversation_id = message.conversation_id and m.user_id <> message.sender_id
+           and m.last_read_seq < message.seq)
+$$;

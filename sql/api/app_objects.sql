@@ -1,0 +1,88 @@
+-- The wire's objects: one view each, its members in the protocol's order, for answers, sync and feed alike.
+-- All run with the caller's rights: row-level security decides what they show.
+drop view if exists app.me_objects;
+drop view if exists app.profile_objects;
+drop view if exists app.conversation_objects;
+drop view if exists app.conversation_parts;
+drop view if exists app.message_objects;
+
+-- The wire's timestamps.
+create or replace function app.utc(value timestamptz) returns text
+language sql stable parallel safe as $$
+    select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$$;
+
+create view app.profile_objects with (security_invoker = true) as
+select p.id, p.username, p.public_changed_xid, p.is_guest, p.is_deleted, row_to_json(w) as object
+  from public.user_profiles p
+ cross join lateral (select
+        p.id,
+        case when not p.is_deleted then p.username end as username,
+        case when not p.is_deleted then p.full_name end as full_name,
+        p.bio, p.avatar_type, p.avatar_id, p.avatar_url, p.website, p.location, p.language_code,
+        p.is_verified, p.is_guest, p.is_deleted, p.attributes, p.version,
+        app.utc(p.created_at) as created_at,
+        app.utc(p.updated_at) as updated_at) w;
+
+create view app.me_objects with (security_invoker = true) as
+select p.id, (left(p.object::text, -1) || ',' || substr(row_to_json(w)::text, 2))::json as object
+  from app.profile_objects p
+  join public.user_private s on s.id = p.id
+ cross join lateral (select s.biological_sex, trim_scale(s.height_cm) as height_cm, s.date_of_birth) physical
+ cross join lateral (select
+        s.email, s.phone_number, s.phone_verified, s.date_of_birth, s.preferred_unit_system, s.preferences,
+        row_to_json(physical) as physical,
+        app.utc(s.username_changed_at) as username_changed_at,
+        s.username_change_count,
+        app.utc(s.username_changed_at + interval '90 days') as username_change_allowed_at) w;
+
+-- A conversation without the two numbers that are each member's own: head ends with `"last_read_seq":`, tail begins
+-- with `,"created_at"`. Between stand a mark, `,"unread_count":` and a count.
+create view app.conversation_parts with (security_invoker = true) as
+select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
+       left(row_to_json(h)::text, -1) || ',"last_read_seq":' as head,
+       ',' || substr(row_to_json(t)::text, 2) as tail
+  from public.conversations c
+ cross join lateral (
+        select array_agg(m.user_id order by m.joined_at, m.user_id) as user_ids,
+               array_agg(m.last_read_seq order by m.joined_at, m.user_id) as marks,
+               ('[' || coalesce(string_agg(row_to_json(w)::text, ',' order by m.joined_at, m.user_id), '') || ']')::json
+                   as objects
+          from public.conversation_members m
+         cross join lateral (select m.user_id, m.role, app.utc(m.joined_at) as joined_at, m.last_read_seq) w
+         where m.conversation_id = c.id) m
+ cross join lateral (select
+        c.id, c.kind, c.title, c.created_by, c.participant1_id, c.participant2_id, m.objects as members, c.last_seq,
+        c.version, c.last_message_content, app.utc(c.last_message_time) as last_message_time,
+        c.last_message_sender_id) h
+ cross join lateral (select app.utc(c.created_at) as created_at, app.utc(c.updated_at) as updated_at) t;
+
+-- A conversation as one of its members sees it.
+create view app.conversation_objects with (security_invoker = true) as
+select c.id, m.user_id,
+       c.head || m.last_read_seq || ',"unread_count":' || c.last_seq - m.last_read_seq || c.tail as object
+  from public.conversation_members m
+  join app.conversation_parts c on c.id = m.conversation_id;
+
+-- Every member's mark counts for is_read, the sender's own too: a message moves it along.
+create view app.message_objects with (security_invoker = true) as
+select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.version, m.sent_xid, m.changed_xid,
+       row_to_json(w) as object
+  from public.messages m
+  left join public.user_profiles p on p.id = m.sender_id
+ cross join lateral (select min(r.last_read_seq) as mark from public.conversation_members r
+                      where r.conversation_id = m.conversation_id) r
+ cross join lateral (select
+        p.id,
+        case when not p.is_deleted then p.username end as username,
+        case when not p.is_deleted then p.full_name end as full_name,
+        p.avatar_type, p.avatar_id, p.avatar_url, p.version) s
+ cross join lateral (select
+        m.attachment -> 'url' as url, m.attachment -> 'mime_type' as mime_type, m.attachment -> 'width' as width,
+        m.attachment -> 'height' as height, m.attachment -> 'bytes' as bytes) a
+ cross join lateral (select
+        m.id, m.conversation_id, m.seq, m.sender_id, row_to_json(s) as sender, m.client_id, m.kind, m.content,
+        case when m.attachment is not null then row_to_json(a) end as attachment,
+        coalesce(m.seq <= r.mark, true) as is_read,
+        m.version, app.utc(m.created_at) as created_at, app.utc(m.edited_at) as edited_at,
+        app.utc(m.deleted_at) as deleted_at) w;

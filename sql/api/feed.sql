@@ -1,0 +1,165 @@
+-- What changed since a snapshot, for every kind of fact that clients hear of, as finished objects.
+--
+-- A row is new when its transaction was not visible in `since` and is now: it is at or beyond the snapshot's end, or
+-- was open in it. The two are two branches, each a walk of the index on the transaction id. The upper bound holds
+-- for every row there is, save those a dump brought from another cluster, and tells the planner that the range is
+-- narrow. One plan serves every call: a custom one would be made anew each time, dearer than the look.
+create or replace function feed.look(since pg_snapshot) returns table (
+    kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
+    marks bigint[])
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
+    open xid8[] := array(select pg_catalog.pg_snapshot_xip(since));
+    bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
+                            coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
+    memberships boolean;
+    profiles boolean;
+    conversations boolean;
+    messages boolean;
+    removals boolean;
+    entered uuid[];
+begin
+    select exists (select from public.messages t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.messages t where t.changed_xid = any(open)),
+           exists (select from public.conversation_members t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.conversation_members t where t.changed_xid = any(open)),
+           exists (select from public.user_profiles t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.user_profiles t where t.changed_xid = any(open)),
+           exists (select from public.conversations t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.conversations t where t.changed_xid = any(open)),
+           exists (select from app.former_members t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from app.former_members t where t.changed_xid = any(open))
+      into messages, memberships, profiles, conversations, removals;
+    if not (messages or memberships or profiles or conversations or removals) then
+        return;
+    end if;
+
+    if removals then
+        return query
+        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from app.former_members f where f.changed_xid >= beyond and f.changed_xid < bound
+        union all
+        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from app.former_members f where f.changed_xid = any(open);
+    end if;
+
+    if memberships then
+        -- A membership's changed_xid is never older than its joined_xid.
+        return query
+        select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid >= beyond and m.changed_xid < bound
+           and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+        union all
+        select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+        entered := array(
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid >= beyond and m.changed_xid < bound
+               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+            union
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+    end if;
+
+    if profiles then
+        return query
+        select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
+               null::bigint[]
+          from public.user_profiles p join app.me_objects o on o.id = p.id
+         where p.changed_xid >= beyond and p.changed_xid < bound
+        union all
+        select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
+               null::bigint[]
+          from public.user_profiles p join app.me_objects o on o.id = p.id
+         where p.changed_xid = any(open);
+        return query
+        select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
+                   select m.conversation_id from public.conversation_members m where m.user_id = o.id
+                   union
+                   select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
+               o.object::text, null::text, null::bigint[]
+          from app.profile_objects o where o.public_changed_xid >= beyond and o.public_changed_xid < bound
+        union all
+        select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
+                   select m.conversation_id from public.conversation_members m where m.user_id = o.id
+                   union
+                   select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
+               o.object::text, null::text, null::bigint[]
+          from app.profile_objects o where o.public_changed_xid = any(open);
+    end if;
+
+    if conversations then
+        return query
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+          from app.conversation_parts c where c.changed_xid >= beyond and c.changed_xid < bound
+        union all
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+          from app.conversation_parts c where c.changed_xid = any(open);
+    end if;
+
+    if messages then
+        return query
+        select 'message', n.xid::text, n.conversation_id, n.sender_id, n.seq, null::uuid[], n.object::text, null::text,
+               null::bigint[]
+          from (
+            select o.changed_xid as xid, o.conversation_id, o.sender_id, o.seq, o.object
+              from app.message_objects o where o.changed_xid >= beyond and o.changed_xid < bound
+            union all
+            select o.changed_xid, o.conversation_id, o.sender_id, o.seq, o.object
+              from app.message_objects o where o.changed_xid = any(open)) n
+         order by n.conversation_id, n.seq;
+    end if;
+
+    if memberships then
+        return query
+        select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid >= beyond and m.changed_xid < bound
+           and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+        union all
+        select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid = any(open) and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    end if;
+    if messages then
+        -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
+        return query
+        select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from (
+            select n.conversation_id, n.sender_id from public.messages n
+             where n.changed_xid >= beyond and n.changed_xid < bound
+            union
+            select n.conversation_id, n.sender_id from public.messages n where n.changed_xid = any(open)) w
+          join public.conversation_members m on m.conversation_id = w.conversation_id and m.user_id = w.sender_id
+         where not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
+           and pg_catalog.pg_visible_in_snapshot(m.changed_xid, since);
+    end if;
+
+    if entered <> '{}' then
+        return query
+        select 'opening_profile', null::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from public.conversation_members m join app.profile_objects o on o.id = m.user_id
+         where m.conversation_id = any(entered)
+         order by m.conversation_id, m.joined_at, m.user_id;
+        return query
+        select 'opening_message', null::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from unnest(entered) as e (id)
+          join public.conversations c on c.id = e.id
+          join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
+         order by o.conversation_id, o.seq;
+    end if;
+end
+$$;

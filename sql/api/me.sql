@@ -1,0 +1,119 @@
+create or replace function api.me() returns json
+language plpgsql stable set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    answer json;
+begin
+    select m.object into answer from app.me_objects m where m.id = me;
+    if answer is null then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
+    return answer;
+end
+$$;
+
+-- A string member of a patch; null clears.
+create or replace function app.patched_text(patch jsonb, field text, current text) returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    if not patch ? field then
+        return current;
+    elsif pg_catalog.jsonb_typeof(patch -> field) not in ('string', 'null') then
+        perform app.refuse_param(field, pg_catalog.format('"%s" is a string.', field));
+    end if;
+    return patch ->> field;
+end
+$$;
+
+create or replace function app.patched_date(patch jsonb, field text, current date) returns date
+language plpgsql stable set search_path = '' as $$
+declare
+    given text := app.patched_text(patch, field, current::text);
+begin
+    if given !~ '^\d{4}-\d{2}-\d{2}$' then
+        perform app.refuse_param(field, 'A date is written YYYY-MM-DD.');
+    end if;
+    begin
+        return given::date;
+    exception
+        when datetime_field_overflow or invalid_datetime_format then
+            perform app.refuse_param(field, 'There is no such date.');
+    end;
+    return null;
+end
+$$;
+
+-- Members of `patch` are set, null clears, what is absent stays; all or nothing.
+create or replace function api.update_me(patch jsonb, if_version bigint default null) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    profile public.user_profiles;
+    private public.user_private;
+    unknown text;
+begin
+    if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
+        perform app.refuse_param('patch', 'A change is an object.');
+    end if;
+    select key into unknown from pg_catalog.jsonb_object_keys(patch) as key
+     where key not in ('full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
+                       'preferred_unit_system', 'preferences')
+     limit 1;
+    if unknown is not null then
+        perform app.refuse_param(unknown, pg_catalog.format('There is no "%s" to set.', unknown));
+    end if;
+
+    -- The profile's row is the lock of all the user's data.
+    select * into profile from public.user_profiles p where p.id = me for no key update;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
+    if if_version <> profile.version then
+        raise exception using errcode = 'PL011', message = 'Your profile was changed meanwhile.',
+            detail = '{"current":' || api.me()::text || '}';
+    end if;
+    select * into private from public.user_private p where p.id = me;
+
+    if patch ? 'full_name' and patch -> 'full_name' = 'null' then
+        perform app.refuse_param('full_name', 'A name cannot be empty.');
+    end if;
+    if patch ?| array['full_name', 'bio', 'website', 'location', 'language_code'] then
+        update public.user_profiles p
+           set full_name = app.patched_text(patch, 'full_name', p.full_name),
+               bio = app.patched_text(patch, 'bio', p.bio),
+               website = app.patched_text(patch, 'website', p.website),
+               location = app.patched_text(patch, 'location', p.location),
+               language_code = app.patched_text(patch, 'language_code', p.language_code)
+         where p.id = me;
+    end if;
+
+    if patch ?| array['phone_number', 'date_of_birth', 'preferred_unit_system', 'preferences'] then
+        if patch ? 'preferred_unit_system' then
+            private.preferred_unit_system := coalesce(app.patched_text(patch, 'preferred_unit_system', null), 'metric');
+            if private.preferred_unit_system not in ('metric', 'imperial') then
+                perform app.refuse_param('preferred_unit_system', 'A unit system is "metric" or "imperial".');
+            end if;
+        end if;
+        if patch ? 'preferences' then
+            if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
+                perform app.refuse_param('preferences', 'Preferences are an object.');
+            end if;
+            private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
+                select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
+                  from pg_catalog.jsonb_each(private.preferences || (patch -> 'preferences')) merged
+                 where merged.value <> 'null') end;
+            if pg_catalog.octet_length(
+                   pg_catalog.json_strip_nulls(private.preferences::text::json)::text) > 16384 then
+                perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+            end if;
+        end if;
+        update public.user_private p
+           set phone_number = app.patched_text(patch, 'phone_number', p.phone_number),
+               date_of_birth = app.patched_date(patch, 'date_of_birth', p.date_of_birth),
+               preferred_unit_system = private.preferred_unit_system,
+               preferences = private.preferences
+         where p.id = me;
+    end if;
+    return api.me();
+end
+$$;

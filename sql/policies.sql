@@ -1,0 +1,179 @@
+-- Every grant and every policy. Applied again, whole, whenever a function or this file changes.
+--
+-- authenticated     all users, guests included; row-level security says which rows
+-- anon              nobody yet: the catalogue of avatars, no more
+-- service_role      Supabase's name for a trusted backend: every row of the public tables, under the same triggers
+-- postline_feed     the feed: reads all that clients may be told, writes nothing
+-- postline_accounts may call accounts.*, nothing else
+-- The login role owns nothing and is granted nothing: a request that sets no role can do nothing.
+
+-- Schemas.
+revoke all on schema app, api, accounts, feed from public, anon, authenticated, postline_feed, postline_accounts;
+grant usage on schema public to anon, authenticated, service_role, postline_feed;
+grant usage on schema app to anon, authenticated, service_role, postline_feed;
+grant usage on schema api to anon, authenticated, service_role;
+grant usage on schema accounts to postline_accounts;
+grant usage on schema feed to postline_feed;
+
+-- Supabase grants new tables of public to its roles by default: each of ours begins with nothing.
+revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
+    public.conversations, public.conversation_members, public.messages
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
+revoke all on all tables in schema app
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
+revoke execute on all functions in schema app, api, accounts, feed
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
+revoke execute on function public.is_read(public.messages) from public, anon, authenticated, service_role;
+
+alter table public.built_in_avatars enable row level security;
+alter table public.user_profiles enable row level security;
+alter table public.user_private enable row level security;
+alter table public.username_history enable row level security;
+alter table public.conversations enable row level security;
+alter table public.conversation_members enable row level security;
+alter table public.messages enable row level security;
+alter table app.former_members enable row level security;
+alter table app.sessions enable row level security;
+alter table app.settings enable row level security;
+alter table if exists app.migrations enable row level security;
+
+-- Trusted backends.
+grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
+    public.conversations, public.conversation_members, public.messages to service_role;
+grant select on app.former_members to service_role;
+
+drop policy if exists service_all on public.built_in_avatars;
+create policy service_all on public.built_in_avatars to service_role using (true) with check (true);
+drop policy if exists service_all on public.user_profiles;
+create policy service_all on public.user_profiles to service_role using (true) with check (true);
+drop policy if exists service_all on public.user_private;
+create policy service_all on public.user_private to service_role using (true) with check (true);
+drop policy if exists service_all on public.username_history;
+create policy service_all on public.username_history to service_role using (true) with check (true);
+drop policy if exists service_all on public.conversations;
+create policy service_all on public.conversations to service_role using (true) with check (true);
+drop policy if exists service_all on public.conversation_members;
+create policy service_all on public.conversation_members to service_role using (true) with check (true);
+drop policy if exists service_all on public.messages;
+create policy service_all on public.messages to service_role using (true) with check (true);
+drop policy if exists service_select on app.former_members;
+create policy service_select on app.former_members for select to service_role using (true);
+
+-- built_in_avatars: everybody reads.
+grant select on public.built_in_avatars to anon, authenticated;
+drop policy if exists everybody_select on public.built_in_avatars;
+create policy everybody_select on public.built_in_avatars for select to anon, authenticated using (true);
+
+-- user_profiles: every user reads, its own user writes what is its own to say.
+grant select on public.user_profiles to authenticated, postline_feed;
+grant update (full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code)
+    on public.user_profiles to authenticated;
+drop policy if exists user_select on public.user_profiles;
+create policy user_select on public.user_profiles for select to authenticated using (true);
+drop policy if exists own_update on public.user_profiles;
+create policy own_update on public.user_profiles for update to authenticated
+    using (id = (select auth.uid()) and not is_deleted) with check (id = (select auth.uid()));
+drop policy if exists feed_select on public.user_profiles;
+create policy feed_select on public.user_profiles for select to postline_feed using (true);
+
+-- user_private: its own user.
+grant select on public.user_private to authenticated, postline_feed;
+grant update (phone_number, date_of_birth, preferred_unit_system, preferences, biological_sex, height_cm)
+    on public.user_private to authenticated;
+drop policy if exists own_select on public.user_private;
+create policy own_select on public.user_private for select to authenticated using (id = (select auth.uid()));
+drop policy if exists own_update on public.user_private;
+create policy own_update on public.user_private for update to authenticated
+    using (id = (select auth.uid())) with check (id = (select auth.uid()));
+drop policy if exists feed_select on public.user_private;
+create policy feed_select on public.user_private for select to postline_feed using (true);
+
+-- username_history: its own user reads.
+grant select on public.username_history to authenticated;
+drop policy if exists own_select on public.username_history;
+create policy own_select on public.username_history for select to authenticated
+    using (user_id = (select auth.uid()));
+
+-- conversations: members read; a user may begin a direct one of its own. A trigger adds the two members.
+grant select on public.conversations to authenticated, postline_feed;
+grant insert (kind, participant1_id, participant2_id) on public.conversations to authenticated;
+drop policy if exists member_select on public.conversations;
+create policy member_select on public.conversations for select to authenticated
+    using (id = any (array(select app.my_conversations())));
+drop policy if exists own_insert on public.conversations;
+create policy own_insert on public.conversations for insert to authenticated
+    with check (kind = 'direct' and (select auth.uid()) in (participant1_id, participant2_id));
+drop policy if exists feed_select on public.conversations;
+create policy feed_select on public.conversations for select to postline_feed using (true);
+
+-- conversation_members: members read; each moves its own mark. A trigger keeps it from going back.
+grant select on public.conversation_members to authenticated, postline_feed;
+grant update (last_read_seq) on public.conversation_members to authenticated;
+drop policy if exists member_select on public.conversation_members;
+create policy member_select on public.conversation_members for select to authenticated
+    using (conversation_id = any (array(select app.my_conversations())));
+drop policy if exists own_update on public.conversation_members;
+create policy own_update on public.conversation_members for update to authenticated
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+drop policy if exists feed_select on public.conversation_members;
+create policy feed_select on public.conversation_members for select to postline_feed using (true);
+
+-- former_members: members read those of their conversations, and each its own.
+grant select on app.former_members to authenticated, postline_feed;
+drop policy if exists member_select on app.former_members;
+create policy member_select on app.former_members for select to authenticated
+    using (user_id = (select auth.uid()) or conversation_id = any (array(select app.my_conversations())));
+drop policy if exists feed_select on app.former_members;
+create policy feed_select on app.former_members for select to postline_feed using (true);
+
+-- messages: members read and write, each under its own name. A trigger numbers them.
+grant select on public.messages to authenticated, postline_feed;
+grant insert (conversation_id, sender_id, client_id, kind, content, attachment) on public.messages to authenticated;
+drop policy if exists member_select on public.messages;
+create policy member_select on public.messages for select to authenticated
+    using (conversation_id = any (array(select app.my_conversations())));
+drop policy if exists own_insert on public.messages;
+create policy own_insert on public.messages for insert to authenticated
+    with check (sender_id = (select auth.uid()) and kind <> 'system' and app.is_member(conversation_id));
+drop policy if exists feed_select on public.messages;
+create policy feed_select on public.messages for select to postline_feed using (true);
+
+-- The wire's objects, with the caller's rights.
+grant select on app.profile_objects, app.me_objects, app.conversation_parts, app.conversation_objects,
+    app.message_objects to authenticated, postline_feed;
+
+-- Operations.
+grant execute on all functions in schema api to authenticated;
+grant execute on function api.avatars() to anon;
+grant execute on all functions in schema accounts to postline_accounts;
+grant execute on all functions in schema feed to postline_feed;
+
+-- What operations, policies and views call.
+grant execute on function app.utc(timestamptz), app.epoch() to authenticated, postline_feed;
+grant execute on function
+    app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
+    app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date),
+    app.my_conversations(), app.is_member(uuid), app.sent_before(uuid, uuid), app.my_message(uuid, bigint),
+    app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
+grant execute on function public.is_read(public.messages) to authenticated, service_role;
+
+-- Makes a login role one that the service may run as: it inherits nothing, and sets the role it needs for each
+-- request. To be called by whoever may grant the four, for each login role, after every application of this file.
+create or replace function app.admit(login name) returns void
+language plpgsql set search_path = '' as $$
+declare
+    name text;
+begin
+    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts'] loop
+        if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
+            execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
+        else
+            execute pg_catalog.format('grant %I to %I', name, login);
+        end if;
+    end loop;
+    if (select r.rolinherit from pg_catalog.pg_roles r where r.rolname = login) then
+        execute pg_catalog.format('alter role %I noinherit', login);
+    end if;
+end
+$$;
+revoke execute on function app.admit(name) from public;

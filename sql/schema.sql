@@ -1,0 +1,2508 @@
+-- The whole schema, written by `make schema`. Not to be edited, and applied by nothing.
+
+CREATE SCHEMA accounts;
+
+CREATE SCHEMA api;
+
+CREATE SCHEMA app;
+
+CREATE SCHEMA auth;
+
+CREATE SCHEMA feed;
+
+CREATE SCHEMA public;
+
+CREATE FUNCTION accounts.credentials(email text) RETURNS TABLE(user_id uuid, password_hash text)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return query
+        select u.id, u.encrypted_password::text from auth.users u
+         where u.email = pg_catalog.lower(pg_catalog.btrim(credentials.email)) and not u.is_sso_user
+           and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
+           and (u.banned_until is null or u.banned_until < pg_catalog.now());
+end
+$$;
+
+CREATE FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users;
+    guest boolean;
+begin
+    -- A user seen before costs one look at its profile.
+    select p.is_guest into guest from public.user_profiles p
+      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id;
+    if found and guest = coalesce(ensure_profile.is_anonymous, guest) then
+        return guest;
+    end if;
+    select u.* into account from auth.users u where u.id = ensure_profile.user_id and u.deleted_at is null;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
+    perform app.adopt_account(account);
+    return coalesce(account.is_anonymous, false);
+end
+$$;
+
+CREATE FUNCTION accounts.open_session(user_id uuid) RETURNS TABLE(session_id uuid, generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform accounts.ensure_profile(user_id, null);
+    update auth.users u set last_sign_in_at = pg_catalog.now() where u.id = open_session.user_id;
+    return query
+        with opened as (
+            insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)
+        select o.id, o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
+               coalesce(u.raw_user_meta_data, '{}')::json
+          from opened o, auth.users u where u.id = open_session.user_id;
+end
+$$;
+
+CREATE FUNCTION accounts.register(email text, password_hash text, username text, full_name text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+declare
+    address text := pg_catalog.lower(pg_catalog.btrim(email));
+    name text := app.checked_name('full_name', full_name, 'A name');
+    new_id uuid;
+begin
+    if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
+       or pg_catalog.char_length(address) > 254 then
+        perform app.refuse_param('email', 'That is not an email address.');
+    elsif name is null then
+        perform app.refuse_param('full_name', 'A name cannot be empty.');
+    end if;
+    insert into auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
+                            confirmation_token, recovery_token, email_change, email_change_token_new,
+                            last_sign_in_at, raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
+    values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated', 'authenticated',
+            address, password_hash, pg_catalog.now(), '', '', '', '', pg_catalog.now(),
+            '{"provider":"email","providers":["email"]}',
+            pg_catalog.jsonb_build_object('full_name', name), pg_catalog.now(), pg_catalog.now())
+    on conflict do nothing
+    returning id into new_id;
+    if new_id is null then
+        raise exception using errcode = 'PL010', message = 'That email address has an account already.',
+            detail = '{"field":"email"}';
+    end if;
+    if register.username is not null then
+        begin
+            update public.user_profiles p set username = register.username where p.id = new_id;
+        exception when unique_violation then
+            raise exception using errcode = 'PL009', message = 'That username is taken.',
+                detail = '{"field":"username"}';
+        end;
+    end if;
+    return new_id;
+end
+$_$;
+
+CREATE FUNCTION accounts.use_session(user_id uuid, session_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if not exists (select from app.sessions s
+                    where s.id = session_id and s.user_id = use_session.user_id and s.revoked_at is null) then
+        raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
+    end if;
+    return accounts.ensure_profile(user_id, null);
+end
+$$;
+
+CREATE FUNCTION api.avatars() RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return (
+        select ('{"avatars":[' || coalesce(pg_catalog.string_agg(pg_catalog.row_to_json(w)::text, ','
+                order by a."position", a.id), '') || ']}')::json
+          from public.built_in_avatars a
+         cross join lateral (select a.id, a.name, a.color) w);
+end
+$$;
+
+CREATE FUNCTION api.conversation(conversation_id uuid) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    answer text;
+begin
+    select c.object into answer from app.conversation_objects c
+     where c.id = conversation.conversation_id and c.user_id = me;
+    if answer is null then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    return answer::json;
+end
+$$;
+
+CREATE FUNCTION api.conversations(max_results integer DEFAULT 50, before text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $_$
+declare
+    me uuid := app.caller();
+    limit_time timestamptz;
+    limit_id uuid;
+    ids uuid[];
+    times timestamptz[];
+    shown text;
+    profiles text;
+    next text;
+begin
+    if not coalesce(max_results between 1 and 100, false) then
+        perform app.refuse_param('limit', 'A limit is between 1 and 100.');
+    end if;
+    if before is not null then
+        if before !~ '^[0-9]{1,17}\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then
+            perform app.refuse_param('before', 'Give the "next" of the page before.');
+        end if;
+        limit_time := timestamptz 'epoch'
+            + pg_catalog.split_part(before, '.', 1)::bigint * interval '1 microsecond';
+        limit_id := pg_catalog.split_part(before, '.', 2)::uuid;
+    end if;
+
+    select pg_catalog.array_agg(page.id order by page.place), pg_catalog.array_agg(page.newest order by page.place)
+      into ids, times
+      from (
+        select c.id, k.newest, row_number() over (order by k.newest desc, c.id desc) as place
+          from public.conversation_members m
+          join public.conversations c on c.id = m.conversation_id
+         cross join lateral (select coalesce(c.last_message_time, c.created_at) as newest) k
+         where m.user_id = me
+           and (limit_time is null or (k.newest, c.id) < (limit_time, limit_id))
+         order by place
+         limit max_results + 1) page;
+    if pg_catalog.cardinality(ids) > max_results then
+        ids := ids[1:max_results];
+        -- Exact in integers: a double would lose microseconds.
+        next := (extract(epoch from times[max_results]) * 1000000)::bigint || '.' || ids[max_results]::text;
+    end if;
+
+    select pg_catalog.string_agg(c.object, ',' order by page.place) into shown
+      from unnest(ids) with ordinality as page (id, place)
+      join app.conversation_objects c on c.id = page.id and c.user_id = me;
+    select pg_catalog.string_agg(p.object::text, ',' order by p.id) into profiles
+      from app.profile_objects p
+     where p.id in (select m.user_id from public.conversation_members m where m.conversation_id = any(ids));
+    return ('{"conversations":[' || coalesce(shown, '') || '],"profiles":[' || coalesce(profiles, '')
+            || '],"next":' || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
+end
+$_$;
+
+CREATE FUNCTION api.mark_read(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    mark bigint;
+    newest bigint;
+begin
+    if seq is null or seq < 0 then
+        perform app.refuse_param('seq', 'A seq is a number from 0 on.');
+    end if;
+    select m.last_read_seq, c.last_seq into mark, newest
+      from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+     where m.conversation_id = mark_read.conversation_id and m.user_id = me;
+    if not found then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    if least(seq, newest) > mark then
+        update public.conversation_members m set last_read_seq = mark_read.seq
+         where m.conversation_id = mark_read.conversation_id and m.user_id = me
+        returning m.last_read_seq into mark;
+        if not found then
+            perform app.refuse_hidden('There is no such conversation.');
+        end if;
+        select c.last_seq into newest from public.conversations c where c.id = mark_read.conversation_id;
+    end if;
+    return pg_catalog.row_to_json(w) from (
+        select mark_read.conversation_id as conversation_id, me as user_id, mark as last_read_seq,
+               greatest(newest - mark, 0) as unread_count) w;
+end
+$$;
+
+CREATE FUNCTION api.me() RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    answer json;
+begin
+    select m.object into answer from app.me_objects m where m.id = me;
+    if answer is null then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
+    return answer;
+end
+$$;
+
+CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NULL::bigint, after_seq bigint DEFAULT NULL::bigint, max_results integer DEFAULT 50) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    found_objects text;
+begin
+    perform app.caller();
+    if not coalesce(max_results between 1 and 200, false) then
+        perform app.refuse_param('limit', 'A limit is between 1 and 200.');
+    elsif before_seq is not null and after_seq is not null then
+        perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
+    elsif not app.is_member(conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    if after_seq is not null then
+        select pg_catalog.string_agg(page.object::text, ',' order by page.seq) into found_objects
+          from (select o.seq, o.object from app.message_objects o
+                 where o.conversation_id = messages.conversation_id and o.seq > messages.after_seq
+                 order by o.seq limit messages.max_results) page;
+    else
+        select pg_catalog.string_agg(page.object::text, ',' order by page.seq) into found_objects
+          from (select o.seq, o.object from app.message_objects o
+                 where o.conversation_id = messages.conversation_id
+                   and o.seq < coalesce(messages.before_seq, 9223372036854775807)
+                 order by o.seq desc limit messages.max_results) page;
+    end if;
+    return ('{"messages":[' || coalesce(found_objects, '') || ']}')::json;
+end
+$$;
+
+CREATE FUNCTION api.open_conversation(user_id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    found_id uuid;
+begin
+    if user_id is null or user_id = me then
+        perform app.refuse_param('user_id', 'A direct conversation is with somebody else.');
+    end if;
+    select c.id into found_id from public.conversations c
+     where c.participant1_id = least(me, open_conversation.user_id)
+       and c.participant2_id = greatest(me, open_conversation.user_id);
+    if found_id is null then
+        if not exists (select from public.user_profiles p where p.id = open_conversation.user_id and not p.is_deleted) then
+            perform app.refuse_hidden('There is no such user.');
+        end if;
+        -- Without a conflict target: naming one asks for the right to see the row before its members are added.
+        insert into public.conversations (kind, participant1_id, participant2_id)
+        values ('direct', least(me, open_conversation.user_id), greatest(me, open_conversation.user_id))
+        on conflict do nothing;
+        select c.id into found_id from public.conversations c
+         where c.participant1_id = least(me, open_conversation.user_id)
+           and c.participant2_id = greatest(me, open_conversation.user_id);
+    end if;
+    return api.conversation(found_id);
+end
+$$;
+
+CREATE FUNCTION api.profile_by_username(username text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    profile json;
+begin
+    perform app.caller();
+    select p.object into profile from app.profile_objects p
+     where p.username = pg_catalog.lower(pg_catalog.btrim(profile_by_username.username)) and not p.is_deleted;
+    if profile is null then
+        perform app.refuse_hidden('There is no user of that name.');
+    end if;
+    return profile;
+end
+$$;
+
+CREATE FUNCTION api.profiles(ids uuid[]) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.caller();
+    if not coalesce(pg_catalog.cardinality(ids) between 1 and 100, false) then
+        perform app.refuse_param('ids', 'Ask for 1 to 100 profiles.');
+    end if;
+    return (
+        select ('{"profiles":[' || coalesce(pg_catalog.string_agg(p.object::text, ',' order by wanted.place), '')
+                || ']}')::json
+          from (select w.id, min(w.place) as place
+                  from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
+          join app.profile_objects p on p.id = wanted.id);
+end
+$$;
+
+CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'extensions', 'public', 'pg_temp'
+    SET "pg_trgm.word_similarity_threshold" TO '0.3'
+    AS $$
+declare
+    me uuid := app.caller();
+    wanted text := pg_catalog.lower(app.normalized(query));
+    literal text := replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_');
+    anywhere text;
+begin
+    if not coalesce(char_length(wanted) between 2 and 50, false) then
+        perform app.refuse_param('query', 'Search for 2 to 50 characters.');
+    end if;
+    if not coalesce(max_results between 1 and 50, false) then
+        perform app.refuse_param('limit', 'A limit is between 1 and 50.');
+    end if;
+    -- Two characters hold no trigram of a word's middle: only beginnings can be looked up in the index.
+    anywhere := case when char_length(wanted) > 2 then '%' else '' end || literal || '%';
+    return (
+        select ('{"profiles":[' || coalesce(string_agg(p.object::text, ','
+                order by found.place), '') || ']}')::json
+          from (
+            select f.id, row_number() over (
+                    order by f.exact desc, f.starts desc, f.holds desc, f.likeness desc, f.username, f.id) as place
+              from (
+                select u.id, u.username,
+                       wanted in (k.username, k.full_name) as exact,
+                       starts_with(k.username, wanted) or position(' ' || wanted in ' ' || k.full_name) > 0 as starts,
+                       position(wanted in k.username) > 0 or position(wanted in k.full_name) > 0 as holds,
+                       greatest(word_similarity(wanted, k.username), word_similarity(wanted, k.full_name)) as likeness
+                  from public.user_profiles u
+                 cross join lateral (select coalesce(u.username, '') as username,
+                                            coalesce(lower(u.full_name), '') as full_name) k
+                 where (u.username %> wanted or u.full_name %> wanted
+                        or u.username ilike anywhere or u.full_name ilike anywhere)
+                   and not u.is_guest and not u.is_deleted and u.id <> me) f
+             order by place
+             limit max_results) found
+          join app.profile_objects p on p.id = found.id);
+end
+$$;
+
+CREATE FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid DEFAULT NULL::uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    sent public.messages;
+    answer json;
+begin
+    kind := coalesce(kind, 'text');
+    content := coalesce(content, case when kind = 'image' then '' end);
+    if client_id is not null then
+        sent := app.sent_before(conversation_id, client_id);
+        if sent.id is not null then
+            answer := app.my_message(conversation_id, sent.seq);
+            if answer is null then
+                perform app.refuse_hidden('There is no such conversation.');
+            elsif coalesce(sent.first_sent <> app.message_hash(kind, content, attachment),
+                           row(sent.kind, sent.content, sent.attachment)
+                           is distinct from row(kind, content, attachment)) then
+                raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
+                    message = 'This client_id was used for another message in this conversation.';
+            end if;
+            return answer;
+        end if;
+    end if;
+
+    if kind not in ('text', 'image') then
+        perform app.refuse_param('kind', 'A message is of kind "text" or "image".');
+    elsif kind = 'image' and attachment is null then
+        perform app.refuse_param('attachment', 'An image needs an attachment.');
+    elsif content is null or content = '' and kind <> 'image' or pg_catalog.char_length(content) > 8000 then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    end if;
+    insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
+    values (conversation_id, me, client_id, kind, content, attachment);
+    return app.my_message(conversation_id);
+end
+$$;
+
+CREATE FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $_$
+declare
+    me uuid := app.caller();
+    now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
+    per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
+    room bigint := coalesce(max_bytes, 524288);
+    section text := 'profiles';
+    after_id uuid;
+    after_seq bigint;
+    after_user uuid;
+    part record;
+    mine uuid[];        -- the user's conversations, by id
+    whole boolean;      -- whether nothing was seen before: a reset
+    entered uuid[];     -- those of them to give whole: all of them in a reset
+    given uuid[];       -- those whose conversation object is in this view
+    active uuid[];      -- those in which messages came or changed
+    me_object text;
+    left_ids text;
+    profiles text[] := '{}';
+    conversations text[] := '{}';
+    messages text[] := '{}';
+    reads text[] := '{}';
+    limited text[] := '{}';
+    slice uuid[];
+    place integer;
+begin
+    epoch_now := app.epoch();
+    if since is not null and (epoch is distinct from epoch_now
+                              or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen)) then
+        since := null;
+        until := null;
+        "position" := null;
+    end if;
+    if until is null or "position" is null
+       or pg_catalog.pg_snapshot_xmax(until) > pg_catalog.pg_snapshot_xmax(now_seen)
+       -- A reset's later pages carry no `since`: the epoch must stand for the whole view.
+       or epoch is distinct from epoch_now then
+        until := null;
+        "position" := null;
+    end if;
+    -- Of a reset, the first page says so; `whole` holds for all of them.
+    whole := since is null;
+    reset := whole and until is null;
+    snapshot := coalesce(until, now_seen)::text;
+
+    if "position" is not null then
+        if "position" !~ ('^(profiles|conversations|messages|reads)'
+                          '(:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(:([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}))?)?$') then
+            perform app.refuse_param('cursor', 'That cursor cannot be continued.');
+        end if;
+        section := pg_catalog.split_part("position", ':', 1);
+        after_id := nullif(pg_catalog.split_part("position", ':', 2), '')::uuid;
+        if section = 'messages' then
+            after_seq := nullif(pg_catalog.split_part("position", ':', 3), '')::bigint;
+        elsif section = 'reads' then
+            after_user := nullif(pg_catalog.split_part("position", ':', 3), '')::uuid;
+        end if;
+    end if;
+
+    -- Of a membership that began after `until`, the delta that follows tells.
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered or app.is_news(c.changed_xid, since, until)), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
+      into mine, entered, given, active
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
+     where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
+
+    <<view>>
+    begin
+        if "position" is null then
+            select o.object::text into me_object from app.me_objects o
+              join public.user_profiles p on p.id = o.id
+             where o.id = me and app.is_news(p.changed_xid, since, until);
+            room := room - coalesce(pg_catalog.octet_length(me_object), 0);
+            if not whole then
+                select pg_catalog.string_agg('"' || f.conversation_id || '"', ',' order by f.conversation_id)
+                  into left_ids
+                  from app.former_members f where f.user_id = me and app.is_news(f.changed_xid, since, until);
+            end if;
+        end if;
+
+        if section = 'profiles' then
+            for part in
+                select o.id, o.object::text as object
+                  from app.profile_objects o
+                 where o.id <> me and (after_id is null or o.id > after_id)
+                   and o.id in (
+                        -- Who shares a conversation with the user, or did and wrote in it. In a reset: who shares
+                        -- one. In a delta whole profiles of those new to the user stand among the changed ones.
+                        select m.user_id from public.conversation_members m
+                          join public.user_profiles p on p.id = m.user_id
+                         where m.conversation_id = any(mine)
+                           and (m.conversation_id = any(entered) and (until is null
+                                    or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                                or app.is_news(m.joined_xid, since, until)
+                                or app.is_news(p.public_changed_xid, since, until))
+                        union
+                        select f.user_id from app.former_members f
+                          join public.user_profiles p on p.id = f.user_id
+                         where not whole and f.wrote and f.conversation_id = any(mine)
+                           and app.is_news(p.public_changed_xid, since, until))
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
+                 order by o.id
+            loop
+                profiles := profiles || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'profiles:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+            section := 'conversations';
+            after_id := null;
+        end if;
+
+        if section = 'conversations' then
+            for part in
+                select o.id, o.object
+                  from app.conversation_objects o
+                  join public.conversations c on c.id = o.id
+                 where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(c.changed_xid, until))
+                 order by o.id
+            loop
+                conversations := conversations || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'conversations:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+            section := 'messages';
+            after_id := null;
+        end if;
+
+        if section = 'messages' then
+            -- A few conversations at a time, so that a page does not read what the next will give.
+            place := 1;
+            active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
+                             order by a.id);
+            while place <= pg_catalog.cardinality(active) loop
+                slice := active[place:place + 15];
+                place := place + 16;
+                for part in
+                    with conversation as (
+                        select a.id, a.id = any(entered) as entered,
+                               case when a.id = any(entered) then per_conversation else 100 end as most,
+                               case when a.id = after_id then after_seq end as after_seq,
+                               -- The newest message of the view: seq order is commit order.
+                               case when until is null then c.last_seq else coalesce((
+                                    select n.seq from public.messages n
+                                     where n.conversation_id = a.id
+                                       and pg_catalog.pg_visible_in_snapshot(n.sent_xid, until)
+                                     order by n.seq desc limit 1), 0) end as newest
+                          from unnest(slice) as a (id)
+                          join public.conversations c on c.id = a.id)
+                    -- The sent: the newest of the conversation, in a delta those of them that are new.
+                    select c.id, o.seq, o.object::text as object, null::boolean as limited
+                      from conversation c
+                      join app.message_objects o on o.conversation_id = c.id
+                     where o.seq > greatest(c.newest - c.most, coalesce(c.after_seq, 0)) and o.seq <= c.newest
+                       and (c.entered or not pg_catalog.pg_visible_in_snapshot(o.sent_xid, since))
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
+                    union all
+                    -- The edited and deleted that were sent before.
+                    select c.id, o.seq, o.object::text, null
+                      from conversation c
+                      join app.message_objects o on o.conversation_id = c.id
+                     where not c.entered and o.version > 1 and o.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+                       and (c.after_seq is null or o.seq > c.after_seq)
+                       and app.is_news(o.changed_xid, since, until)
+                       and pg_catalog.pg_visible_in_snapshot(o.sent_xid, since)
+                    union all
+                    -- The limited: a message that the view holds and does not give.
+                    select c.id, 0, null, true
+                      from conversation c
+                     where c.after_seq is null and c.newest > c.most
+                       and (c.entered or exists (
+                            select from public.messages n
+                             where n.conversation_id = c.id and n.seq = c.newest - c.most
+                               and not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
+                     order by 1, 2
+                loop
+                    if part.limited then
+                        limited := limited || ('"' || part.id || '"');
+                        continue;
+                    end if;
+                    messages := messages || part.object;
+                    room := room - pg_catalog.octet_length(part.object);
+                    if room < 0 then
+                        next_position := 'messages:' || part.id || ':' || part.seq;
+                        exit view;
+                    end if;
+                end loop;
+            end loop;
+            section := 'reads';
+            after_id := null;
+        end if;
+
+        if not whole then
+            for part in
+                select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
+                       || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
+                  from public.conversation_members m
+                 where m.conversation_id = any(mine) and m.conversation_id <> all(given)
+                   and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
+                   and (app.is_news(m.changed_xid, since, until)
+                        or m.sent_xid is not null and app.is_news(m.sent_xid, since, until))
+                 order by m.conversation_id, m.user_id
+            loop
+                reads := reads || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'reads:' || part.conversation_id || ':' || part.user_id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+    end;
+
+    if next_position is null then
+        -- Who streams on from here stands in the index of the conversations it is in now.
+        conversation_ids := array(select app.my_conversations())::text;
+    end if;
+    changes := '{' || pg_catalog.array_to_string(array[
+        '"me":' || me_object,
+        case when profiles <> '{}' then '"profiles":[' || pg_catalog.array_to_string(profiles, ',') || ']' end,
+        case when conversations <> '{}' then
+            '"conversations":[' || pg_catalog.array_to_string(conversations, ',') || ']' end,
+        case when messages <> '{}' then '"messages":[' || pg_catalog.array_to_string(messages, ',') || ']' end,
+        case when reads <> '{}' then '"reads":[' || pg_catalog.array_to_string(reads, ',') || ']' end,
+        '"left":[' || left_ids || ']',
+        case when limited <> '{}' then '"limited":[' || pg_catalog.array_to_string(limited, ',') || ']' end], ',')
+        || '}';
+end
+$_$;
+
+CREATE FUNCTION api.update_me(patch jsonb, if_version bigint DEFAULT NULL::bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    profile public.user_profiles;
+    private public.user_private;
+    unknown text;
+begin
+    if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
+        perform app.refuse_param('patch', 'A change is an object.');
+    end if;
+    select key into unknown from pg_catalog.jsonb_object_keys(patch) as key
+     where key not in ('full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
+                       'preferred_unit_system', 'preferences')
+     limit 1;
+    if unknown is not null then
+        perform app.refuse_param(unknown, pg_catalog.format('There is no "%s" to set.', unknown));
+    end if;
+
+    -- The profile's row is the lock of all the user's data.
+    select * into profile from public.user_profiles p where p.id = me for no key update;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
+    if if_version <> profile.version then
+        raise exception using errcode = 'PL011', message = 'Your profile was changed meanwhile.',
+            detail = '{"current":' || api.me()::text || '}';
+    end if;
+    select * into private from public.user_private p where p.id = me;
+
+    if patch ? 'full_name' and patch -> 'full_name' = 'null' then
+        perform app.refuse_param('full_name', 'A name cannot be empty.');
+    end if;
+    if patch ?| array['full_name', 'bio', 'website', 'location', 'language_code'] then
+        update public.user_profiles p
+           set full_name = app.patched_text(patch, 'full_name', p.full_name),
+               bio = app.patched_text(patch, 'bio', p.bio),
+               website = app.patched_text(patch, 'website', p.website),
+               location = app.patched_text(patch, 'location', p.location),
+               language_code = app.patched_text(patch, 'language_code', p.language_code)
+         where p.id = me;
+    end if;
+
+    if patch ?| array['phone_number', 'date_of_birth', 'preferred_unit_system', 'preferences'] then
+        if patch ? 'preferred_unit_system' then
+            private.preferred_unit_system := coalesce(app.patched_text(patch, 'preferred_unit_system', null), 'metric');
+            if private.preferred_unit_system not in ('metric', 'imperial') then
+                perform app.refuse_param('preferred_unit_system', 'A unit system is "metric" or "imperial".');
+            end if;
+        end if;
+        if patch ? 'preferences' then
+            if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
+                perform app.refuse_param('preferences', 'Preferences are an object.');
+            end if;
+            private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
+                select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
+                  from pg_catalog.jsonb_each(private.preferences || (patch -> 'preferences')) merged
+                 where merged.value <> 'null') end;
+            if pg_catalog.octet_length(
+                   pg_catalog.json_strip_nulls(private.preferences::text::json)::text) > 16384 then
+                perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+            end if;
+        end if;
+        update public.user_private p
+           set phone_number = app.patched_text(patch, 'phone_number', p.phone_number),
+               date_of_birth = app.patched_date(patch, 'date_of_birth', p.date_of_birth),
+               preferred_unit_system = private.preferred_unit_system,
+               preferences = private.preferences
+         where p.id = me;
+    end if;
+    return api.me();
+end
+$$;
+
+CREATE FUNCTION app.add_participants() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    insert into public.conversation_members (conversation_id, user_id)
+    values (new.id, new.participant1_id), (new.id, new.participant2_id);
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.admit(login name) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    name text;
+begin
+    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts'] loop
+        if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
+            execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
+        else
+            execute pg_catalog.format('grant %I to %I', name, login);
+        end if;
+    end loop;
+    if (select r.rolinherit from pg_catalog.pg_roles r where r.rolname = login) then
+        execute pg_catalog.format('alter role %I noinherit', login);
+    end if;
+end
+$$;
+
+CREATE TABLE auth.users (
+    instance_id uuid,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    aud character varying(255),
+    role character varying(255),
+    email character varying(255),
+    encrypted_password character varying(255),
+    email_confirmed_at timestamp with time zone,
+    invited_at timestamp with time zone,
+    confirmation_token character varying(255),
+    confirmation_sent_at timestamp with time zone,
+    recovery_token character varying(255),
+    recovery_sent_at timestamp with time zone,
+    email_change_token_new character varying(255),
+    email_change character varying(255),
+    email_change_sent_at timestamp with time zone,
+    last_sign_in_at timestamp with time zone,
+    raw_app_meta_data jsonb,
+    raw_user_meta_data jsonb,
+    is_super_admin boolean,
+    created_at timestamp with time zone,
+    updated_at timestamp with time zone,
+    phone text,
+    phone_confirmed_at timestamp with time zone,
+    phone_change text DEFAULT ''::text,
+    phone_change_token character varying(255) DEFAULT ''::character varying,
+    phone_change_sent_at timestamp with time zone,
+    confirmed_at timestamp with time zone GENERATED ALWAYS AS (LEAST(email_confirmed_at, phone_confirmed_at)) STORED,
+    email_change_token_current character varying(255) DEFAULT ''::character varying,
+    email_change_confirm_status smallint DEFAULT 0,
+    banned_until timestamp with time zone,
+    reauthentication_token character varying(255) DEFAULT ''::character varying,
+    reauthentication_sent_at timestamp with time zone,
+    is_sso_user boolean DEFAULT false NOT NULL,
+    deleted_at timestamp with time zone,
+    is_anonymous boolean DEFAULT false NOT NULL
+);
+
+CREATE FUNCTION app.adopt_account(account auth.users) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    guest boolean := coalesce(account.is_anonymous, false);
+    address text := nullif(pg_catalog.lower(account.email::text), '');
+begin
+    insert into public.user_profiles (id, full_name, is_guest)
+    values (account.id, app.salvaged_name(account.raw_user_meta_data ->> 'full_name'), guest)
+    on conflict (id) do nothing;
+    insert into public.user_private (id, email) values (account.id, address)
+    on conflict (id) do nothing;
+    update public.user_profiles set is_guest = guest where id = account.id and is_guest <> guest;
+    update public.user_private set email = address where id = account.id and email is distinct from address;
+end
+$$;
+
+CREATE FUNCTION app.caller() RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := auth.uid();
+begin
+    if me is null then
+        raise exception using errcode = 'PL002', message = 'Sign in first.';
+    end if;
+    return me;
+end
+$$;
+
+CREATE FUNCTION app.checked_name(field text, value text, label text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+declare
+    name text := app.normalized(value);
+begin
+    if name is null then
+        return null;
+    elsif app.is_blank(name) then
+        perform app.refuse_param(field, label || ' cannot be blank.');
+    elsif pg_catalog.char_length(name) > 100 then
+        perform app.refuse_param(field, label || ' can have at most 100 characters.');
+    elsif app.has_control(name) then
+        perform app.refuse_param(field, label || ' cannot hold control or text-direction characters.');
+    end if;
+    return name;
+end
+$$;
+
+CREATE FUNCTION app.epoch() RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return pg_catalog.left(pg_catalog.md5(
+        (select s.system_identifier::text || ':' || d.oid::text
+           from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
+          where d.datname = pg_catalog.current_database())
+        || ':' || case when pg_catalog.pg_is_in_recovery() then ''
+                       else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
+        || ':' || coalesce((select s.value from app.settings s where s.name = 'epoch'), '0')), 16);
+end
+$$;
+
+CREATE FUNCTION app.follow_account() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.adopt_account(new);
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.follow_message() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update public.conversations c
+       set last_message_content = case when c.last_seq = new.seq then pg_catalog.left(new.content, 200)
+                                       else c.last_message_content end,
+           last_message_xid = pg_catalog.pg_current_xact_id()
+     where c.id = new.conversation_id;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.has_control(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select value operator(pg_catalog.~) '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'
+$$;
+
+CREATE FUNCTION app.home() RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    select s.system_identifier::text || ':' || d.oid::text
+      from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
+     where d.datname = pg_catalog.current_database()
+$$;
+
+CREATE FUNCTION app.is_blank(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    select value operator(pg_catalog.~)
+        '^[\s\u0085\u00a0\u00ad\u115f\u1160\u1680\u180e\u2000-\u200f\u2028\u2029\u202f\u205f\u2060-\u2064\u3000\u3164\ufe0f\ufeff]*$'
+$_$;
+
+CREATE FUNCTION app.is_https(value text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    select pg_catalog.char_length(value) operator(pg_catalog.<=) 2048
+       and value operator(pg_catalog.~) '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'
+$_$;
+
+CREATE FUNCTION app.is_member(conversation_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return exists (
+        select from public.conversation_members m
+         where m.conversation_id = is_member.conversation_id and m.user_id = auth.uid());
+end
+$$;
+
+CREATE FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
+       and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
+$$;
+
+CREATE FUNCTION app.keep_conversation() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    first uuid := least(new.participant1_id, new.participant2_id);
+begin
+    if tg_op = 'INSERT' then
+        if first is not null and new.participant1_id is not null and new.participant2_id is not null then
+            if new.participant1_id = new.participant2_id then
+                perform app.refuse_param('user_id', 'A direct conversation is with somebody else.');
+            end if;
+            new.participant2_id := greatest(new.participant1_id, new.participant2_id);
+            new.participant1_id := first;
+        end if;
+        new.title := app.checked_name('title', new.title, 'A title');
+        new.created_by := coalesce(new.created_by, auth.uid());
+        new.version := 1;
+        new.last_seq := 0;
+        new.last_message_content := null;
+        new.last_message_time := null;
+        new.last_message_sender_id := null;
+        new.last_message_xid := null;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+
+    if row(new.id, new.kind, new.participant1_id, new.participant2_id)
+       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id) then
+        raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
+    end if;
+    new.title := app.checked_name('title', new.title, 'A title');
+    if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
+       and old.changed_xid <> pg_catalog.pg_current_xact_id() then
+        new.version := old.version + 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.updated_at := pg_catalog.now();
+    end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.keep_mark() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    newest bigint;
+begin
+    select c.last_seq into newest from public.conversations c where c.id = old.conversation_id;
+    new.last_read_seq := greatest(old.last_read_seq, least(new.last_read_seq, newest));
+    if new.last_read_seq <> old.last_read_seq then
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+    end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.keep_member() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
+        raise exception using errcode = 'restrict_violation',
+            message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
+    end if;
+    perform app.touch_conversation(new.conversation_id);
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.keep_message() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
+       is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
+        raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
+    end if;
+    if old.deleted_at is not null then
+        raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
+    end if;
+    if new.deleted_at is not null then
+        new.content := null;
+        new.attachment := null;
+    elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
+          and new.edited_at is not distinct from old.edited_at then
+        new.edited_at := pg_catalog.clock_timestamp();
+    end if;
+    new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
+    new.version := old.version + 1;
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.keep_new_member() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    newest bigint := app.touch_conversation(new.conversation_id);
+    direct boolean;
+    participant boolean;
+begin
+    select c.kind = 'direct', new.user_id in (c.participant1_id, c.participant2_id) into direct, participant
+      from public.conversations c where c.id = new.conversation_id;
+    if direct and not participant then
+        raise exception using errcode = 'PL007', message = 'A direct conversation has its two members and no more.';
+    elsif not direct and (select count(*) from public.conversation_members m
+                           where m.conversation_id = new.conversation_id) >= 256 then
+        perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
+    end if;
+    new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));
+    new.sent_seq := 0;
+    new.sent_xid := null;
+    new.joined_xid := pg_catalog.pg_current_xact_id();
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.keep_private() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+begin
+    if tg_op = 'UPDATE' then
+        new.id := old.id;
+        if new.phone_number is distinct from old.phone_number and new.phone_verified = old.phone_verified then
+            new.phone_verified := false;
+        end if;
+    end if;
+    if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
+        perform app.refuse_param('phone_number', 'A phone number is "+", the country code and the number, digits only.');
+    end if;
+    if (tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth)
+       -- A day of grace: it is tomorrow already in the east.
+       and not (new.date_of_birth between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1) then
+        perform app.refuse_param('date_of_birth', 'A date of birth lies between 1900 and today.');
+    end if;
+    return new;
+end
+$_$;
+
+CREATE FUNCTION app.keep_profile() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+begin
+    if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
+        new.full_name := app.checked_name('full_name', new.full_name, 'A name');
+    end if;
+    if tg_op = 'INSERT' or new.username is distinct from old.username then
+        new.username := pg_catalog.lower(pg_catalog.btrim(new.username));
+        if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
+            perform app.refuse_param('username',
+                'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.location is distinct from old.location then
+        new.location := nullif(app.normalized(new.location), '');
+        if new.location is not null then
+            new.location := app.checked_name('location', new.location, 'A location');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.bio is distinct from old.bio then
+        new.bio := nullif(app.normalized(new.bio), '');
+        if pg_catalog.char_length(new.bio) > 500 then
+            perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
+        -- A bio may have lines.
+        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t', '')) then
+            perform app.refuse_param('bio', 'A bio cannot hold control or text-direction characters.');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.website is distinct from old.website then
+        new.website := nullif(pg_catalog.btrim(new.website), '');
+        if not app.is_https(new.website) then
+            perform app.refuse_param('website', 'A website is an https address of at most 2048 characters.');
+        end if;
+    end if;
+    if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
+       and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
+            or pg_catalog.char_length(new.language_code) > 35) then
+        perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+    end if;
+
+    if tg_op = 'INSERT' then
+        new.version := 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.public_changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+
+    new.id := old.id;
+    new.version := old.version;
+    if row(new.username, new.full_name, new.bio, new.avatar_type, new.avatar_id, new.avatar_url, new.website,
+           new.location, new.language_code, new.is_verified, new.is_guest, new.is_deleted, new.attributes)
+       is distinct from
+       row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
+           old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
+        new.version := old.version + 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.public_changed_xid := pg_catalog.pg_current_xact_id();
+        new.updated_at := pg_catalog.now();
+    elsif new.changed_xid > old.changed_xid then
+        -- app.note_private_change moved it: the private part changed.
+        new.version := old.version + 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.updated_at := pg_catalog.now();
+    end if;
+    return new;
+end
+$_$;
+
+CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+    select pg_catalog.sha256(pg_catalog.convert_to(
+        kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
+$$;
+
+CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
+    SET search_path TO ''
+    AS $$
+begin
+    return query select m.conversation_id from public.conversation_members m where m.user_id = auth.uid();
+end
+$$;
+
+CREATE FUNCTION app.my_message(conversation_id uuid, seq bigint DEFAULT NULL::bigint) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return (
+        select o.object
+          from public.conversation_members m
+          join app.message_objects o
+            on o.conversation_id = m.conversation_id and o.seq = coalesce(my_message.seq, m.sent_seq)
+         where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid() and o.sender_id = m.user_id);
+end
+$$;
+
+CREATE FUNCTION app.normalized(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.btrim(pg_catalog.normalize(value, 'NFC'),
+        e' \t\n\u000b\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000')
+$$;
+
+CREATE FUNCTION app.note_private_change() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
+     where id = new.id and changed_xid <> pg_catalog.pg_current_xact_id();
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.note_removal() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.touch_conversation(old.conversation_id);
+    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid)
+    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id())
+    on conflict (conversation_id, user_id) do update
+       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.number_message() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    xid xid8 := pg_catalog.pg_current_xact_id();
+begin
+    update public.conversations c
+       set last_seq = c.last_seq + 1,
+           last_message_content = pg_catalog.left(new.content, 200),
+           -- After the wait for the lock, so that times grow as numbers do.
+           last_message_time = coalesce(new.created_at, pg_catalog.clock_timestamp()),
+           last_message_sender_id = new.sender_id,
+           last_message_xid = xid
+     where c.id = new.conversation_id
+    returning c.last_seq, c.last_message_time into new.seq, new.created_at;
+
+    -- The repeated client_id is looked for under the lock, by a statement that sees all that was committed before:
+    -- `on conflict do nothing` would skip the row after its number was given.
+    update public.conversation_members m
+       set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
+     where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
+       and (new.client_id is null or not exists (
+            select from public.messages s
+             where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
+               and s.client_id = new.client_id));
+    if not found then
+        if exists (select from public.conversation_members m
+                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id) then
+            raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
+                schema = 'public', table = 'messages',
+                message = 'This client_id was used before in this conversation.';
+        end if;
+        raise exception using errcode = 'PL008', message = 'There is no such conversation.',
+            hint = 'The sender of a message is a member of its conversation.';
+    end if;
+
+    new.version := 1;
+    new.sent_xid := xid;
+    new.changed_xid := xid;
+    new.first_sent := null;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.patched_date(patch jsonb, field text, current date) RETURNS date
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $_$
+declare
+    given text := app.patched_text(patch, field, current::text);
+begin
+    if given !~ '^\d{4}-\d{2}-\d{2}$' then
+        perform app.refuse_param(field, 'A date is written YYYY-MM-DD.');
+    end if;
+    begin
+        return given::date;
+    exception
+        when datetime_field_overflow or invalid_datetime_format then
+            perform app.refuse_param(field, 'There is no such date.');
+    end;
+    return null;
+end
+$_$;
+
+CREATE FUNCTION app.patched_text(patch jsonb, field text, current text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if not patch ? field then
+        return current;
+    elsif pg_catalog.jsonb_typeof(patch -> field) not in ('string', 'null') then
+        perform app.refuse_param(field, pg_catalog.format('"%s" is a string.', field));
+    end if;
+    return patch ->> field;
+end
+$$;
+
+CREATE FUNCTION app.refuse_delete() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'restrict_violation',
+        message = pg_catalog.format('Rows of %I are never deleted.', tg_table_name),
+        hint = case tg_table_name
+            when 'messages' then 'Set deleted_at: the message keeps its place and its content goes.'
+            when 'conversations' then 'Delete the rows of conversation_members: it then stands in nobody''s list.'
+            when 'conversation_members' then 'Delete row by row: each removal is told to its user.'
+            else 'Set is_deleted: the profile becomes a tombstone, and messages stay under it.'
+        end;
+end
+$$;
+
+CREATE FUNCTION app.refuse_hidden(message text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'PL008', message = message;
+end
+$$;
+
+CREATE FUNCTION app.refuse_param(field text, message text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'PL001', message = message,
+        detail = pg_catalog.json_build_object('field', field)::text;
+end
+$$;
+
+CREATE FUNCTION app.renew_epoch() RETURNS text
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    horizon xid8 := pg_catalog.pg_current_xact_id();
+begin
+    insert into app.settings as s (name, value) values ('epoch', '1')
+    on conflict (name) do update set value = (s.value::bigint + 1)::text;
+    insert into app.settings (name, value) values ('home', app.home())
+    on conflict (name) do update set value = excluded.value;
+    update public.user_profiles set changed_xid = least(changed_xid, '3'), public_changed_xid = '3'
+     where changed_xid > horizon or public_changed_xid > horizon;
+    update public.conversations set changed_xid = '3' where changed_xid > horizon;
+    update public.conversations set last_message_xid = '3' where last_message_xid > horizon;
+    update public.conversation_members set joined_xid = '3' where joined_xid > horizon;
+    update public.conversation_members set changed_xid = '3' where changed_xid > horizon;
+    update public.conversation_members set sent_xid = '3' where sent_xid > horizon;
+    update app.former_members set changed_xid = '3' where changed_xid > horizon;
+    update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
+     where sent_xid > horizon or changed_xid > horizon;
+    return app.epoch();
+end
+$$;
+
+CREATE FUNCTION app.ring() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    perform pg_catalog.pg_notify('postline', '');
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.salvaged_name(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+    select case when not app.is_blank(name) then app.normalized(pg_catalog.left(name, 100)) end
+      from app.normalized(pg_catalog.regexp_replace(
+          value, '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g')) as name
+$$;
+
+CREATE TABLE public.messages (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    sender_id uuid NOT NULL,
+    client_id uuid,
+    kind text DEFAULT 'text'::text NOT NULL,
+    content text,
+    attachment jsonb,
+    version bigint DEFAULT 1 NOT NULL,
+    sent_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    first_sent bytea,
+    CONSTRAINT messages_attachment_valid CHECK (
+CASE
+    WHEN (deleted_at IS NOT NULL) THEN (attachment IS NULL)
+    WHEN (attachment IS NULL) THEN (kind <> 'image'::text)
+    ELSE ((jsonb_typeof(attachment) = 'object'::text) AND ((attachment - '{url,mime_type,width,height,bytes}'::text[]) = '{}'::jsonb) AND (COALESCE(jsonb_typeof((attachment -> 'url'::text)), ''::text) = 'string'::text) AND (char_length((attachment ->> 'url'::text)) <= 2048) AND ((attachment ->> 'url'::text) ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text) AND (COALESCE(jsonb_typeof((attachment -> 'mime_type'::text)), 'null'::text) = ANY (ARRAY['string'::text, 'null'::text])) AND (char_length(COALESCE((attachment ->> 'mime_type'::text), ''::text)) <= 255) AND (COALESCE(jsonb_typeof((attachment -> 'width'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((attachment -> 'height'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((attachment -> 'bytes'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])))
+END),
+    CONSTRAINT messages_content_valid CHECK (
+CASE
+    WHEN (deleted_at IS NOT NULL) THEN (content IS NULL)
+    ELSE ((content IS NOT NULL) AND (char_length(content) <= 8000) AND ((kind = 'image'::text) OR (content <> ''::text)))
+END),
+    CONSTRAINT messages_kind_valid CHECK ((kind = ANY (ARRAY['text'::text, 'image'::text, 'system'::text])))
+);
+
+CREATE FUNCTION app.sent_before(conversation_id uuid, client_id uuid) RETURNS public.messages
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := auth.uid();
+    sent public.messages;
+begin
+    perform pg_catalog.pg_advisory_xact_lock(
+        pg_catalog.hashtextextended(conversation_id::text || me::text || client_id::text, 0));
+    select m.* into sent from public.messages m
+     where m.conversation_id = sent_before.conversation_id and m.sender_id = me
+       and m.client_id = sent_before.client_id;
+    return sent;
+end
+$$;
+
+CREATE FUNCTION app.settle() RETURNS boolean
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    known text := (select s.value from app.settings s where s.name = 'home');
+begin
+    if known = app.home() then
+        return false;
+    end if;
+    perform app.renew_epoch();
+    return known is not null;
+end
+$$;
+
+CREATE FUNCTION app.touch_conversation(conversation_id uuid) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    newest bigint;
+begin
+    update public.conversations c
+       set version = c.version + 1, changed_xid = pg_catalog.pg_current_xact_id(), updated_at = pg_catalog.now()
+     where c.id = touch_conversation.conversation_id and c.changed_xid <> pg_catalog.pg_current_xact_id()
+    returning c.last_seq into newest;
+    if not found then
+        select c.last_seq into newest from public.conversations c
+         where c.id = touch_conversation.conversation_id for no key update;
+    end if;
+    return newest;
+end
+$$;
+
+CREATE FUNCTION app.utc(value timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$$;
+
+CREATE FUNCTION auth.jwt() RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$ select nullif(current_setting('request.jwt.claims', true), '')::jsonb $$;
+
+CREATE FUNCTION auth.role() RETURNS text
+    LANGUAGE sql STABLE
+    AS $$ select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'role' $$;
+
+CREATE FUNCTION auth.uid() RETURNS uuid
+    LANGUAGE sql STABLE
+    AS $$ select (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid $$;
+
+CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+#variable_conflict use_column
+declare
+    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
+    open xid8[] := array(select pg_catalog.pg_snapshot_xip(since));
+    bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
+                            coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
+    memberships boolean;
+    profiles boolean;
+    conversations boolean;
+    messages boolean;
+    removals boolean;
+    entered uuid[];
+begin
+    select exists (select from public.messages t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.messages t where t.changed_xid = any(open)),
+           exists (select from public.conversation_members t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.conversation_members t where t.changed_xid = any(open)),
+           exists (select from public.user_profiles t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.user_profiles t where t.changed_xid = any(open)),
+           exists (select from public.conversations t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from public.conversations t where t.changed_xid = any(open)),
+           exists (select from app.former_members t where t.changed_xid >= beyond and t.changed_xid < bound)
+           or exists (select from app.former_members t where t.changed_xid = any(open))
+      into messages, memberships, profiles, conversations, removals;
+    if not (messages or memberships or profiles or conversations or removals) then
+        return;
+    end if;
+
+    if removals then
+        return query
+        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from app.former_members f where f.changed_xid >= beyond and f.changed_xid < bound
+        union all
+        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from app.former_members f where f.changed_xid = any(open);
+    end if;
+
+    if memberships then
+        -- A membership's changed_xid is never older than its joined_xid.
+        return query
+        select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid >= beyond and m.changed_xid < bound
+           and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+        union all
+        select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+        entered := array(
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid >= beyond and m.changed_xid < bound
+               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+            union
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+    end if;
+
+    if profiles then
+        return query
+        select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
+               null::bigint[]
+          from public.user_profiles p join app.me_objects o on o.id = p.id
+         where p.changed_xid >= beyond and p.changed_xid < bound
+        union all
+        select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
+               null::bigint[]
+          from public.user_profiles p join app.me_objects o on o.id = p.id
+         where p.changed_xid = any(open);
+        return query
+        select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
+                   select m.conversation_id from public.conversation_members m where m.user_id = o.id
+                   union
+                   select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
+               o.object::text, null::text, null::bigint[]
+          from app.profile_objects o where o.public_changed_xid >= beyond and o.public_changed_xid < bound
+        union all
+        select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
+                   select m.conversation_id from public.conversation_members m where m.user_id = o.id
+                   union
+                   select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
+               o.object::text, null::text, null::bigint[]
+          from app.profile_objects o where o.public_changed_xid = any(open);
+    end if;
+
+    if conversations then
+        return query
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+          from app.conversation_parts c where c.changed_xid >= beyond and c.changed_xid < bound
+        union all
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+          from app.conversation_parts c where c.changed_xid = any(open);
+    end if;
+
+    if messages then
+        return query
+        select 'message', n.xid::text, n.conversation_id, n.sender_id, n.seq, null::uuid[], n.object::text, null::text,
+               null::bigint[]
+          from (
+            select o.changed_xid as xid, o.conversation_id, o.sender_id, o.seq, o.object
+              from app.message_objects o where o.changed_xid >= beyond and o.changed_xid < bound
+            union all
+            select o.changed_xid, o.conversation_id, o.sender_id, o.seq, o.object
+              from app.message_objects o where o.changed_xid = any(open)) n
+         order by n.conversation_id, n.seq;
+    end if;
+
+    if memberships then
+        return query
+        select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid >= beyond and m.changed_xid < bound
+           and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+        union all
+        select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from public.conversation_members m
+         where m.changed_xid = any(open) and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    end if;
+    if messages then
+        -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
+        return query
+        select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from (
+            select n.conversation_id, n.sender_id from public.messages n
+             where n.changed_xid >= beyond and n.changed_xid < bound
+            union
+            select n.conversation_id, n.sender_id from public.messages n where n.changed_xid = any(open)) w
+          join public.conversation_members m on m.conversation_id = w.conversation_id and m.user_id = w.sender_id
+         where not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
+           and pg_catalog.pg_visible_in_snapshot(m.changed_xid, since);
+    end if;
+
+    if entered <> '{}' then
+        return query
+        select 'opening_profile', null::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from public.conversation_members m join app.profile_objects o on o.id = m.user_id
+         where m.conversation_id = any(entered)
+         order by m.conversation_id, m.joined_at, m.user_id;
+        return query
+        select 'opening_message', null::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from unnest(entered) as e (id)
+          join public.conversations c on c.id = e.id
+          join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
+         order by o.conversation_id, o.seq;
+    end if;
+end
+$$;
+
+CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    select not exists (
+        select from public.conversation_members m
+         where m.conversation_id = message.conversation_id and m.user_id <> message.sender_id
+           and m.last_read_seq < message.seq)
+$$;
+
+CREATE TABLE public.conversation_members (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    role text DEFAULT 'member'::text NOT NULL,
+    joined_at timestamp with time zone DEFAULT now() NOT NULL,
+    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    last_read_seq bigint NOT NULL,
+    sent_seq bigint DEFAULT 0 NOT NULL,
+    sent_xid xid8,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    CONSTRAINT conversation_members_role_valid CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text])))
+)
+WITH (fillfactor='70');
+
+CREATE TABLE public.conversations (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text DEFAULT 'direct'::text NOT NULL,
+    participant1_id uuid,
+    participant2_id uuid,
+    title text,
+    created_by uuid,
+    last_seq bigint DEFAULT 0 NOT NULL,
+    last_message_content text,
+    last_message_time timestamp with time zone,
+    last_message_sender_id uuid,
+    last_message_xid xid8,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT conversations_kind_valid CHECK ((kind = ANY (ARRAY['direct'::text, 'group'::text]))),
+    CONSTRAINT conversations_participants_valid CHECK (
+CASE kind
+    WHEN 'direct'::text THEN ((participant1_id IS NOT NULL) AND (participant2_id IS NOT NULL) AND (participant1_id < participant2_id))
+    ELSE ((participant1_id IS NULL) AND (participant2_id IS NULL))
+END),
+    CONSTRAINT conversations_title_valid CHECK (
+CASE kind
+    WHEN 'direct'::text THEN (title IS NULL)
+    ELSE ((title IS NOT NULL) AND ((char_length(title) >= 1) AND (char_length(title) <= 100)) AND (title IS NFC NORMALIZED) AND (title !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))
+END)
+)
+WITH (fillfactor='70');
+
+CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
+ SELECT c.id,
+    c.last_seq,
+    c.changed_xid,
+    m.user_ids,
+    m.marks,
+    ("left"((row_to_json(h.*))::text, '-1'::integer) || ',"last_read_seq":'::text) AS head,
+    (','::text || substr((row_to_json(t.*))::text, 2)) AS tail
+   FROM (((public.conversations c
+     CROSS JOIN LATERAL ( SELECT array_agg(m_1.user_id ORDER BY m_1.joined_at, m_1.user_id) AS user_ids,
+            array_agg(m_1.last_read_seq ORDER BY m_1.joined_at, m_1.user_id) AS marks,
+            ((('['::text || COALESCE(string_agg((row_to_json(w.*))::text, ','::text ORDER BY m_1.joined_at, m_1.user_id), ''::text)) || ']'::text))::json AS objects
+           FROM (public.conversation_members m_1
+             CROSS JOIN LATERAL ( SELECT m_1.user_id,
+                    m_1.role,
+                    app.utc(m_1.joined_at) AS joined_at,
+                    m_1.last_read_seq) w)
+          WHERE (m_1.conversation_id = c.id)) m)
+     CROSS JOIN LATERAL ( SELECT c.id,
+            c.kind,
+            c.title,
+            c.created_by,
+            c.participant1_id,
+            c.participant2_id,
+            m.objects AS members,
+            c.last_seq,
+            c.version,
+            c.last_message_content,
+            app.utc(c.last_message_time) AS last_message_time,
+            c.last_message_sender_id) h)
+     CROSS JOIN LATERAL ( SELECT app.utc(c.created_at) AS created_at,
+            app.utc(c.updated_at) AS updated_at) t);
+
+CREATE VIEW app.conversation_objects WITH (security_invoker='true') AS
+ SELECT c.id,
+    m.user_id,
+    ((((c.head || m.last_read_seq) || ',"unread_count":'::text) || (c.last_seq - m.last_read_seq)) || c.tail) AS object
+   FROM (public.conversation_members m
+     JOIN app.conversation_parts c ON ((c.id = m.conversation_id)));
+
+CREATE TABLE app.former_members (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    wrote boolean NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+);
+
+CREATE TABLE public.user_profiles (
+    id uuid NOT NULL,
+    username text,
+    full_name text,
+    bio text,
+    avatar_type text,
+    avatar_id text,
+    avatar_url text,
+    website text,
+    location text,
+    language_code text,
+    is_verified boolean DEFAULT false NOT NULL,
+    is_guest boolean DEFAULT false NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    public_changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT user_profiles_attributes_valid CHECK ((jsonb_typeof(attributes) = 'object'::text)),
+    CONSTRAINT user_profiles_avatar_type_valid CHECK ((((avatar_type IS NULL) AND (avatar_id IS NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'built_in'::text) AND (avatar_id IS NOT NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'custom'::text) AND (avatar_id IS NULL) AND (avatar_url IS NOT NULL)))),
+    CONSTRAINT user_profiles_avatar_url_valid CHECK (((char_length(avatar_url) <= 2048) AND (avatar_url ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text))),
+    CONSTRAINT user_profiles_bio_valid CHECK (((char_length(bio) >= 1) AND (char_length(bio) <= 500))),
+    CONSTRAINT user_profiles_full_name_valid CHECK ((((char_length(full_name) >= 1) AND (char_length(full_name) <= 100)) AND (full_name IS NFC NORMALIZED) AND (full_name !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
+    CONSTRAINT user_profiles_language_code_valid CHECK (((char_length(language_code) <= 35) AND (language_code ~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'::text))),
+    CONSTRAINT user_profiles_location_valid CHECK ((((char_length(location) >= 1) AND (char_length(location) <= 100)) AND (location !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
+    CONSTRAINT user_profiles_username_valid CHECK ((username ~ '^[a-z][a-z0-9_.]{2,29}$'::text)),
+    CONSTRAINT user_profiles_website_valid CHECK (((char_length(website) <= 2048) AND (website ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text)))
+);
+
+CREATE VIEW app.profile_objects WITH (security_invoker='true') AS
+ SELECT p.id,
+    p.username,
+    p.public_changed_xid,
+    p.is_guest,
+    p.is_deleted,
+    row_to_json(w.*) AS object
+   FROM (public.user_profiles p
+     CROSS JOIN LATERAL ( SELECT p.id,
+                CASE
+                    WHEN (NOT p.is_deleted) THEN p.username
+                    ELSE NULL::text
+                END AS username,
+                CASE
+                    WHEN (NOT p.is_deleted) THEN p.full_name
+                    ELSE NULL::text
+                END AS full_name,
+            p.bio,
+            p.avatar_type,
+            p.avatar_id,
+            p.avatar_url,
+            p.website,
+            p.location,
+            p.language_code,
+            p.is_verified,
+            p.is_guest,
+            p.is_deleted,
+            p.attributes,
+            p.version,
+            app.utc(p.created_at) AS created_at,
+            app.utc(p.updated_at) AS updated_at) w);
+
+CREATE TABLE public.user_private (
+    id uuid NOT NULL,
+    email text,
+    phone_number text,
+    phone_verified boolean DEFAULT false NOT NULL,
+    date_of_birth date,
+    preferred_unit_system text DEFAULT 'metric'::text NOT NULL,
+    preferences jsonb DEFAULT '{}'::jsonb NOT NULL,
+    biological_sex text,
+    height_cm numeric(5,2),
+    username_changed_at timestamp with time zone,
+    username_change_count integer DEFAULT 0 NOT NULL,
+    CONSTRAINT user_private_biological_sex_valid CHECK ((biological_sex = ANY (ARRAY['male'::text, 'female'::text, 'other'::text]))),
+    CONSTRAINT user_private_date_of_birth_valid CHECK ((date_of_birth >= '1900-01-01'::date)),
+    CONSTRAINT user_private_height_cm_valid CHECK (((height_cm >= (30)::numeric) AND (height_cm <= (300)::numeric))),
+    CONSTRAINT user_private_phone_number_valid CHECK ((phone_number ~ '^\+[1-9][0-9]{6,14}$'::text)),
+    CONSTRAINT user_private_preferences_valid CHECK (((jsonb_typeof(preferences) = 'object'::text) AND (octet_length((json_strip_nulls(((preferences)::text)::json))::text) <= 16384))),
+    CONSTRAINT user_private_preferred_unit_system_valid CHECK ((preferred_unit_system = ANY (ARRAY['metric'::text, 'imperial'::text])))
+);
+
+CREATE VIEW app.me_objects WITH (security_invoker='true') AS
+ SELECT p.id,
+    ((("left"((p.object)::text, '-1'::integer) || ','::text) || substr((row_to_json(w.*))::text, 2)))::json AS object
+   FROM (((app.profile_objects p
+     JOIN public.user_private s ON ((s.id = p.id)))
+     CROSS JOIN LATERAL ( SELECT s.biological_sex,
+            trim_scale(s.height_cm) AS height_cm,
+            s.date_of_birth) physical)
+     CROSS JOIN LATERAL ( SELECT s.email,
+            s.phone_number,
+            s.phone_verified,
+            s.date_of_birth,
+            s.preferred_unit_system,
+            s.preferences,
+            row_to_json(physical.*) AS physical,
+            app.utc(s.username_changed_at) AS username_changed_at,
+            s.username_change_count,
+            app.utc((s.username_changed_at + '90 days'::interval)) AS username_change_allowed_at) w);
+
+CREATE VIEW app.message_objects WITH (security_invoker='true') AS
+ SELECT m.id,
+    m.conversation_id,
+    m.seq,
+    m.sender_id,
+    m.client_id,
+    m.version,
+    m.sent_xid,
+    m.changed_xid,
+    row_to_json(w.*) AS object
+   FROM (((((public.messages m
+     LEFT JOIN public.user_profiles p ON ((p.id = m.sender_id)))
+     CROSS JOIN LATERAL ( SELECT min(r_1.last_read_seq) AS mark
+           FROM public.conversation_members r_1
+          WHERE (r_1.conversation_id = m.conversation_id)) r)
+     CROSS JOIN LATERAL ( SELECT p.id,
+                CASE
+                    WHEN (NOT p.is_deleted) THEN p.username
+                    ELSE NULL::text
+                END AS username,
+                CASE
+                    WHEN (NOT p.is_deleted) THEN p.full_name
+                    ELSE NULL::text
+                END AS full_name,
+            p.avatar_type,
+            p.avatar_id,
+            p.avatar_url,
+            p.version) s)
+     CROSS JOIN LATERAL ( SELECT (m.attachment -> 'url'::text) AS url,
+            (m.attachment -> 'mime_type'::text) AS mime_type,
+            (m.attachment -> 'width'::text) AS width,
+            (m.attachment -> 'height'::text) AS height,
+            (m.attachment -> 'bytes'::text) AS bytes) a)
+     CROSS JOIN LATERAL ( SELECT m.id,
+            m.conversation_id,
+            m.seq,
+            m.sender_id,
+            row_to_json(s.*) AS sender,
+            m.client_id,
+            m.kind,
+            m.content,
+                CASE
+                    WHEN (m.attachment IS NOT NULL) THEN row_to_json(a.*)
+                    ELSE NULL::json
+                END AS attachment,
+            COALESCE((m.seq <= r.mark), true) AS is_read,
+            m.version,
+            app.utc(m.created_at) AS created_at,
+            app.utc(m.edited_at) AS edited_at,
+            app.utc(m.deleted_at) AS deleted_at) w);
+
+CREATE TABLE app.migrations (
+    name text NOT NULL,
+    hash text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE app.sessions (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    user_id uuid NOT NULL,
+    generation integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone
+);
+
+CREATE TABLE app.settings (
+    name text NOT NULL,
+    value text NOT NULL
+);
+
+CREATE TABLE public.built_in_avatars (
+    id text NOT NULL,
+    name text NOT NULL,
+    color text NOT NULL,
+    "position" integer DEFAULT 0 NOT NULL,
+    CONSTRAINT built_in_avatars_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
+    CONSTRAINT built_in_avatars_id_check CHECK ((id ~ '^[a-z0-9_]{1,40}$'::text))
+);
+
+CREATE TABLE public.username_history (
+    id bigint NOT NULL,
+    user_id uuid NOT NULL,
+    old_username text NOT NULL,
+    new_username text,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    held_until timestamp with time zone NOT NULL
+);
+
+ALTER TABLE public.username_history ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.username_history_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+ALTER TABLE ONLY app.former_members
+    ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
+
+ALTER TABLE ONLY app.migrations
+    ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY app.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY app.settings
+    ADD CONSTRAINT settings_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY auth.users
+    ADD CONSTRAINT users_phone_key UNIQUE (phone);
+
+ALTER TABLE ONLY auth.users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.built_in_avatars
+    ADD CONSTRAINT built_in_avatars_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.conversation_members
+    ADD CONSTRAINT conversation_members_pkey PRIMARY KEY (conversation_id, user_id);
+
+ALTER TABLE ONLY public.conversations
+    ADD CONSTRAINT conversations_participants_key UNIQUE (participant1_id, participant2_id);
+
+ALTER TABLE ONLY public.conversations
+    ADD CONSTRAINT conversations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.messages
+    ADD CONSTRAINT messages_client_id_key UNIQUE (conversation_id, sender_id, client_id);
+
+ALTER TABLE ONLY public.messages
+    ADD CONSTRAINT messages_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.messages
+    ADD CONSTRAINT messages_seq_key UNIQUE (conversation_id, seq);
+
+ALTER TABLE ONLY public.user_private
+    ADD CONSTRAINT user_private_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.user_profiles
+    ADD CONSTRAINT user_profiles_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.user_profiles
+    ADD CONSTRAINT user_profiles_username_key UNIQUE (username);
+
+ALTER TABLE ONLY public.username_history
+    ADD CONSTRAINT username_history_pkey PRIMARY KEY (id);
+
+CREATE INDEX former_members_changed_xid ON app.former_members USING btree (changed_xid);
+
+CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
+
+CREATE INDEX sessions_user_id ON app.sessions USING btree (user_id);
+
+CREATE UNIQUE INDEX users_email_partial_key ON auth.users USING btree (email) WHERE (is_sso_user = false);
+
+CREATE INDEX users_instance_id_email_idx ON auth.users USING btree (instance_id, lower((email)::text));
+
+CREATE INDEX users_is_anonymous_idx ON auth.users USING btree (is_anonymous);
+
+CREATE INDEX conversation_members_changed_xid ON public.conversation_members USING btree (changed_xid);
+
+CREATE UNIQUE INDEX conversation_members_one_owner ON public.conversation_members USING btree (conversation_id) WHERE (role = 'owner'::text);
+
+CREATE INDEX conversation_members_user_id ON public.conversation_members USING btree (user_id);
+
+CREATE INDEX conversations_changed_xid ON public.conversations USING btree (changed_xid);
+
+CREATE INDEX conversations_participant2_id ON public.conversations USING btree (participant2_id);
+
+CREATE INDEX messages_changed_xid ON public.messages USING btree (changed_xid);
+
+CREATE INDEX messages_edited ON public.messages USING btree (conversation_id, changed_xid) WHERE (version > 1);
+
+CREATE INDEX user_profiles_changed_xid ON public.user_profiles USING btree (changed_xid);
+
+CREATE INDEX user_profiles_public_changed_xid ON public.user_profiles USING btree (public_changed_xid);
+
+CREATE INDEX user_profiles_search ON public.user_profiles USING gin (username public.gin_trgm_ops, full_name public.gin_trgm_ops);
+
+CREATE INDEX username_history_old_username ON public.username_history USING btree (old_username);
+
+CREATE INDEX username_history_user_id ON public.username_history USING btree (user_id);
+
+CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.is_anonymous IS DISTINCT FROM new.is_anonymous))) EXECUTE FUNCTION app.follow_account();
+
+CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users FOR EACH ROW EXECUTE FUNCTION app.follow_account();
+
+CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH ROW WHEN ((new.kind = 'direct'::text)) EXECUTE FUNCTION app.add_participants();
+
+CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN ((old.version <> new.version)) EXECUTE FUNCTION app.follow_message();
+
+CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.keep_conversation();
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_private FOR EACH ROW EXECUTE FUNCTION app.keep_private();
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.keep_profile();
+
+CREATE TRIGGER keep_changed BEFORE UPDATE ON public.conversation_members FOR EACH ROW WHEN (((new.conversation_id <> old.conversation_id) OR (new.user_id <> old.user_id) OR (new.role <> old.role) OR (new.joined_at <> old.joined_at))) EXECUTE FUNCTION app.keep_member();
+
+CREATE TRIGGER keep_changed BEFORE UPDATE ON public.conversations FOR EACH ROW WHEN (((((((new.id IS DISTINCT FROM old.id) OR (new.kind IS DISTINCT FROM old.kind)) OR (new.participant1_id IS DISTINCT FROM old.participant1_id)) OR (new.participant2_id IS DISTINCT FROM old.participant2_id)) OR (new.title IS DISTINCT FROM old.title)) OR (new.created_by IS DISTINCT FROM old.created_by))) EXECUTE FUNCTION app.keep_conversation();
+
+CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN (((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR (new.kind IS DISTINCT FROM old.kind)) OR (new.content IS DISTINCT FROM old.content)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.keep_message();
+
+CREATE TRIGGER keep_mark BEFORE UPDATE ON public.conversation_members FOR EACH ROW WHEN (((new.last_read_seq <> old.last_read_seq) AND (new.sent_seq = old.sent_seq))) EXECUTE FUNCTION app.keep_mark();
+
+CREATE TRIGGER keep_new BEFORE INSERT ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.keep_new_member();
+
+CREATE TRIGGER note_change AFTER UPDATE ON public.user_private FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION app.note_private_change();
+
+CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.note_removal();
+
+CREATE TRIGGER number BEFORE INSERT ON public.messages FOR EACH ROW EXECUTE FUNCTION app.number_message();
+
+CREATE TRIGGER refuse_delete BEFORE DELETE ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+
+CREATE TRIGGER refuse_delete BEFORE DELETE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+
+CREATE TRIGGER refuse_delete BEFORE DELETE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.conversation_members FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+
+CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
+
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_members FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversations FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+
+ALTER TABLE ONLY app.former_members
+    ADD CONSTRAINT former_members_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
+
+ALTER TABLE ONLY app.former_members
+    ADD CONSTRAINT former_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.sessions
+    ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.conversation_members
+    ADD CONSTRAINT conversation_members_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
+
+ALTER TABLE ONLY public.conversation_members
+    ADD CONSTRAINT conversation_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.conversations
+    ADD CONSTRAINT conversations_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.conversations
+    ADD CONSTRAINT conversations_participant1_id_fkey FOREIGN KEY (participant1_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.conversations
+    ADD CONSTRAINT conversations_participant2_id_fkey FOREIGN KEY (participant2_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.messages
+    ADD CONSTRAINT messages_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
+
+ALTER TABLE ONLY public.messages
+    ADD CONSTRAINT messages_sender_id_fkey FOREIGN KEY (sender_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.user_private
+    ADD CONSTRAINT user_private_id_fkey FOREIGN KEY (id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.user_profiles
+    ADD CONSTRAINT user_profiles_avatar_id_fkey FOREIGN KEY (avatar_id) REFERENCES public.built_in_avatars(id);
+
+ALTER TABLE ONLY public.user_profiles
+    ADD CONSTRAINT user_profiles_id_fkey FOREIGN KEY (id) REFERENCES auth.users(id);
+
+ALTER TABLE ONLY public.username_history
+    ADD CONSTRAINT username_history_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
+
+CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USING (true);
+
+ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))));
+
+ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY service_select ON app.former_members FOR SELECT TO service_role USING (true);
+
+ALTER TABLE app.sessions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.settings ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE auth.users ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.built_in_avatars ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.conversation_members ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.conversations ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY everybody_select ON public.built_in_avatars FOR SELECT TO anon, authenticated USING (true);
+
+CREATE POLICY feed_select ON public.conversation_members FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.conversations FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.messages FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.user_private FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.user_profiles FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY member_select ON public.conversation_members FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
+
+CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated USING ((id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
+
+CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
+
+ALTER TABLE public.messages ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own_insert ON public.conversations FOR INSERT TO authenticated WITH CHECK (((kind = 'direct'::text) AND ((( SELECT auth.uid() AS uid) = participant1_id) OR (( SELECT auth.uid() AS uid) = participant2_id))));
+
+CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND (kind <> 'system'::text) AND app.is_member(conversation_id)));
+
+CREATE POLICY own_select ON public.user_private FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_select ON public.username_history FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_update ON public.conversation_members FOR UPDATE TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid))) WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USING ((id = ( SELECT auth.uid() AS uid))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_update ON public.user_profiles FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT is_deleted))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY service_all ON public.built_in_avatars TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.conversation_members TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.conversations TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.messages TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.user_private TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.user_profiles TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.username_history TO service_role USING (true) WITH CHECK (true);
+
+ALTER TABLE public.user_private ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.user_profiles ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY user_select ON public.user_profiles FOR SELECT TO authenticated USING (true);
+
+ALTER TABLE public.username_history ENABLE ROW LEVEL SECURITY;
+
+GRANT USAGE ON SCHEMA accounts TO postline_accounts;
+
+GRANT USAGE ON SCHEMA api TO anon;
+GRANT USAGE ON SCHEMA api TO authenticated;
+GRANT USAGE ON SCHEMA api TO service_role;
+
+GRANT USAGE ON SCHEMA app TO anon;
+GRANT USAGE ON SCHEMA app TO authenticated;
+GRANT USAGE ON SCHEMA app TO service_role;
+GRANT USAGE ON SCHEMA app TO postline_feed;
+
+GRANT USAGE ON SCHEMA auth TO anon;
+GRANT USAGE ON SCHEMA auth TO authenticated;
+GRANT USAGE ON SCHEMA auth TO service_role;
+GRANT USAGE ON SCHEMA auth TO postline_feed;
+
+GRANT USAGE ON SCHEMA feed TO postline_feed;
+
+GRANT USAGE ON SCHEMA public TO anon;
+GRANT USAGE ON SCHEMA public TO authenticated;
+GRANT USAGE ON SCHEMA public TO service_role;
+GRANT USAGE ON SCHEMA public TO postline_feed;
+
+REVOKE ALL ON FUNCTION accounts.credentials(email text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.credentials(email text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.open_session(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.open_session(user_id uuid) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
+GRANT ALL ON FUNCTION api.avatars() TO authenticated;
+GRANT ALL ON FUNCTION api.avatars() TO anon;
+
+REVOKE ALL ON FUNCTION api.conversation(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.conversation(conversation_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.conversations(max_results integer, before text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.conversations(max_results integer, before text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.me() FROM PUBLIC;
+GRANT ALL ON FUNCTION api.me() TO authenticated;
+
+REVOKE ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.open_conversation(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.open_conversation(user_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.profile_by_username(username text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.profile_by_username(username text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.profiles(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.profiles(ids uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.search_profiles(query text, max_results integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.admit(login name) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.adopt_account(account auth.users) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.caller() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.checked_name(field text, value text, label text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.epoch() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.epoch() TO authenticated;
+GRANT ALL ON FUNCTION app.epoch() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.follow_account() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_blank(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_https(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_member(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.keep_conversation() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.keep_mark() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.keep_member() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.keep_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.keep_new_member() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.keep_private() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.keep_profile() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.my_conversations() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.my_conversations() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.note_removal() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.number_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.patched_date(patch jsonb, field text, current date) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.patched_date(patch jsonb, field text, current date) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.refuse_delete() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_hidden(message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.refuse_param(field text, message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_param(field text, message text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.ring() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
+
+GRANT ALL ON TABLE public.messages TO service_role;
+GRANT SELECT ON TABLE public.messages TO authenticated;
+GRANT SELECT ON TABLE public.messages TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(content) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO authenticated;
+GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_feed;
+
+REVOKE ALL ON FUNCTION auth.jwt() FROM PUBLIC;
+GRANT ALL ON FUNCTION auth.jwt() TO anon;
+GRANT ALL ON FUNCTION auth.jwt() TO authenticated;
+GRANT ALL ON FUNCTION auth.jwt() TO service_role;
+
+REVOKE ALL ON FUNCTION auth.role() FROM PUBLIC;
+GRANT ALL ON FUNCTION auth.role() TO anon;
+GRANT ALL ON FUNCTION auth.role() TO authenticated;
+GRANT ALL ON FUNCTION auth.role() TO service_role;
+
+REVOKE ALL ON FUNCTION auth.uid() FROM PUBLIC;
+GRANT ALL ON FUNCTION auth.uid() TO anon;
+GRANT ALL ON FUNCTION auth.uid() TO authenticated;
+GRANT ALL ON FUNCTION auth.uid() TO service_role;
+
+REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
+
+REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;
+GRANT ALL ON FUNCTION public.is_read(message public.messages) TO service_role;
+
+GRANT ALL ON TABLE public.conversation_members TO service_role;
+GRANT SELECT ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
+
+GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
+
+GRANT ALL ON TABLE public.conversations TO service_role;
+GRANT SELECT ON TABLE public.conversations TO authenticated;
+GRANT SELECT ON TABLE public.conversations TO postline_feed;
+
+GRANT INSERT(kind) ON TABLE public.conversations TO authenticated;
+
+GRANT INSERT(participant1_id) ON TABLE public.conversations TO authenticated;
+
+GRANT INSERT(participant2_id) ON TABLE public.conversations TO authenticated;
+
+GRANT SELECT ON TABLE app.conversation_parts TO authenticated;
+GRANT SELECT ON TABLE app.conversation_parts TO postline_feed;
+
+GRANT SELECT ON TABLE app.conversation_objects TO authenticated;
+GRANT SELECT ON TABLE app.conversation_objects TO postline_feed;
+
+GRANT SELECT ON TABLE app.former_members TO service_role;
+GRANT SELECT ON TABLE app.former_members TO authenticated;
+GRANT SELECT ON TABLE app.former_members TO postline_feed;
+
+GRANT ALL ON TABLE public.user_profiles TO service_role;
+GRANT SELECT ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT ON TABLE public.user_profiles TO postline_feed;
+
+GRANT UPDATE(full_name) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(bio) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(avatar_type) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(avatar_id) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(avatar_url) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(website) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(location) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(language_code) ON TABLE public.user_profiles TO authenticated;
+
+GRANT SELECT ON TABLE app.profile_objects TO authenticated;
+GRANT SELECT ON TABLE app.profile_objects TO postline_feed;
+
+GRANT ALL ON TABLE public.user_private TO service_role;
+GRANT SELECT ON TABLE public.user_private TO authenticated;
+GRANT SELECT ON TABLE public.user_private TO postline_feed;
+
+GRANT UPDATE(phone_number) ON TABLE public.user_private TO authenticated;
+
+GRANT UPDATE(date_of_birth) ON TABLE public.user_private TO authenticated;
+
+GRANT UPDATE(preferred_unit_system) ON TABLE public.user_private TO authenticated;
+
+GRANT UPDATE(preferences) ON TABLE public.user_private TO authenticated;
+
+GRANT UPDATE(biological_sex) ON TABLE public.user_private TO authenticated;
+
+GRANT UPDATE(height_cm) ON TABLE public.user_private TO authenticated;
+
+GRANT SELECT ON TABLE app.me_objects TO authenticated;
+GRANT SELECT ON TABLE app.me_objects TO postline_feed;
+
+GRANT SELECT ON TABLE app.message_objects TO authenticated;
+GRANT SELECT ON TABLE app.message_objects TO postline_feed;
+
+GRANT ALL ON TABLE public.built_in_avatars TO service_role;
+GRANT SELECT ON TABLE public.built_in_avatars TO anon;
+GRANT SELECT ON TABLE public.built_in_avatars TO authenticated;
+
+GRANT ALL ON TABLE public.username_history TO service_role;
+GRANT SELECT ON TABLE public.username_history TO authenticated;
+
