@@ -86,7 +86,8 @@ public actor Pool {
             }
             perform(state.opened(connection: id, now: .now))
         } catch {
-            if case .cancelled = error {} else {
+            if case .cancelled = error {
+            } else {
                 options.connection.logger.warning("No connection to PostgreSQL.", metadata: ["reason": "\(error)"])
             }
             perform(state.openFailed(connection: id, "\(error)", now: .now))

@@ -41,7 +41,7 @@ extension DatabaseTests {
                         let ended = try await connection.value(
                             """
                             select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
-                            where application_name = 'listener'
+                            where application_name = 'listener tests'
                             """)
                         #expect(ended == "1")
                         try await events.expectLost()
@@ -63,7 +63,7 @@ extension DatabaseTests {
                     try await events.expectListening()
                     let frozen = try #require(
                         try await connection.value(
-                            "select pid from pg_stat_activity where application_name = 'listener'"))
+                            "select pid from pg_stat_activity where application_name = 'listener tests'"))
                     let processID = try #require(Int32(frozen))
                     try await TestDatabase.signal(SIGSTOP, backend: processID, connection)
                     try await events.expectLost()
@@ -102,7 +102,7 @@ extension DatabaseTests {
         ) async throws {
             var options = options
             options.backoff = Backoff(base: .milliseconds(10), limit: .milliseconds(100))
-            options.connection.applicationName = "listener"
+            options.connection.applicationName = "listener tests"
             let listener = Listener(
                 url: try url ?? TestDatabase.url, channel: channel, options: options, on: TestDatabase.reactor)
             let (stream, sink) = AsyncStream.makeStream(of: ListenerEvent.self)
