@@ -149,6 +149,7 @@ let package = Package(
                 "LineClient", "LineServer", "Messaging", "Postgres", "PrivatePostgres",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),

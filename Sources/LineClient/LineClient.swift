@@ -218,7 +218,8 @@ public actor LineClient {
                 caller.resume(throwing: ConnectionError.malformed("an answer has neither a result nor an error"))
             }
         case .notification(let method):
-            let push = ServerNotification(method: method, text: envelope.params ?? ByteBuffer(string: "{}"), received: .now)
+            let push = ServerNotification(
+                method: method, text: envelope.params ?? ByteBuffer(string: "{}"), received: .now)
             if method == "server.goodbye", let params = try? push.params() { goodbye = ServerGoodbye(params) }
             if let onPush { onPush(push) } else { pushesSource.yield(push) }
         case .other:

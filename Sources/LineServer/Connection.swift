@@ -10,7 +10,8 @@ struct Connection: Sendable {
 
     /// Serves the connection until it is closed. To be run on the loop's executor.
     func run(_ sessions: any SessionFactory) async {
-        let session = sessions.makeSession(outlet: self.outlet, peerAddress: self.channel.remoteAddress?.ipAddress ?? "")
+        let session = sessions.makeSession(
+            outlet: self.outlet, peerAddress: self.channel.remoteAddress?.ipAddress ?? "")
         while let work = await self.next() {
             switch work {
             case .line(let line): await self.perform(line, session)

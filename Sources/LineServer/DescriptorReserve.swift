@@ -11,9 +11,9 @@ import Darwin
 
 /// Holds one file descriptor in reserve on the listening channel, so that clients can be told that there are none left.
 ///
-/// Where accepting fails for want of a descriptor, the reserve is given up for a moment: one waiting client after the other
-/// is accepted with it, told goodbye and closed. Nothing spins: each round takes clients off the queue, and where even that
-/// fails the error goes on to NIO's back-off, which stops accepting for a second.
+/// Where accepting fails for want of a descriptor, the reserve is given up for a moment: one waiting client after the
+/// other is accepted with it, told goodbye and closed. Nothing spins: each round takes clients off the queue, and where
+/// even that fails the error goes on to NIO's back-off, which stops accepting for a second.
 final class DescriptorReserve: ChannelInboundHandler {
     typealias InboundIn = any Channel
 

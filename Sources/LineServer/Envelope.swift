@@ -14,8 +14,8 @@ enum Envelope: Equatable {
 
     /// A request, or what is wrong with it.
     struct Item: Equatable {
-        /// The id that the answer carries: a string, an integer or null, as sent. nil for a notification, which is never
-        /// answered, not even with an error.
+        /// The id that the answer carries: a string, an integer or null, as sent. nil for a notification, which is
+        /// never answered, not even with an error.
         var id: JSON?
 
         var content: Result<Request, ProtocolError>
@@ -37,7 +37,8 @@ enum Envelope: Equatable {
         if elements.isEmpty {
             self = .single(Item(invalid: "A batch holds at least one request."))
         } else if elements.count > Self.maxBatchCount {
-            self = .single(Item(invalid: "A batch holds at most \(Self.maxBatchCount) requests; none of these was done."))
+            self = .single(
+                Item(invalid: "A batch holds at most \(Self.maxBatchCount) requests; none of these was done."))
         } else {
             self = .batch(elements.map(Item.init(_:)))
         }

@@ -119,7 +119,9 @@ struct LineFramer {
 
     /// Keeps the beginning of a line from holding on to a much larger buffer of lines long gone.
     private mutating func compact() {
-        guard self.bytes.storageCapacity > 4_096, self.bytes.readableBytes < self.bytes.storageCapacity / 8 else { return }
+        guard self.bytes.storageCapacity > 4_096, self.bytes.readableBytes < self.bytes.storageCapacity / 8 else {
+            return
+        }
         self.bytes = ByteBuffer(bytes: self.bytes.readableBytesView)
     }
 }

@@ -51,9 +51,8 @@ final class LineLoop: Sendable {
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }
 
-    // MARK: From any thread
-
-    /// Gives a connection an order. However many come before the loop gets to them, they cost it one wake-up.
+    /// Gives a connection an order, from any thread. However many come before the loop gets to them cost it one
+    /// wake-up.
     func post(_ order: Order, to outlet: ConnectionOutlet) {
         let isFirst = self.mailbox.withLock { mailbox in
             mailbox.letters.append(Letter(outlet: outlet, order: order))
@@ -67,7 +66,7 @@ final class LineLoop: Sendable {
         }
     }
 
-    /// Does something with every connection of the loop.
+    /// Does something with every connection of the loop, from any thread.
     func forEach(_ body: @escaping @Sendable (ConnectionHandler) -> Void) {
         self.eventLoop.execute {
             for connection in self.local.value.connections { body(connection) }
@@ -75,9 +74,7 @@ final class LineLoop: Sendable {
         }
     }
 
-    // MARK: On the loop
-
-    /// Carries out all orders given so far.
+    /// Carries out all orders given so far. This and what follows is only for the loop.
     func readMail() {
         let local = self.local.value
         // An order can lead here again; the letters being read are then in good hands.
@@ -106,10 +103,22 @@ final class LineLoop: Sendable {
         local.isFlushScheduled = false
         var connections: [ConnectionHandler] = []
         swap(&connections, &local.unflushed)
-        for connection in connections { connection.flush() }
-        guard local.unflushed.isEmpty, connections.count <= 4_096 else { return }
-        connections.removeAll(keepingCapacity: true)
-        swap(&connections, &local.unflushed)
+        for connection in connections {
+            if connection.postponesFlush() {
+                local.unflushed.append(connection)
+            } else {
+                connection.flush()
+            }
+        }
+        if local.unflushed.isEmpty {
+            // The memory serves again, unless it is a rare burst's.
+            guard connections.count <= 4_096 else { return }
+            connections.removeAll(keepingCapacity: true)
+            swap(&connections, &local.unflushed)
+        } else if !local.isFlushScheduled {
+            local.isFlushScheduled = true
+            self.eventLoop.execute { self.flush() }
+        }
     }
 
     func add(_ connection: ConnectionHandler) {
@@ -134,7 +143,7 @@ final class LineLoop: Sendable {
         let delay = TimeAmount(interval)
         local.sweeping = self.eventLoop.scheduleRepeatedTask(initialDelay: delay, delay: delay) { _ in
             let now = NIODeadline.now()
-            // A connection that is closed by this leaves the list, so the list is walked from its end.
+            // A copy, since a connection that is closed by this leaves the list.
             let connections = self.local.value.connections
             for connection in connections { connection.sweep(now) }
             self.flush()

@@ -36,8 +36,8 @@ extension LineServer {
         /// How long a goodbye may take to be written, and how long after it a client's bytes are read and discarded.
         public var lingerTimeout: Duration = .seconds(2)
 
-        /// How long requests that were taken may go on after the server was told to stop. Connections are cut then, with
-        /// enough of ten seconds left for the process to end.
+        /// How long requests that were taken may go on after the server was told to stop. Connections are cut then,
+        /// with enough of ten seconds left for the process to end.
         public var shutdownTimeout: Duration = .seconds(8)
 
         /// How many connections the kernel keeps waiting to be accepted.

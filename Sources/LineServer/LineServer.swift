@@ -4,8 +4,8 @@ public import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 
-/// Serves the line protocol (`docs/protocol.md`): bytes to requests, answers and pushes to bytes, with bounded memory for
-/// each client. It knows no rules of messaging: those are the sessions'.
+/// Serves the line protocol (`docs/protocol.md`): bytes to requests, answers and pushes to bytes, with bounded memory
+/// for each client. It knows no rules of messaging: those are the sessions'.
 ///
 /// Each connection has one task, on its event loop, so that a request that needs nothing else never changes threads.
 public final class LineServer: Service {
@@ -39,8 +39,9 @@ public final class LineServer: Service {
         get async throws { try await self.bound.value() }
     }
 
-    /// Listens and serves until graceful shutdown: then it stops accepting, answers what was taken, says goodbye, and returns
-    /// when all connections are closed, or at the latest after `shutdownTimeout`. Cancellation cuts all connections.
+    /// Listens and serves until graceful shutdown: then it stops accepting, answers what was taken, says goodbye, and
+    /// returns when all connections are closed, or at the latest after `shutdownTimeout`. Cancellation cuts all
+    /// connections.
     ///
     /// - Throws: ``ListenError`` where it cannot listen.
     public func run() async throws {
@@ -81,7 +82,9 @@ public final class LineServer: Service {
             }
             .bind(host: configuration.host, port: configuration.port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let loop = loops[ObjectIdentifier(channel.eventLoop)] else { throw ChannelError.inappropriateOperationForState }
+                    guard let loop = loops[ObjectIdentifier(channel.eventLoop)] else {
+                        throw ChannelError.inappropriateOperationForState
+                    }
                     let admission = context.admit()
                     guard admission != .drop else {
                         channel.close(promise: nil)

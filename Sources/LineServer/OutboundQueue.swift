@@ -4,10 +4,10 @@ import NIOCore
 /// What waits to be written to one client, in order, and what becomes of it when the client reads too slowly
 /// (`docs/protocol.md`, section 4).
 ///
-/// Lines leave in flights: one is with the socket at a time, and the next is given when that has landed, so that what the
-/// queue holds is what the client has not made room for. Answers are never dropped: whoever makes them is to wait while
-/// ``unwrittenAnswerBytes`` is large. Pushes are bounded: past the bound those queued are dropped, and the client is told
-/// with `sync.lagged` as soon as it reads again.
+/// Lines leave in flights: one is with the socket at a time, and the next is given when that has landed, so that what
+/// the queue holds is what the client has not made room for. Answers are never dropped: whoever makes them is to wait
+/// while ``unwrittenAnswerBytes`` is large. Pushes are bounded: past the bound those queued are dropped, and the client
+/// is told with `sync.lagged` as soon as it reads again.
 struct OutboundQueue {
     /// How many bytes of pushes may wait.
     let maxQueueBytes: Int

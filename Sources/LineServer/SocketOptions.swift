@@ -12,10 +12,12 @@ import Darwin
 extension ServerBootstrap {
     /// The options of the listening socket, most of which its connections inherit.
     func listening(_ configuration: LineServer.Configuration) -> ServerBootstrap {
-        var bootstrap = self
+        var bootstrap =
+            self
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.backlog, value: configuration.backlog)
-            // Fixed, since the kernel would let a client send megabytes ahead, and all of it is read when the client ends.
+            // Fixed, since the kernel would let a client send megabytes ahead, and all of it is read when the client
+            // ends.
             .serverChannelOption(.socketOption(.so_rcvbuf), value: .init(configuration.receiveBufferBytes))
             .serverChannelOption(.socketOption(.so_keepalive), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -27,9 +29,11 @@ extension ServerBootstrap {
         // A peer that has vanished takes no bytes: the kernel gives it up after this, a little after we would have said
         // goodbye to one that only does not read.
         let patience = configuration.slowConsumerTimeout.components.seconds + 15
-        bootstrap = bootstrap
+        bootstrap =
+            bootstrap
             .serverChannelOption(
-                .tcpOption(.init(rawValue: CInt(TCP_USER_TIMEOUT))), value: .init(clamping: patience * 1_000))
+                .tcpOption(.init(rawValue: CInt(TCP_USER_TIMEOUT))), value: .init(clamping: patience * 1_000)
+            )
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPIDLE))), value: 60)
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPINTVL))), value: 15)
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPCNT))), value: 4)
@@ -44,8 +48,8 @@ let permissionDenied = EACCES
 
 /// Receive buffers that grow and shrink with what comes, each for one read.
 ///
-/// NIO's pool would keep for every connection a buffer as large as its largest read; thousands of idle connections are not
-/// to pay for what they once sent.
+/// NIO's pool would keep for every connection a buffer as large as its largest read; thousands of idle connections are
+/// not to pay for what they once sent.
 private struct UnpooledReceiveAllocator: RecvByteBufferAllocator {
     private var adaptive = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65_536)
 

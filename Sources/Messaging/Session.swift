@@ -22,7 +22,8 @@ actor Session: LineSession {
             let operation = try Operation.named(request.method)
             let params = try Params(request.params, of: operation)
             if operation.access == .user, user == nil {
-                throw ProtocolError(.unauthenticated, "Sign in first: auth.login, or session.authenticate with a token.")
+                throw ProtocolError(
+                    .unauthenticated, "Sign in first: auth.login, or session.authenticate with a token.")
             }
             return try await operation.perform(self, params)
         } catch {

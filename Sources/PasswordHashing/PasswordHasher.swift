@@ -67,12 +67,9 @@ public final class PasswordHasher: Sendable {
 
     /// Spends what `verify` spends, for an account that does not exist, so that time does not tell the two apart.
     ///
-    /// - Returns: false, whatever the password.
     /// - Throws: As `hash`.
-    @discardableResult
-    public func verifyAgainstNothing(_ password: String) async throws(PasswordHashingError) -> Bool {
+    public func verifyAgainstNothing(_ password: String) async throws(PasswordHashingError) {
         _ = try await verify(password, against: Argon2id.ofNobody)
-        return false
     }
 
     private func perform<Value: Sendable>(

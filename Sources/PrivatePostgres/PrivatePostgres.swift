@@ -130,7 +130,9 @@ public actor PrivatePostgres {
         let result = try await Tool.run(
             installation.program("psql"),
             ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", url(user: user, database: database)], input: sql)
-        guard result.succeeded else { throw PrivatePostgresError.failed(program: "psql", output: trimmed(result.output)) }
+        guard result.succeeded else {
+            throw PrivatePostgresError.failed(program: "psql", output: trimmed(result.output))
+        }
         return result.output
     }
 

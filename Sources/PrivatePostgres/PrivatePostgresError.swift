@@ -30,7 +30,8 @@ public enum PrivatePostgresError: Error, Sendable, Equatable, CustomStringConver
             return "A PostgreSQL that another user started (process \(process)) runs on \(directory). "
                 + "Stop it, or name another directory."
         case .otherMajorVersion(let directory, let data, let installed):
-            return "The data in \(directory) was made by PostgreSQL \(data), and only PostgreSQL \(installed) is installed. "
+            return
+                "The data in \(directory) was made by PostgreSQL \(data), and only PostgreSQL \(installed) is installed. "
                 + "Install PostgreSQL \(data), or remove \(directory) to begin anew."
         case .notData(let directory):
             return "\(directory) is not empty and holds no PostgreSQL data. Name another directory, or empty it."

@@ -60,7 +60,8 @@ private struct DevWorld {
         let node = try await Node(settings)
         try await node.awaitDatabase(migrating: true)
         if let admin = settings.adminDatabaseURL { try await Migrator(url: admin, logger: node.logger).seed() }
-        let emails = try await postgres.psql("select email from auth.users order by created_at, email limit 12", database: Self.database)
+        let emails = try await postgres.psql(
+            "select email from auth.users order by created_at, email limit 12", database: Self.database)
         let psql = "\(postgres.installation.program("psql")) '\(await postgres.url(database: Self.database))'"
         let data = await postgres.dataDirectory
         try await node.serve { [directory] address in

@@ -12,7 +12,8 @@ struct Envelopes {
             guard let id = item.id else { return nil }
             var buffer = ByteBuffer()
             switch item.content {
-            case .success(let request): buffer.writeAnswer(id: id, .result(ByteBuffer(string: request.method.jsonQuoted)))
+            case .success(let request):
+                buffer.writeAnswer(id: id, .result(ByteBuffer(string: request.method.jsonQuoted)))
             case .failure(let error):
                 buffer.writeString("\(id.text) \(error.code.rawValue)")
                 for member in error.data { buffer.writeString(" \(member.name)=\(member.value.text)") }
@@ -76,7 +77,8 @@ struct Envelopes {
     @Test(
         "an id is a string, an integer or null, and comes back as it was sent",
         arguments: [
-            "7", "-0", "20.0", "2e1", "0", "-9223372036854775809", "123456789012345678901234567890", "\"\"", "\"a\\\"b\"",
+            "7", "-0", "20.0", "2e1", "0", "-9223372036854775809", "123456789012345678901234567890", "\"\"",
+            "\"a\\\"b\"",
             "\"é\"", "null",
         ])
     func ids(_ id: String) {
@@ -156,7 +158,9 @@ struct Envelopes {
         }
         #expect(
             request(#"{"params":{"a":1,"a":2},"id":7,"method":"m","jsonrpc":"2.0"}"#)
-                == Request(method: "m", params: JSONObject([.init(name: "a", value: .integer(1)), .init(name: "a", value: .integer(2))])))
+                == Request(
+                    method: "m",
+                    params: JSONObject([.init(name: "a", value: .integer(1)), .init(name: "a", value: .integer(2))])))
         #expect(request(#"{"jsonrpc":"2.0","method":"m"}"#) == Request(method: "m", params: JSONObject()))
     }
 
@@ -166,7 +170,9 @@ struct Envelopes {
         buffer.writeAnswer(
             id: .integer(7),
             .failure(
-                ProtocolError(.usernameTaken, "That username is taken.", data: [.init(name: "field", value: .string("username"))])))
+                ProtocolError(
+                    .usernameTaken, "That username is taken.", data: [.init(name: "field", value: .string("username"))])
+            ))
         #expect(
             String(buffer: buffer)
                 == #"{"jsonrpc":"2.0","id":7,"error":{"code":409,"message":"That username is taken.","data":"#
@@ -184,5 +190,31 @@ struct Envelopes {
         var buffer = ByteBuffer()
         buffer.writeAnswer(id: .integer(1), .result(ByteBuffer(string: "{\n\"a\\n\":\n[1,\n2]}\n")))
         #expect(String(buffer: buffer) == "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{ \"a\\n\": [1, 2]} }")
+    }
+
+    @Test("requests that were damaged anywhere are refused or read, and never more than that")
+    func damaged() {
+        var generator = Seeded(state: 11)
+        let whole =
+            Array(
+                #"[{"jsonrpc":"2.0","id":7,"method":"messages.send","params":{"content":"é\u00e9\ud83d\ude00","seq":-1.5e3}},{"#
+                    .utf8
+            ) + Array(#""jsonrpc":"2.0","method":"n"}]"#.utf8)
+        for _ in 0..<20_000 {
+            var bytes = whole
+            for _ in 0..<Int.random(in: 1...4, using: &generator) where !bytes.isEmpty {
+                let place = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: bytes[place] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes.remove(at: place)
+                case 2: bytes.insert(bytes[Int.random(in: 0..<bytes.count, using: &generator)], at: place)
+                default: bytes.removeSubrange(place...)
+                }
+            }
+            switch Envelope(ByteBuffer(bytes: bytes)) {
+            case .single(let item): #expect(item.id != nil)
+            case .batch(let items): #expect((1...50).contains(items.count))
+            }
+        }
     }
 }

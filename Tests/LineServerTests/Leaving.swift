@@ -22,7 +22,8 @@ struct Leaving {
         } test: { server in
             let client = try await server.connect()
             let session = try await server.sessions.next()
-            client.post(ByteBuffer(string: (0..<10_000).map { request($0, $0 == 0 ? "leave" : "later") + "\n" }.joined()))
+            client.post(
+                ByteBuffer(string: (0..<10_000).map { request($0, $0 == 0 ? "leave" : "later") + "\n" }.joined()))
             let lines = try await client.rest()
             #expect(lines.first == answer(0))
             #expect(lines.last == self.goodbye(code))
@@ -127,7 +128,8 @@ struct Leaving {
             return .result(.null)
         }
         let server = LineServer(
-            configuration: .test { $0.shutdownTimeout = .milliseconds(100) }, sessions: sessions, logger: Logger(label: "test"))
+            configuration: .test { $0.shutdownTimeout = .milliseconds(100) }, sessions: sessions,
+            logger: Logger(label: "test"))
         let services = ServiceGroup(services: [server], logger: Logger(label: "test"))
         async let ended: Void = services.run()
         let client = try await TestClient(server.address)

@@ -98,7 +98,8 @@ struct Limits {
     @Test("a session replaces the deadline by its own expiry, or by none")
     func expiry() async throws {
         try await withServer(.test { $0.lingerTimeout = .milliseconds(100) }) { request, session in
-            session.outlet.setExpiry(Expiry(seconds: 0.05, goodbye: Goodbye(.tokenExpired, "The token is past its time.")))
+            session.outlet.setExpiry(
+                Expiry(seconds: 0.05, goodbye: Goodbye(.tokenExpired, "The token is past its time.")))
             if request.method == "stay" { session.outlet.setExpiry(nil) }
             return .result(.null)
         } test: { server in
@@ -115,7 +116,9 @@ struct Limits {
     func notReading() async throws {
         let text = String(repeating: "x", count: 60_000)
         let count = 2_000
-        try await withServer(.test()) { _, _ in .result(.string(text)) } test: { server in
+        try await withServer(.test()) { _, _ in
+            .result(.string(text))
+        } test: { server in
             let client = try await TestClient(server.address, receiveBufferBytes: 65_536)
             let session = try await server.sessions.next()
             client.post(ByteBuffer(string: (0..<count).map { request($0) + "\n" }.joined()))

@@ -33,7 +33,10 @@ struct LineFraming {
         ("12345678\n12345678\r\n123456789\nx\n", [.line("12345678"), .line("12345678"), .tooLong, .line("x")]),
         ("123456789\r\n1234567\r\r\n\r\r\n", [.tooLong, .line("1234567\r"), .line("\r")]),
         ("12345678\rx\n12345678\r\r\ny\n", [.tooLong, .tooLong, .line("y")]),
-        ("123456789012345678901234567890\r\nx\n12345678901234567890\n\ny\n", [.tooLong, .line("x"), .tooLong, .line("y")]),
+        (
+            "123456789012345678901234567890\r\nx\n12345678901234567890\n\ny\n",
+            [.tooLong, .line("x"), .tooLong, .line("y")]
+        ),
         ("a\n12345678901234567890123456789012\nb\n", [.line("a"), .tooLong, .line("b")]),
         ("a\n123456789012345678901234567890123\nb\n", [.line("a"), .tooLong, .endless]),
         ("a\n" + String(repeating: "x", count: 200), [.line("a"), .tooLong, .endless]),

@@ -195,7 +195,8 @@ final class OutboundQueueing {
         #expect(self.queue.isEmpty)
     }
 
-    @Test("whatever is done in whatever order, answers all arrive, and pushes arrive in order with no gap but a told one")
+    @Test(
+        "whatever is done in whatever order, answers all arrive, and pushes arrive in order with no gap but a told one")
     func random() {
         for seed in 0..<200 as Range<UInt64> {
             var generator = Seeded(state: seed)

@@ -92,7 +92,9 @@ struct Pushing {
                 }
                 return nil
             }
-            let ping = { (cursor: String) in #"{"jsonrpc":"2.0","method":"server.ping","params":{"cursor":"\#(cursor)"}}"# }
+            let ping = { (cursor: String) in
+                #"{"jsonrpc":"2.0","method":"server.ping","params":{"cursor":"\#(cursor)"}}"#
+            }
             try await client.send(request(1, "live") + "\n")
             #expect(try await next() == answer(1))
             #expect(try await client.line() == ping("c0"))
@@ -195,7 +197,9 @@ struct Pushing {
                 $0.slowConsumerTimeout = .milliseconds(100)
                 $0.lingerTimeout = .milliseconds(100)
             }
-        ) { _, _ in .result(.string(String(repeating: "x", count: 1 << 20))) } test: { server in
+        ) { _, _ in
+            .result(.string(String(repeating: "x", count: 1 << 20)))
+        } test: { server in
             let client = try await server.connect()
             let session = try await server.sessions.next()
             client.post(ByteBuffer(string: (0..<60).map { request($0) + "\n" }.joined()))

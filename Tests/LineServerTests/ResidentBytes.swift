@@ -12,7 +12,8 @@ func residentBytes() -> Int? {
     var text = [CChar](repeating: 0, count: 200)
     // The line is shorter than the array, which ends with a zero whatever was read.
     guard unsafe fgets(&text, 199, file) != nil else { return nil }
-    let fields = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(separator: " ")
+    let fields = String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).split(
+        separator: " ")
     return fields.count > 1 ? Int(fields[1]).map { $0 * 4_096 } : nil
     #else
     return nil

@@ -9,7 +9,7 @@ import Testing
 struct Serving {
     @Test("the server speaks first, and says what it allows")
     func hello() async throws {
-        try await withServer { server in
+        try await withServer(.test { $0.pingInterval = .seconds(30) }) { server in
             let client = try await TestClient(server.address)
             #expect(
                 try await client.line()
@@ -23,7 +23,8 @@ struct Serving {
     func echoes() async throws {
         try await withServer { server in
             let client = try await server.connect()
-            #expect(try await client.call(request(1, "echo", #"{"a":[1,2.50,"é"]}"#)) == answer(1, #"{"a":[1,2.50,"é"]}"#))
+            #expect(
+                try await client.call(request(1, "echo", #"{"a":[1,2.50,"é"]}"#)) == answer(1, #"{"a":[1,2.50,"é"]}"#))
             #expect(
                 try await client.call(#"{"method":"m","id":"x","jsonrpc":"2.0"}"# + "\r")
                     == #"{"jsonrpc":"2.0","id":"x","result":{}}"#)
@@ -53,7 +54,8 @@ struct Serving {
         } test: { server in
             let client = try await server.connect()
             let session = try await server.sessions.next()
-            try await client.send([request(1, "slow"), request(2, "quick"), request(3, "quick")].joined(separator: "\n") + "\n")
+            try await client.send(
+                [request(1, "slow"), request(2, "quick"), request(3, "quick")].joined(separator: "\n") + "\n")
             try await begun.value()
             let other = try await server.connect()
             #expect(try await other.call(request(1, "other")) == answer(1, #""other""#))
@@ -127,20 +129,28 @@ struct Serving {
             func code(_ line: ByteBuffer) async throws -> String? {
                 try await client.send(line)
                 try await client.send("\n")
-                guard let answer = try await client.line(), case .object(let object) = try JSON(parsing: answer) else { return nil }
+                guard let answer = try await client.line(), case .object(let object) = try JSON(parsing: answer) else {
+                    return nil
+                }
                 #expect(object["id"] == .null)
-                guard case .object(let error)? = object["error"], case .object(let data)? = error["data"] else { return nil }
+                guard case .object(let error)? = object["error"], case .object(let data)? = error["data"] else {
+                    return nil
+                }
                 guard case .string(let code)? = data["code"] else { return nil }
                 return code
             }
             #expect(try await code(ByteBuffer(string: "hello")) == "parse_error")
             #expect(try await code(ByteBuffer(bytes: [0x22, 0xC3, 0x28, 0x22])) == "invalid_utf8")
             #expect(try await code(ByteBuffer(bytes: [0xFF])) == "invalid_utf8")
-            #expect(try await code(ByteBuffer(bytes: Array(#"{"jsonrpc":"2.0","method":"a"#.utf8) + [0])) == "parse_error")
+            #expect(
+                try await code(ByteBuffer(bytes: Array(#"{"jsonrpc":"2.0","method":"a"#.utf8) + [0])) == "parse_error")
             #expect(try await code(ByteBuffer(string: String(repeating: "[", count: 65_536))) == "parse_error")
-            #expect(try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"m","id":1e,"params":{}}"#)) == "parse_error")
+            #expect(
+                try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"m","id":1e,"params":{}}"#))
+                    == "parse_error")
             #expect(try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"\udead","id":1}"#)) == "parse_error")
-            #expect(try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"m","id":1.5}"#)) == "invalid_request")
+            #expect(
+                try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"m","id":1.5}"#)) == "invalid_request")
             #expect(try await code(ByteBuffer(string: "7")) == "invalid_request")
             #expect(try await client.call(request(1)) == answer(1))
             #expect(try await server.sessions.next().requests == ["echo"])
@@ -171,7 +181,9 @@ struct Serving {
     @Test("answers that were not read when the client ended its side still come, however much they are")
     func halfCloseWithLargeAnswers() async throws {
         let text = String(repeating: "x", count: 100_000)
-        try await withServer(.test()) { _, _ in .result(.string(text)) } test: { server in
+        try await withServer(.test()) { _, _ in
+            .result(.string(text))
+        } test: { server in
             let client = try await server.connect()
             try await client.send((0..<200).map { request($0) + "\n" }.joined())
             try await client.end()
@@ -207,7 +219,8 @@ struct Serving {
     func portInUse() async throws {
         try await withServer { server in
             let second = LineServer(
-                configuration: .test { $0.port = server.address.port }, sessions: StubSessions(echo), logger: Logger(label: "test"))
+                configuration: .test { $0.port = server.address.port }, sessions: StubSessions(echo),
+                logger: Logger(label: "test"))
             await #expect {
                 try await second.run()
             } throws: { error in

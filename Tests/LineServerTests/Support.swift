@@ -81,11 +81,15 @@ extension Answer {
 let echo: StubSession.Body = { request, _ in .result(.object(request.params)) }
 
 extension LineServer.Configuration {
-    /// The defaults, on any free port.
+    /// The default bounds, on any free port, with no deadline that a busy machine could reach.
     static func test(_ change: (inout LineServer.Configuration) -> Void = { _ in }) -> LineServer.Configuration {
         var configuration = LineServer.Configuration()
         configuration.port = 0
         configuration.version = "1.2.3"
+        configuration.pingInterval = .seconds(3_600)
+        configuration.authenticationTimeout = .seconds(3_600)
+        configuration.slowConsumerTimeout = .seconds(3_600)
+        configuration.lingerTimeout = .seconds(60)
         change(&configuration)
         return configuration
     }
@@ -256,7 +260,8 @@ func answer(_ id: Int, _ result: String = "{}") -> String {
 func push(_ number: Int, padding: Int = 0) -> Push {
     Push(
         line: ByteBuffer(
-            string: #"{"jsonrpc":"2.0","method":"changes","params":{"n":\#(number),"x":"\#(String(repeating: "x", count: padding))"}}"#
+            string:
+                #"{"jsonrpc":"2.0","method":"changes","params":{"n":\#(number),"x":"\#(String(repeating: "x", count: padding))"}}"#
                 + "\n"),
         cursor: "c\(number)")
 }

@@ -42,7 +42,10 @@ struct FanoutTests {
         #expect(fanout.activate(id, snapshot: snapshot, conversations: [room]).isEmpty)
         #expect(fanout.distribute(try look("15:15:", [message(room, 1, by: 14)])).isEmpty)
         #expect(fanout.upToDate.isEmpty)
-        #expect(fanout.distribute(try look("21:21:", [message(room, 1, by: 14), message(room, 2, by: 20)])).map(\.seqs) == [[2]])
+        #expect(
+            fanout.distribute(try look("21:21:", [message(room, 1, by: 14), message(room, 2, by: 20)])).map(\.seqs) == [
+                [2]
+            ])
         #expect(Array(fanout.upToDate) == [id])
     }
 
@@ -87,12 +90,16 @@ struct FanoutTests {
         #expect(
             toNewcomer.params["conversations"]
                 == .array([
-                    .object(["id": .string(room.description), "last_read_seq": .integer(2), "unread_count": .integer(0)])
+                    .object([
+                        "id": .string(room.description), "last_read_seq": .integer(2), "unread_count": .integer(0),
+                    ])
                 ]))
         #expect(
             toMember.params["conversations"]
                 == .array([
-                    .object(["id": .string(room.description), "last_read_seq": .integer(1), "unread_count": .integer(1)])
+                    .object([
+                        "id": .string(room.description), "last_read_seq": .integer(1), "unread_count": .integer(1),
+                    ])
                 ]))
     }
 

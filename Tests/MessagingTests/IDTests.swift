@@ -20,7 +20,8 @@ struct IDTests {
     @Test(
         "is refused in any other form",
         arguments: [
-            "", "0195f0ab12344abc8def0123456789ab", "0195f0ab-1234-4abc-8def-0123456789a", "{0195f0ab-1234-4abc-8def-0123456789ab}",
+            "", "0195f0ab12344abc8def0123456789ab", "0195f0ab-1234-4abc-8def-0123456789a",
+            "{0195f0ab-1234-4abc-8def-0123456789ab}",
             "0195f0ab-1234-4abc-8def-0123456789abc", "0195f0ag-1234-4abc-8def-0123456789ab",
             "0195f0ab-1234-4abc-8def-0123456789a\u{0}", "0195f0ab_1234_4abc_8def_0123456789ab",
         ])

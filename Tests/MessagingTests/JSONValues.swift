@@ -74,7 +74,9 @@ struct JSONValues {
 
     @Test("an object keeps its order, finds by name, and names what stands twice")
     func objects() throws {
-        guard case .object(let object) = try JSON(parsing: #"{"b":1,"a":2,"b":3,"a":4}"#) else { return #expect(Bool(false)) }
+        guard case .object(let object) = try JSON(parsing: #"{"b":1,"a":2,"b":3,"a":4}"#) else {
+            return #expect(Bool(false))
+        }
         #expect(object.members.map(\.name) == ["b", "a", "b", "a"])
         #expect(object["b"] == .integer(1))
         #expect(object["c"] == nil)
@@ -95,7 +97,9 @@ struct JSONValues {
 
     @Test("names are compared by code point, not by canonical equivalence")
     func names() throws {
-        guard case .object(let object) = try JSON(parsing: "{\"\u{212A}\":1,\"\u{E9}\":2,\"e\u{301}\":3}") else { return }
+        guard case .object(let object) = try JSON(parsing: "{\"\u{212A}\":1,\"\u{E9}\":2,\"e\u{301}\":3}") else {
+            return
+        }
         #expect(object["K"] == nil)
         #expect(object["\u{E9}"] == .integer(2))
         #expect(object["e\u{301}"] == .integer(3))
@@ -136,7 +140,8 @@ struct JSONValues {
             return double.isFinite ? (try? JSON(parsing: "\(double)")) ?? .null : .null
         case 4: return .string(self.randomString(&generator))
         case 5:
-            return .array((0..<Int.random(in: 0...4, using: &generator)).map { _ in self.random(depth: depth + 1, &generator) })
+            return .array(
+                (0..<Int.random(in: 0...4, using: &generator)).map { _ in self.random(depth: depth + 1, &generator) })
         default:
             return .object(
                 JSONObject(

@@ -56,7 +56,8 @@ struct ParamsTests {
     @Test(
         "of the wrong type or out of range are refused by name",
         arguments: [
-            JSON.string("7"), .bool(true), .number(JSONNumber(checked: "1.5")), .number(JSONNumber(checked: "1e131071")),
+            JSON.string("7"), .bool(true), .number(JSONNumber(checked: "1.5")),
+            .number(JSONNumber(checked: "1e131071")),
             .number(JSONNumber(checked: "9223372036854775808")), .integer(0), .integer(101), .array([]),
         ])
     func integers(value: JSON) throws {
@@ -67,20 +68,27 @@ struct ParamsTests {
 
     @Test("that are integers are taken however they are written", arguments: [("20.0", 20), ("2e1", 20), ("-0", 0)])
     func integerForms(text: String, value: Int64) throws {
-        let params = try Params(["limit": .number(JSONNumber(checked: text))], of: Operation.named("conversations.list"))
+        let params = try Params(
+            ["limit": .number(JSONNumber(checked: text))], of: Operation.named("conversations.list"))
         #expect(try params.integer("limit", in: 0...100) == value)
     }
 }
 
 @Suite("A method's name")
 struct MethodNameTests {
-    @Test("that is nearly one is refused with that one", arguments: [("message.send", "messages.send"), ("conversations.lst", "conversations.list"), ("Me.Get", "me.get")])
+    @Test(
+        "that is nearly one is refused with that one",
+        arguments: [
+            ("message.send", "messages.send"), ("conversations.lst", "conversations.list"), ("Me.Get", "me.get"),
+        ])
     func near(name: String, suggestion: String) {
         let error = #expect(throws: ProtocolError.self) { try Operation.named(name) }
         #expect(error?.code == .unknownMethod && error?["suggestion"] == .string(suggestion))
     }
 
-    @Test("that is like none is refused without a suggestion", arguments: ["", "x", "rpc.discover", String(repeating: "a", count: 10_000)])
+    @Test(
+        "that is like none is refused without a suggestion",
+        arguments: ["", "x", "rpc.discover", String(repeating: "a", count: 10_000)])
     func far(name: String) {
         let error = #expect(throws: ProtocolError.self) { try Operation.named(name) }
         #expect(error?.code == .unknownMethod && error?["suggestion"] == nil)

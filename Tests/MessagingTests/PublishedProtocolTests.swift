@@ -8,34 +8,31 @@ import Testing
 struct PublishedProtocolTests {
     @Test("names each error with its number and whether it is retryable as the code has it")
     func errors() throws {
-        let rows = try section("## 2. Errors").split(separator: "\n").filter { $0.hasPrefix("| ") }
-        var documented: [String: (number: Int, retryable: Bool)] = [:]
-        for row in rows {
-            let cells = row.split(separator: "|").map { $0.trimmed }
-            guard cells.count >= 4, let number = Int(cells[0]) else { continue }
-            for name in quoted(cells[1]) { documented[name] = (number, cells[2] == "yes") }
-        }
-        #expect(Set(documented.keys) == Set(ErrorCode.allCases.map(\.rawValue)))
-        for code in ErrorCode.allCases {
-            #expect(documented[code.rawValue]?.number == code.number, "\(code.rawValue)")
-            #expect(documented[code.rawValue]?.retryable == code.isRetryable, "\(code.rawValue)")
-        }
+        var documented: [String: [String]] = [:]
+        for row in try rows(of: "## 2. Errors") { documented[quoted(row[1]).first ?? ""] = [row[0], row[2]] }
+        let expected = ErrorCode.allCases.map { ($0.rawValue, ["\($0.number)", $0.isRetryable ? "yes" : "no"]) }
+        #expect(documented == Dictionary(uniqueKeysWithValues: expected))
     }
 
-    @Test("names each goodbye")
+    @Test("names each goodbye, and whether to reconnect after it")
     func goodbyes() throws {
-        let text = try section("## 1. Framing")
-        for code in GoodbyeCode.allCases { #expect(text.contains("`\(code.rawValue)`")) }
+        var documented: [String: String] = [:]
+        for row in try rows(of: "## 1. Framing") { documented[quoted(row[0]).first ?? ""] = row[1] }
+        let expected = GoodbyeCode.allCases.map { ($0.rawValue, $0.reconnect ? "yes" : "no") }
+        #expect(documented == Dictionary(uniqueKeysWithValues: expected))
     }
 
-    @Test("names each method that this server has, and marks the others as coming")
+    @Test("says `now` of each method that this server has, and of no other")
     func methods() throws {
-        var served: Set<String> = []
-        for row in try section("## 5. Methods").split(separator: "\n") where row.hasPrefix("| ") {
-            let cells = row.split(separator: "|").map { $0.trimmed }
-            if cells.count > 2, let name = quoted(cells[0]).first, cells[1] == "now" { served.insert(name) }
+        let served = try rows(of: "## 5. Methods").filter { $0[1] == "now" }.compactMap { quoted($0[0]).first }
+        #expect(Set(served) == Set(Operation.all.map(\.method)))
+    }
+
+    /// The rows of a section's table, without its head.
+    private func rows(of heading: String) throws -> [[String]] {
+        try section(heading).split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { row in
+            row.split(separator: "|").map { $0.trimmed }
         }
-        #expect(served == Set(Operation.all.map(\.method)))
     }
 
     private func section(_ heading: String) throws -> String {

@@ -120,6 +120,8 @@ private struct Claims: JWTPayload {
     }
 
     init(from decoder: any Decoder) throws { all = try decoder.singleValueContainer().decode([String: JSONClaim].self) }
-    func encode(to encoder: any Encoder) throws { var container = encoder.singleValueContainer(); try container.encode(all) }
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer(); try container.encode(all)
+    }
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 }

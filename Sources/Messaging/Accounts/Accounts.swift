@@ -35,7 +35,7 @@ struct Accounts: Sendable {
         email: String, password: String, username: String?, fullName: String
     ) async throws(ProtocolError) -> ID {
         try requireBuiltin()
-        let hash = try await hashing { hasher in try await hasher.hash(password) }
+        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
         let rows = try await database.rows(Functions.register, [email, hash, username, fullName], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.register returned no id") }
         return user
@@ -49,9 +49,10 @@ struct Accounts: Sendable {
         let rows = try await database.rows(Functions.credentials, [email], as: .accounts)
         let account = rows.count == 1 ? rows.id(0, 0) : nil
         let stored = rows.count == 1 ? rows.text(0, 1) : nil
-        let matches = try await hashing { hasher in
-            guard let stored else { return try await hasher.verifyAgainstNothing(password) }
-            return try await hasher.verify(password, against: stored)
+        let matches = try await hashing { hasher throws(PasswordHashingError) in
+            if let stored { return try await hasher.verify(password, against: stored) }
+            try await hasher.verifyAgainstNothing(password)
+            return false
         }
         guard matches, let account else {
             throw ProtocolError(.invalidCredentials, "The email address or the password is wrong.")
@@ -119,21 +120,24 @@ struct Accounts: Sendable {
 
     private func requireBuiltin() throws(ProtocolError) {
         guard keeper == .builtin else {
-            throw ProtocolError(.forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
+            throw ProtocolError(
+                .forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
         }
     }
 
     private func hashing<Value>(
-        _ work: (PasswordHasher) async throws -> Value
+        _ work: (PasswordHasher) async throws(PasswordHashingError) -> Value
     ) async throws(ProtocolError) -> Value {
-        do {
+        do throws(PasswordHashingError) {
             return try await work(hasher)
-        } catch PasswordHashingError.busy {
-            throw ProtocolError(
-                .rateLimited, "Too many people are signing in at once. Try again.", 
-                data: [.init(name: "retry_after", value: .integer(1))])
         } catch {
-            throw .fault("hashing failed: \(error)")
+            switch error {
+            case .busy:
+                throw ProtocolError(
+                    .rateLimited, "Too many people are signing in at once. Try again.",
+                    data: [.init(name: "retry_after", value: .integer(1))])
+            case .cancelled, .unreadableHash, .failed: throw .fault("hashing failed: \(error)")
+            }
         }
     }
 

@@ -74,7 +74,8 @@ public struct TokenKeys: Sendable {
             (token.nbf ?? 0) <= time + Self.skew, (token.iat ?? 0) <= time + Self.skew
         else { throw .invalidToken }
         guard time < token.exp + Self.skew else {
-            throw ProtocolError(.tokenExpired, "The token has expired: get a fresh one with auth.refresh or auth.login.")
+            throw ProtocolError(
+                .tokenExpired, "The token has expired: get a fresh one with auth.refresh or auth.login.")
         }
         return VerifiedToken(
             user: user, session: token.session, isGuest: token.isAnonymous ?? false, expires: token.exp,

@@ -25,7 +25,9 @@ struct Database: Sendable {
     }
 
     /// Calls a function that returns one JSON value, which is passed on as it is.
-    func json(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError) -> ByteBuffer {
+    func json(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError)
+        -> ByteBuffer
+    {
         try await rows(function, parameters, as: caller).buffer(0, 0)
     }
 }

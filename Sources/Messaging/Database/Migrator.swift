@@ -228,7 +228,9 @@ extension String {
     /// As an SQL string literal.
     fileprivate var quoted: String {
         let escaped = split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-        return contains("\\") ? " E'\(escaped.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\"))'" : "'\(escaped)'"
+        return contains("\\")
+            ? " E'\(escaped.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\"))'"
+            : "'\(escaped)'"
     }
 
     /// As an SQL identifier.

@@ -11,7 +11,8 @@ struct SQLFile: Sendable {
 
     /// What the server is sent: all but psql's own commands, whose lines begin with a backslash.
     var sql: String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("\\") }.joined(separator: "\n")
+        text.split(separator: "\n", omittingEmptySubsequences: false).filter { !$0.hasPrefix("\\") }.joined(
+            separator: "\n")
     }
 
     /// Its name without folder and ending.

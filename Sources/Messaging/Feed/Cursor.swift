@@ -46,7 +46,8 @@ struct Cursor: Sendable, Equatable {
         let fields =
             switch place {
             case .at(let snapshot): [Self.version, epoch, snapshot.text]
-            case .within(let since, let until, let position): [Self.version, epoch, since?.text ?? "", until.text, position]
+            case .within(let since, let until, let position):
+                [Self.version, epoch, since?.text ?? "", until.text, position]
             }
         let body = fields.joined(separator: "/")
         return "\(body)/\(Self.checksum(of: body))"

@@ -201,38 +201,39 @@ extension Fanout {
             }
         }
         for (shared, ids) in alike {
-            let push = ChangesLine.push(of: look) { line in write(shared, of: look, to: &line) }
+            let push = ChangesLine.push(of: look) { line in
+                write(Selection(shared: shared), for: nil, of: look, to: &line)
+            }
             deliveries.append(Delivery(subscribers: ids, push: push))
         }
         return deliveries
     }
 
-    private func write(_ shared: Selection.Shared, of look: Look, to line: inout ChangesLine) {
-        if let me = shared.me { line.member("me", look.changes[me].fact.object) }
-        line.list("profiles", shared.profiles.lazy.map { look.changes[$0].fact.object })
-        line.list("messages", shared.messages.lazy.map { look.changes[$0].fact.object })
-        line.list("reads", shared.reads.lazy.map { look.changes[$0].fact.object })
-    }
-
-    private func write(_ selection: Selection, for subscriber: Subscriber, of look: Look, to line: inout ChangesLine) {
-        var shared = selection.shared
+    /// - Parameter subscriber: the one receiver of what is its own; nil for what several get.
+    private func write(
+        _ selection: Selection, for subscriber: Subscriber?, of look: Look, to line: inout ChangesLine
+    ) {
+        var messages = selection.shared.messages
         var limited: [ID] = []
         var conversations: [ByteBuffer] = []
         for index in selection.conversations {
-            guard case .conversation(let id, let conversation) = look.changes[index].fact,
+            guard let subscriber, case .conversation(let id, let conversation) = look.changes[index].fact,
                 let object = conversation.object(for: subscriber.user)
             else { continue }
             conversations.append(object)
             if let opening = selection.opened[id] {
                 let newest = opening.suffix(subscriber.messagesPerConversation)
-                shared.messages += newest
+                messages += newest
                 if Int64(newest.count) < conversation.lastSeq { limited.append(id) }
             }
         }
-        line.list("left", selection.left.lazy.map { ByteBuffer(string: #""\#($0)""#) })
+        if let me = selection.shared.me { line.member("me", look.changes[me].fact.object) }
+        line.list("profiles", selection.shared.profiles.lazy.map { look.changes[$0].fact.object })
         line.list("conversations", conversations)
+        line.list("messages", messages.lazy.map { look.changes[$0].fact.object })
+        line.list("reads", selection.shared.reads.lazy.map { look.changes[$0].fact.object })
+        line.list("left", selection.left.lazy.map { ByteBuffer(string: #""\#($0)""#) })
         line.list("limited", limited.lazy.map { ByteBuffer(string: #""\#($0)""#) })
-        write(shared, of: look, to: &line)
     }
 }
 

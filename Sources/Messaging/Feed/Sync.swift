@@ -51,7 +51,8 @@ struct Sync: Sendable {
                 request.cursor?.epoch, since?.text, until?.text, position, String(request.messagesPerConversation),
                 String(Self.pageBytes),
             ], as: caller)
-        guard rows.count == 1, let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) }) else {
+        guard rows.count == 1, let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) })
+        else {
             throw .fault("api.sync returned no page")
         }
         // `reset` begins a new view, whatever the cursor asked for.
@@ -74,7 +75,8 @@ struct Sync: Sendable {
         guard !more, let conversations = rows.text(0, 5) else { return SyncPage(changes: changes, start: nil) }
         return SyncPage(
             changes: changes,
-            start: .init(epoch: epoch, snapshot: snapshot, conversations: conversations.arrayElements.compactMap { ID($0) }))
+            start: .init(
+                epoch: epoch, snapshot: snapshot, conversations: conversations.arrayElements.compactMap { ID($0) }))
     }
 
     private static let function = Statement(

@@ -31,12 +31,16 @@ struct Params: Sendable {
         if let suggestion = Suggestion.parameter(for: name, among: operation.parameters) {
             return ProtocolError(
                 .invalidParams, "\(operation.method) takes no \(shown): did you mean \(suggestion)?",
-                data: [.init(name: "field", value: .string(shown)), .init(name: "suggestion", value: .string(suggestion))])
+                data: [
+                    .init(name: "field", value: .string(shown)), .init(name: "suggestion", value: .string(suggestion)),
+                ])
         }
         let taken =
-            operation.parameters.isEmpty ? "It takes no params." : "It takes \(operation.parameters.joined(separator: ", "))."
+            operation.parameters.isEmpty
+            ? "It takes no params." : "It takes \(operation.parameters.joined(separator: ", "))."
         return ProtocolError(
-            .invalidParams, "\(operation.method) takes no \(shown). \(taken)", data: [.init(name: "field", value: .string(shown))])
+            .invalidParams, "\(operation.method) takes no \(shown). \(taken)",
+            data: [.init(name: "field", value: .string(shown))])
     }
 }
 
@@ -73,7 +77,8 @@ extension Params {
                 throw .invalid(
                     name,
                     limits.upperBound == .max
-                        ? "must be \(limits.lowerBound) or more" : "must be \(limits.lowerBound) to \(limits.upperBound)")
+                        ? "must be \(limits.lowerBound) or more"
+                        : "must be \(limits.lowerBound) to \(limits.upperBound)")
             }
             return value
         default: throw .invalid(name, "must be an integer")

@@ -89,7 +89,8 @@ struct Bench: AsyncParsableCommand {
                         for line in comparison.table { say(line) }
                         figures.append(figure)
                     case .latency:
-                        let (table, found) = try await LatencyBench(world: world, seconds: options.seconds, say: say).run()
+                        let (table, found) = try await LatencyBench(world: world, seconds: options.seconds, say: say)
+                            .run()
                         for line in table { say(line) }
                         figures += found
                     }

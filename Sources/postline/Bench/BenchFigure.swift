@@ -26,33 +26,36 @@ struct BenchFigure: Sendable {
     var json: String {
         let goal: String
         switch self.goal {
-        case .atLeast(let number)?, .below(let number)?: goal = Self.text(number, 3)
+        case .atLeast(let number)?, .below(let number)?: goal = Self.text(number, 3, trimmed: true)
         case nil: goal = "null"
         }
         let name = JSON.string(self.name).text
         let unit = JSON.string(self.unit).text
-        return "{\"figure\":\(name),\"value\":\(Self.text(value, 3)),\"unit\":\(unit),\"goal\":\(goal)}"
+        return "{\"figure\":\(name),\"value\":\(Self.text(value, 3, trimmed: true)),\"unit\":\(unit),\"goal\":\(goal)}"
     }
 
     /// Such as `send_ratio_16  0.74  goal ≥ 0.6  met`.
     var line: String {
         let padded = TextWidth.fit(name, to: 18) + " " + Self.text(value, 2) + (unit == "ratio" ? "" : " \(unit)")
         switch goal {
-        case .atLeast(let least)?: return "\(TextWidth.fit(padded, to: 32))goal ≥ \(Self.text(least, 2))  \(isMet ? "met" : "MISSED")"
-        case .below(let bound)?: return "\(TextWidth.fit(padded, to: 32))goal < \(Self.text(bound, 2)) \(unit)  \(isMet ? "met" : "MISSED")"
+        case .atLeast(let least)?:
+            return "\(TextWidth.fit(padded, to: 32))goal ≥ \(Self.text(least, 2))  \(isMet ? "met" : "MISSED")"
+        case .below(let bound)?:
+            return "\(TextWidth.fit(padded, to: 32))goal < \(Self.text(bound, 2)) \(unit)  \(isMet ? "met" : "MISSED")"
         case nil: return padded
         }
     }
 
-    /// A number with at most so many digits behind the point.
-    static func text(_ number: Double, _ digits: Int) -> String {
+    /// A number with so many digits behind the point; with `trimmed`, without zeros at the end.
+    static func text(_ number: Double, _ digits: Int, trimmed: Bool = false) -> String {
+        guard digits > 0 else { return String(Int(number.rounded())) }
         var scale = 1
         for _ in 0..<digits { scale *= 10 }
         let scaled = Int((number * Double(scale)).rounded())
         let whole = abs(scaled) / scale
         var fraction = String(abs(scaled) % scale)
         fraction = String(repeating: "0", count: digits - fraction.count) + fraction
-        while fraction.hasSuffix("0") { fraction.removeLast() }
+        while trimmed, fraction.hasSuffix("0") { fraction.removeLast() }
         return (scaled < 0 ? "-" : "") + String(whole) + (fraction.isEmpty ? "" : "." + fraction)
     }
 }

@@ -5,12 +5,6 @@ internal import NIOPosix
 internal import PrivatePostgres
 internal import Subprocess
 
-#if canImport(System)
-internal import System
-#else
-internal import SystemPackage
-#endif
-
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
@@ -96,17 +90,27 @@ struct BenchWorld: Sendable {
             "POSTLINE_LOG_LEVEL": "warning",
         ])
         var options = PlatformOptions()
-        // A Ctrl-C ends the bench, and that ends the node.
+        // A Ctrl-C ends the bench, and that ends the node: the shell tells it to stop when its own input ends, which
+        // it does with this process, however that goes.
         options.createSession = true
-        options.teardownSequence = [.send(signal: .terminate, allowedDurationToNextStep: .seconds(5))]
+        let script = "\"$0\" serve --migrate & node=$!; cat >/dev/null; kill -TERM $node; wait $node"
         let result = try await Subprocess.run(
-            .path(FilePath(ownPath)), arguments: ["serve", "--migrate"], environment: environment,
-            platformOptions: options, input: .none, output: .discarded, error: .currentStandardError
-        ) { node in
-            try await awaitNode(port: port)
-            try await body(port)
-            try node.send(signal: .terminate)
+            .name("sh"), arguments: ["-c", script, ownPath], environment: environment, platformOptions: options,
+            input: .inputWriter, output: .discarded, error: .currentStandardError
+        ) { node -> (any Error)? in
+            // Thrown only when the node has ended: a closure that throws has its process killed, the shell before the
+            // node that it is to stop.
+            var failure: (any Error)?
+            do {
+                try await awaitNode(port: port)
+                try await body(port)
+            } catch {
+                failure = error
+            }
+            try await node.standardInputWriter.finish()
+            return failure
         }
+        if let failure = result.closureResult { throw failure }
         guard result.terminationStatus.isSuccess else {
             throw BenchError("The node did not end well: \(result.terminationStatus).")
         }
@@ -180,8 +184,6 @@ struct BenchWorld: Sendable {
             create schema bench;
             create table bench.clients (n integer primary key, claims text, conversation uuid);
             insert into bench.clients values \(rows.joined(separator: ",\n"));
-            grant usage on schema bench to postline;
-            grant select on bench.clients to postline;
             analyze;
             """, database: "postline")
     }

@@ -11,6 +11,8 @@ struct PgBench: Sendable {
         """
 
     let installation: PostgresInstallation
+    /// As the superuser: pgbench prepares a call before the preamble has set the role that may make it. What runs,
+    /// runs in that role all the same.
     let url: String
     let directory: String
 
@@ -32,11 +34,12 @@ struct PgBench: Sendable {
             """, to: "\(name).sql")
         let arguments: [String] = [
             "-n", "-M", "prepared", "-c", "\(clients)", "-j", "\(min(2, clients))", "-T", "\(seconds)",
-            "-D", "ready=0", "-D", "claims=", "-D", "conversation=", "-f", "\(name).sql",
+            "-D", "ready=0", "-D", "claims=none", "-D", "conversation=none", "-f", "\(name).sql",
             "-l", "--log-prefix", "\(name).log", "--sampling-rate", "0.2", url,
         ]
         let result = try await Subprocess.run(
-            .name("sh"), arguments: Arguments(["-c", "exec \"$0\" \"$@\"", installation.program("pgbench")] + arguments),
+            .name("sh"),
+            arguments: Arguments(["-c", "exec \"$0\" \"$@\"", installation.program("pgbench")] + arguments),
             output: .string(limit: 1 << 20), error: .combinedWithOutput)
         let output = result.standardOutput
         guard result.terminationStatus.isSuccess, let rate = Self.rate(in: output) else {

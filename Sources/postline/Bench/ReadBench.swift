@@ -25,7 +25,7 @@ struct ReadBench {
             readers.append((client, pair.conversationID))
         }
         let pgbench = PgBench(
-            installation: world.installation, url: await world.postgres.url(user: "postline", database: "postline"),
+            installation: world.installation, url: await world.postgres.url(database: "postline"),
             directory: world.directory)
         let call = "select api.messages(:conversation::uuid, null::bigint, null::bigint, 50)"
         let count = readers.count

@@ -22,9 +22,10 @@ struct SendBench {
             senders.append((try await world.connect(pair.sender), pair.conversationID))
         }
         let pgbench = PgBench(
-            installation: world.installation, url: await world.postgres.url(user: "postline", database: "postline"),
+            installation: world.installation, url: await world.postgres.url(database: "postline"),
             directory: world.directory)
-        let call = "select api.send_message(:conversation::uuid, '\(Self.content)', gen_random_uuid(), null, null::jsonb)"
+        let call =
+            "select api.send_message(:conversation::uuid, '\(Self.content)', gen_random_uuid(), null, null::jsonb)"
         let count = senders.count
         var comparison = Comparison(
             "Sends at \(count) connections, \(rounds) rounds of \(seconds) s each in turn, every message pushed")

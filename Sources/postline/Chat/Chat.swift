@@ -63,7 +63,8 @@ struct Chat: AsyncParsableCommand {
                 throw Failure.say(PlainText.line(error.message), .failure)
             } catch let error as ConnectionError {
                 if case .unreachable = error {
-                    throw Failure.say("\(error) Start one with `postline dev`, or name another with --host and --port.", .failure)
+                    throw Failure.say(
+                        "\(error) Start one with `postline dev`, or name another with --host and --port.", .failure)
                 }
                 throw Failure.say(PlainText.line("\(error)"), .failure)
             } catch let error as ChatEnded {

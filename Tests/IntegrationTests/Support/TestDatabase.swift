@@ -1,32 +1,58 @@
 import Foundation
 import Logging
+import LineClient
 import Messaging
 import Postgres
+import Testing
 
 /// A database of a test's own, with the whole schema and the dev world, on the server of `make test`.
 ///
-/// It is a copy of a template that is migrated once a run, and is dropped by the server's end.
+/// It is a copy of a template that is migrated once a run.
 struct TestDatabase: Sendable {
     let name: String
 
+    /// As the superuser, on any database of the server.
+    private let server: @Sendable (_ user: String?, _ database: String) -> String
+
     /// As the service logs in.
-    var url: String { Self.url(user: "postline", database: name) }
+    var url: String { server("postline", name) }
 
     /// As the superuser.
-    var adminURL: String { Self.url(user: nil, database: name) }
+    var adminURL: String { server(nil, name) }
 
-    static func make() async throws -> TestDatabase {
-        try await template.value
-        let name = "test_\(UInt64.random(in: 0 ... .max))"
-        try await execute("create database \(name) template \(templateName)", at: url(user: nil, database: "postgres"))
-        return TestDatabase(name: name)
+    /// As another role.
+    func url(user: String) -> String { server(user, name) }
+
+    init(name: String, server: @escaping @Sendable (_ user: String?, _ database: String) -> String) {
+        self.name = name
+        self.server = server
     }
 
-    /// An empty database: nothing is migrated.
-    static func makeEmpty() async throws -> TestDatabase {
-        let name = "test_\(UInt64.random(in: 0 ... .max))"
-        try await execute("create database \(name)", at: url(user: nil, database: "postgres"))
-        return TestDatabase(name: name)
+    /// Runs a body with a database that goes when it ends.
+    static func with<Value: Sendable>(
+        migrated: Bool = true, _ body: @Sendable (TestDatabase) async throws -> Value
+    ) async throws -> Value {
+        // Each test holds up to a dozen connections and a good part of a processor.
+        await turnstile.enter()
+        do {
+            if migrated { try await template.value }
+            let name = "test_\(UInt64.random(in: 0 ... .max))"
+            try await create(name, template: migrated ? templateName : "template1")
+            let database = TestDatabase(name: name, server: url)
+            let value: Value
+            do {
+                value = try await body(database)
+            } catch {
+                try? await drop(name)
+                throw error
+            }
+            try await drop(name)
+            await turnstile.leave()
+            return value
+        } catch {
+            await turnstile.leave()
+            throw error
+        }
     }
 
     /// Runs statements as the superuser, as `psql` does: nothing keeps the doorbell quiet.
@@ -36,10 +62,15 @@ struct TestDatabase: Sendable {
 
     /// The first column of a query's rows, as the superuser.
     func column(_ sql: String) async throws -> [String?] {
-        let connection = try await Connection.open(adminURL, on: Reactor(name: "test"))
-        let rows = try await connection.run([Call(Statement("q", sql))], deadline: .seconds(30))[0]
-        await connection.close()
-        return (0..<rows.count).map { rows.text($0, 0) }
+        let connection = try await connect()
+        do {
+            let rows = try await connection.run([Call(Statement("q", sql))], deadline: .seconds(30))[0]
+            await connection.close()
+            return (0..<rows.count).map { rows.text($0, 0) }
+        } catch {
+            await connection.close()
+            throw error
+        }
     }
 
     /// The one value of a query, as the superuser.
@@ -47,8 +78,16 @@ struct TestDatabase: Sendable {
         try await column(sql).first ?? nil
     }
 
+    /// A connection of the superuser's, or of that role's, to be closed by the caller.
+    func connect(as user: String? = nil) async throws -> Connection {
+        try await Connection.open(user.map(url(user:)) ?? adminURL, on: Self.reactor)
+    }
+
+    private static let reactor = Reactor(name: "test")
+    private static let turnstile = Turnstile(6)
+
     private static func execute(_ sql: String, at url: String) async throws {
-        let connection = try await Connection.open(url, on: Reactor(name: "test"))
+        let connection = try await Connection.open(url, on: reactor)
         do {
             _ = try await connection.execute(sql)
         } catch {
@@ -58,14 +97,28 @@ struct TestDatabase: Sendable {
         await connection.close()
     }
 
+    private static func create(_ name: String, template: String) async throws {
+        try await execute("create database \(name) template \(template)", at: url(user: nil, database: "postgres"))
+    }
+
+    private static func drop(_ name: String) async throws {
+        try await execute("drop database \(name) with (force)", at: url(user: nil, database: "postgres"))
+    }
+
     private static let templateName = "test_template_\(ProcessInfo.processInfo.processIdentifier)"
 
     /// Made once for all suites.
     private static let template = Task {
-        try await execute("create database \(templateName)", at: url(user: nil, database: "postgres"))
+        try await create(templateName, template: "template1")
         let migrator = Migrator(url: url(user: nil, database: templateName), logger: .quiet)
         try await migrator.migrate(loginRole: .init(name: "postline", password: nil))
         try await migrator.seed()
+        // A database that has guests in it still cannot be copied.
+        try await execute(
+            """
+            alter database \(templateName) with allow_connections false;
+            select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '\(templateName)'
+            """, at: url(user: nil, database: "postgres"))
     }
 
     /// The server of `make test`, with another user and database.
@@ -74,7 +127,16 @@ struct TestDatabase: Sendable {
             var components = URLComponents(string: base)
         else { fatalError("POSTLINE_TEST_DATABASE_URL is not set: run the tests with `make test`.") }
         components.path = "/\(database)"
-        if let user { components.user = user }
+        if let user {
+            // The user stands in the query where there is no host before the path.
+            if components.queryItems?.contains(where: { $0.name == "user" }) == true {
+                components.queryItems = components.queryItems?.map {
+                    $0.name == "user" ? URLQueryItem(name: "user", value: user) : $0
+                }
+            } else {
+                components.user = user
+            }
+        }
         return components.string ?? base
     }
 }

@@ -1,6 +1,6 @@
-import LineClient
 import LineServer
 import Logging
+import LineClient
 import Messaging
 import Postgres
 import ServiceLifecycle
@@ -13,15 +13,21 @@ struct TestNode: Sendable {
     let database: TestDatabase
     let port: Int
 
-    func connect() async throws -> LineClient {
-        try await LineClient.connect(host: "127.0.0.1", port: port)
+    func connect() async throws -> TestClient {
+        try await TestClient.connect(port: port)
     }
 
-    /// A client that is signed in as one of the dev world, such as `alice`.
-    func signedIn(_ name: String) async throws -> LineClient {
+    /// A client that is signed in as one of the dev world.
+    func signedIn(_ person: Person) async throws -> TestClient {
         let client = try await connect()
-        _ = try await client.call(
-            "auth.login", ["email": .string("\(name)@example.com"), "password": .string(Self.password)])
+        try await client.signIn(person)
+        return client
+    }
+
+    /// A client of a user who is registered for it: nobody knows it, and it is in no conversation.
+    func stranger(_ name: String = "Sam Stranger") async throws -> TestClient {
+        let client = try await connect()
+        try await client.register(name)
         return client
     }
 }
@@ -35,14 +41,31 @@ struct NodeSettings: Sendable {
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
     var databaseURL: String?
+    var limits = StatementLimits(statement: .seconds(10), lock: .seconds(5))
+    var logger = Logger.quiet
+}
+
+/// Runs a node on a fresh database for as long as `body` does.
+func withNode<Value: Sendable>(
+    _ settings: NodeSettings = NodeSettings(), _ body: @Sendable (TestNode) async throws -> Value
+) async throws -> Value {
+    try await TestDatabase.with { database in try await withNode(database, settings, body) }
+}
+
+/// Runs two nodes on one fresh database.
+func withTwoNodes<Value: Sendable>(
+    _ settings: NodeSettings = NodeSettings(), _ body: @Sendable (TestNode, TestNode) async throws -> Value
+) async throws -> Value {
+    try await withNode(settings) { one in
+        try await withNode(one.database, settings) { other in try await body(one, other) }
+    }
 }
 
 /// Runs a node on a database for as long as `body` does.
 func withNode<Value: Sendable>(
-    _ database: TestDatabase? = nil, _ settings: NodeSettings = NodeSettings(),
+    _ database: TestDatabase, _ settings: NodeSettings = NodeSettings(),
     _ body: @Sendable (TestNode) async throws -> Value
 ) async throws -> Value {
-    let database = if let database { database } else { try await TestDatabase.make() }
     var lines = LineServer.Configuration()
     lines.port = 0
     lines.version = "test"
@@ -52,13 +75,12 @@ func withNode<Value: Sendable>(
     let service = MessagingService(
         configuration: .init(
             databaseURL: settings.databaseURL ?? database.url, poolSize: settings.poolSize,
-            limits: StatementLimits(statement: .seconds(10), lock: .seconds(5)),
-            accountKeeper: settings.accountKeeper,
+            limits: settings.limits, accountKeeper: settings.accountKeeper,
             keys: try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated"),
             issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
             refreshSecret: TestNode.secret, info: lines.info),
-        logger: .quiet)
-    let server = LineServer(configuration: lines, sessions: service, logger: .quiet)
+        logger: settings.logger)
+    let server = LineServer(configuration: lines, sessions: service, logger: settings.logger)
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service), .init(service: server)], logger: .quiet))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in

@@ -92,7 +92,8 @@ struct ChatModelTests {
             outputs == [
                 .notice(
                     .refused(
-                        Outgoing(clientID: "client-1", conversationID: Fixture.direct, content: "hello"), reason: "No."))
+                        Outgoing(clientID: "client-1", conversationID: Fixture.direct, content: "hello"), reason: "No.")
+                )
             ])
         #expect(model.outgoing.isEmpty)
     }
@@ -133,7 +134,7 @@ struct ChatModelTests {
         #expect(model.loadOlder() == [.effect(.loadOlder(conversationID: Fixture.direct, beforeSeq: 40))])
         #expect(model.loadOlder().isEmpty)
         let message = try #require(Message(Fixture.message(39, "thirty-nine")))
-        _ = model.handle(.older(conversationID: Fixture.direct, [message], isStart: false))
+        _ = model.handle(.older(conversationID: Fixture.direct, [message]))
         #expect(model.openMessages.map(\.seq) == [39, 40])
         #expect(model.loadOlder() == [.effect(.loadOlder(conversationID: Fixture.direct, beforeSeq: 39))])
     }

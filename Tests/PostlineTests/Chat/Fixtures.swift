@@ -47,7 +47,8 @@ enum Fixture {
     }
 
     static func message(
-        _ seq: Int, _ content: String?, from sender: String = bob, name: String = "Bob Brown", in conversation: String = direct,
+        _ seq: Int, _ content: String?, from sender: String = bob, name: String = "Bob Brown",
+        in conversation: String = direct,
         version: Int = 1, senderVersion: Int = 1, clientID: String? = nil, isDeleted: Bool = false
     ) -> JSON {
         .object([
@@ -67,7 +68,8 @@ enum Fixture {
         var members: [JSONObject.Member] = [
             .init(name: "cursor", value: .string("c")), .init(name: "reset", value: .bool(reset)),
             .init(name: "more", value: .bool(false)),
-            .init(name: "profiles", value: .array(profiles)), .init(name: "conversations", value: .array(conversations)),
+            .init(name: "profiles", value: .array(profiles)),
+            .init(name: "conversations", value: .array(conversations)),
             .init(name: "messages", value: .array(messages)), .init(name: "left", value: .array(left.map(JSON.string))),
             .init(name: "limited", value: .array(limited.map(JSON.string))),
             .init(

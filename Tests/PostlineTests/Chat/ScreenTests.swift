@@ -93,8 +93,9 @@ struct ScreenTests {
         let effects = screen.handle(.changes(Fixture.changes(messages: [Fixture.message(41, "text 41")])))
         #expect(effects.isEmpty)
         let after = text(&screen, width: 80, height: 16)
-        #expect(after.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) }
-            == before.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) })
+        #expect(
+            after.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) }
+                == before.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) })
         _ = screen.handle(.pageDown)
         #expect(screen.handle(.pageDown) == [.markRead(conversationID: Fixture.direct, seq: 41)])
         #expect(text(&screen, width: 80, height: 16).contains("10:41  Bob Brown"))
@@ -104,9 +105,14 @@ struct ScreenTests {
     func link() {
         var screen = screen()
         _ = screen.handle(.link(.offline(reason: "The server is going down.", seconds: 1.5)))
-        #expect(text(&screen, width: 120).contains("The server is going down. — trying again in 1.5 s"))
+        let away = text(&screen, width: 120)
+        #expect(away.contains("The server is away.") && away.contains("(The server is going down.)"))
+        #expect(away.contains("trying again in 1.5 s"))
+        _ = screen.handle(.link(.connecting))
+        #expect(text(&screen, width: 120).contains("The server is away."))
         _ = screen.handle(.link(.online))
-        #expect(text(&screen).contains("● 127.0.0.1:7432"))
+        let back = text(&screen)
+        #expect(back.contains("● 127.0.0.1:7432") && back.contains("Connected again."))
     }
 
     @Test("a name full of control characters draws nothing but its signs")

@@ -66,7 +66,8 @@ struct WorldTests {
             Fixture.changes(
                 conversations: [
                     Fixture.conversation(
-                        Fixture.group, title: "Old title", members: [(Fixture.alice, 1), (Fixture.bob, 2), (Fixture.carol, 0)],
+                        Fixture.group, title: "Old title",
+                        members: [(Fixture.alice, 1), (Fixture.bob, 2), (Fixture.carol, 0)],
                         lastSeq: 2, lastContent: "two", version: 2, lastReadSeq: 1, at: 2)
                 ]))
         let group = world.conversations[Fixture.group]
@@ -160,5 +161,21 @@ struct WorldTests {
         #expect(world.ordered.map(\.id) == [Fixture.direct, Fixture.group])
         _ = world.apply(Fixture.changes(messages: [Fixture.message(30, "y", in: Fixture.group)]))
         #expect(world.ordered.map(\.id) == [Fixture.group, Fixture.direct])
+    }
+
+    @Test("of more news than are told, the newest are held, and what stands before them can be fetched without a hole")
+    func limited() throws {
+        var world = Fixture.world()
+        let events = world.apply(
+            Fixture.changes(
+                messages: [Fixture.message(8, "eight"), Fixture.message(9, "nine")], limited: [Fixture.direct]))
+        #expect(events.first == .skipped(conversationID: Fixture.direct, count: 5))
+        #expect(world.messages[Fixture.direct]?.map(\.seq) == [8, 9])
+        let far = try [3, 4].map { try #require(Message(Fixture.message($0, "far"))) }
+        world.applyOlder(far, of: Fixture.direct)
+        #expect(world.messages[Fixture.direct]?.map(\.seq) == [8, 9])
+        let near = try [6, 7].map { try #require(Message(Fixture.message($0, "near"))) }
+        world.applyOlder(near, of: Fixture.direct)
+        #expect(world.messages[Fixture.direct]?.map(\.seq) == [6, 7, 8, 9])
     }
 }

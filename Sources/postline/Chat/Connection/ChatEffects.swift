@@ -36,9 +36,11 @@ struct ChatEffects: Sendable {
                         "limit": .integer(50),
                     ])
                 let messages = (answer["messages"]?.arrayValue ?? []).compactMap(Message.init)
-                report(.older(conversationID: conversationID, messages, isStart: (messages.first?.seq ?? 1) <= 1))
+                report(.older(conversationID: conversationID, messages))
             case .rename(let name):
-                if let me = Person(try await link.call("me.update", ["full_name": .string(name)])) { report(.renamed(me)) }
+                if let me = Person(try await link.call("me.update", ["full_name": .string(name)])) {
+                    report(.renamed(me))
+                }
             case .send, .markRead, .quit:
                 break
             }

@@ -71,7 +71,7 @@ struct LineChat {
         private var isInputOver = false
 
         /// All that was asked for is done, and nothing more will be asked for.
-        var isDone: Bool { isInputOver && lines.isEmpty && waiting == 0 && model.outgoing.isEmpty }
+        var isDone: Bool { wasOnline && isInputOver && lines.isEmpty && waiting == 0 && model.outgoing.isEmpty }
 
         mutating func take(_ bytes: [UInt8]) {
             guard !isInputOver else { return }

@@ -19,12 +19,15 @@ struct LineFormat: Sendable {
             return people.map { "  \($0.name)  /open \($0.username ?? $0.name)" }
         case .members:
             let members = model.openID.flatMap { world.conversations[$0] }?.members ?? []
-            return members.map { "  \(world.name(of: $0.userID))  \(world.people[$0.userID]?.username ?? "")  \($0.role)" }
+            return members.map {
+                "  \(world.name(of: $0.userID))  \(world.people[$0.userID]?.username ?? "")  \($0.role)"
+            }
         case .help: return ChatCommand.usages.map { "  \(TextWidth.fit($0.usage, to: 14))\($0.meaning)" }
         case .info(let text): return ["* \(text)"]
         case .failed(let reason): return ["! \(reason)"]
         case .refused(let message, let reason): return ["! not sent (\(reason)): \(PlainText.line(message.content))"]
-        case .older(_, let messages): return messages.isEmpty ? ["* there is nothing older"] : messages.flatMap { message($0, model) }
+        case .older(_, let messages):
+            return messages.isEmpty ? ["* there is nothing older"] : messages.flatMap { message($0, model) }
         case .world(let event): return lines(event, model)
         }
     }
@@ -34,9 +37,13 @@ struct LineFormat: Sendable {
         switch event {
         case .reset: return []
         case .message(let message): return self.message(message, model)
+        case .skipped(let id, let count):
+            return ["* \(count) more new messages in “\(world.name(ofConversation: id))” are not shown here"]
         case .changed(let message):
             let verb = message.isDeleted ? "deleted" : "edited"
-            return ["* \(world.name(of: message.senderID)) \(verb) #\(message.seq): \(PlainText.line(message.shownContent))"]
+            return [
+                "* \(world.name(of: message.senderID)) \(verb) #\(message.seq): \(PlainText.line(message.shownContent))"
+            ]
         case .renamed(_, let from, let to): return ["* \(from) is now \(to)"]
         case .joined(let id): return ["* new conversation: \(world.name(ofConversation: id))"]
         case .left(_, let name): return ["* you are no longer in “\(name)”"]
@@ -52,7 +59,8 @@ struct LineFormat: Sendable {
         let world = model.world
         let clock = WireTime(message.createdAt)?.clock ?? "--:--"
         let who = message.senderID == world.myID ? "you" : world.name(of: message.senderID)
-        let place = message.conversationID == model.openID ? "" : "[\(world.name(ofConversation: message.conversationID))] "
+        let place =
+            message.conversationID == model.openID ? "" : "[\(world.name(ofConversation: message.conversationID))] "
         let texts = PlainText.lines(message.shownContent)
         return ["\(clock) \(place)\(who): \(texts.first ?? "")"] + texts.dropFirst().map { "      \($0)" }
     }

@@ -8,7 +8,7 @@ enum ChatEvent: Sendable, Equatable {
     case refused(clientID: String, reason: String)
     case found(query: String, people: [Person], purpose: SearchPurpose)
     case opened(Conversation, people: [Person])
-    case older(conversationID: String, [Message], isStart: Bool)
+    case older(conversationID: String, [Message])
     case renamed(Person)
     /// All that was on its way has been answered.
     case idle

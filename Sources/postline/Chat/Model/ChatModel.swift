@@ -46,9 +46,9 @@ struct ChatModel: Sendable {
             // The answer may come before the push of the same, and is no news then.
             _ = world.apply(conversation, people: people)
             return open(conversation.id)
-        case .older(let id, let messages, let isStart):
+        case .older(let id, let messages):
             isLoadingOlder = false
-            world.applyOlder(messages, of: id, isStart: isStart)
+            world.applyOlder(messages, of: id)
             return [.notice(.older(conversationID: id, messages))]
         case .idle:
             return []
@@ -83,7 +83,7 @@ struct ChatModel: Sendable {
                 marked[id] = nil
                 outgoing.removeAll { $0.conversationID == id }
                 if openID == id { openID = nil }
-            case .changed, .renamed, .joined, .retitled, .read:
+            case .skipped, .changed, .renamed, .joined, .retitled, .read:
                 break
             }
             if !isFilling { outputs.append(.notice(.world(event))) }
@@ -100,7 +100,9 @@ struct ChatModel: Sendable {
         case .help: return [.notice(.help)]
         case .list: return [.notice(.conversations)]
         case .members:
-            return [openID == nil ? .notice(.failed("No conversation is open. /open NAME opens one.")) : .notice(.members)]
+            return [
+                openID == nil ? .notice(.failed("No conversation is open. /open NAME opens one.")) : .notice(.members)
+            ]
         case .older: return loadOlder(orSay: true)
         case .open(let name): return open(named: name)
         case .search(let query): return [.effect(.search(query: query, purpose: .show))]

@@ -65,8 +65,10 @@ struct KeyParser: Sendable {
                 let text = String(decoding: (pasted ?? []) + rest[..<cut], as: UTF8.self)
                 pasted = nil
                 index = cut + Self.pasteEnd.count
-                keys.append(.paste(text.split(separator: "\r\n", omittingEmptySubsequences: false).joined(separator: "\n")
-                    .replacing("\r", with: "\n")))
+                keys.append(
+                    .paste(
+                        text.split(separator: "\r\n", omittingEmptySubsequences: false).joined(separator: "\n")
+                            .replacing("\r", with: "\n")))
                 return true
             }
             // What may be the end mark's beginning is looked at again with the next bytes.

@@ -50,7 +50,8 @@ struct MessageRows {
             lastClock = time?.clock
             var sign: (String, Style)?
             if isMine { sign = model.world.isReadByAll(message) ? ("✓✓", .color(.cyan)) : ("✓", .dim) }
-            append(message.shownContent, seq: message.seq, width: width, isDim: message.isDeleted,
+            append(
+                message.shownContent, seq: message.seq, width: width, isDim: message.isDeleted,
                 note: message.isEdited && !message.isDeleted ? " (edited)" : "", sign: sign)
         }
         let waiting = model.outgoing.filter { $0.conversationID == openID }
@@ -60,7 +61,8 @@ struct MessageRows {
                 head.append("You", .color(.green, bold: true))
                 rows.append(Row(id: ID(seq: Int.max - waiting.count, row: -1), line: head))
             }
-            append(message.content, seq: Int.max - waiting.count + index, width: width, isDim: true, note: "",
+            append(
+                message.content, seq: Int.max - waiting.count + index, width: width, isDim: true, note: "",
                 sign: ("…", .dim))
         }
         if rows.isEmpty {

@@ -25,6 +25,8 @@ struct ScreenModel: Sendable {
     /// Remembered from the last picture: keys that scroll need them.
     private var rowIDs: [MessageRows.ID] = []
     private var pageHeight = 10
+    /// Whether the connection was lost and is not back.
+    private var wasLost = false
     /// Too narrow for two columns: the list or the messages, whichever is in use.
     private var isNarrow = false
     private let address: String
@@ -95,11 +97,12 @@ struct ScreenModel: Sendable {
         case .enter:
             guard let command = ChatCommand(editor.text) else { return [] }
             if case .text(let text) = command, text.unicodeScalars.count > 8_000 {
-                status = StyledLine("A message has at most 8,000 characters; this one has more.", .color(.red))
+                say("A message has at most 8,000 characters; this one has more.", .color(.red))
                 return []
             }
             _ = editor.take()
-            bottom = nil
+            // Who writes wants to see what is written.
+            if case .text = command { bottom = nil }
             return take(chat.perform(command))
         case .escape, .tab:
             focus = .list
@@ -169,6 +172,8 @@ struct ScreenModel: Sendable {
         return effects
     }
 
+    private mutating func say(_ text: String, _ style: Style) { status = StyledLine(" \(text)", style) }
+
     private mutating func show(_ notice: ChatNotice) {
         switch notice {
         case .opened(let id):
@@ -178,11 +183,11 @@ struct ScreenModel: Sendable {
         case .conversations:
             focus = .list
         case .failed(let reason):
-            status = StyledLine(reason, .color(.red))
+            say(reason, .color(.red))
         case .info(let text):
-            status = StyledLine(text, .dim)
+            say(text, .dim)
         case .refused(let message, let reason):
-            status = StyledLine("Not sent: \(reason)", .color(.red))
+            say("Not sent: \(reason)", .color(.red))
             // The text is given back, where that overwrites nothing.
             if editor.isEmpty { _ = editor.handle(.paste(message.content)) }
         case .help:
@@ -193,11 +198,14 @@ struct ScreenModel: Sendable {
                 return line
             }
             panel?.append(StyledLine())
-            panel?.append(StyledLine("  Tab: list and input   ↑↓ PgUp PgDn: choose, scroll   Ctrl-N Ctrl-P: next, previous"))
-            panel?.append(StyledLine("  Alt-Enter: new line   Ctrl-L: draw again   Ctrl-C: leave"))
+            panel?.append(StyledLine("  Tab             to the list and back", .dim))
+            panel?.append(StyledLine("  ↑ ↓ PgUp PgDn   choose in the list, scroll the messages", .dim))
+            panel?.append(StyledLine("  Ctrl-N Ctrl-P   open the next, the previous conversation", .dim))
+            panel?.append(StyledLine("  Alt-Enter       a new line in the same message", .dim))
+            panel?.append(StyledLine("  Ctrl-C          leave", .dim))
         case .people(let people, let query):
             guard !people.isEmpty else {
-                status = StyledLine("Nobody is found for “\(query)”.", .color(.yellow))
+                say("Nobody is found for “\(query)”.", .color(.yellow))
                 return
             }
             panel = people.map { person in
@@ -216,12 +224,18 @@ struct ScreenModel: Sendable {
                 return line
             }
         case .world(.left(_, let name)):
-            status = StyledLine("You are no longer in “\(name)”.", .color(.yellow))
+            say("You are no longer in “\(name)”.", .color(.yellow))
         case .world(.renamed(_, let from, let to)):
-            status = StyledLine("\(from) is now \(to).", .dim)
+            say("\(from) is now \(to).", .dim)
+        case .link(.offline):
+            wasLost = true
+            status = nil
+        case .link(.online):
+            if wasLost { say("Connected again.", .color(.green)) }
+            wasLost = false
         case .link(.ended):
             isOver = true
-        case .link, .world, .older:
+        case .link(.connecting), .world, .older:
             break
         }
     }
@@ -276,11 +290,10 @@ struct ScreenModel: Sendable {
         if let me = chat.world.myID { line.append("  \(chat.world.name(of: me))", .inverse) }
         var sign: String
         switch chat.link {
-        case .connecting: sign = "connecting to \(address) …"
+        case .connecting: sign = "○ connecting to \(address) …"
         case .online: sign = "● \(address)"
-        case .offline(let reason, let seconds):
-            sign = "○ \(reason) — trying again in \(Self.tenths(seconds)) s"
-        case .ended(let reason): sign = "○ \(reason)"
+        case .offline(_, let seconds): sign = "○ offline, trying again in \(Self.tenths(seconds)) s"
+        case .ended: sign = "○ offline"
         }
         sign = TextWidth.truncate(sign, to: max(0, width - line.width - 3))
         line.append(String(repeating: " ", count: max(1, width - line.width - TextWidth.of(sign) - 1)), .inverse)
@@ -347,7 +360,9 @@ struct ScreenModel: Sendable {
         var head = StyledLine(" ")
         head.append(chat.world.name(ofConversation: openID), .bold)
         if let conversation = chat.world.conversations[openID], conversation.kind == "group" {
-            let names = conversation.members.map { $0.userID == chat.world.myID ? "you" : chat.world.name(of: $0.userID) }
+            let names = conversation.members.map {
+                $0.userID == chat.world.myID ? "you" : chat.world.name(of: $0.userID)
+            }
             head.append("  \(names.joined(separator: ", "))", .dim)
         }
         let room = height - 1
@@ -379,10 +394,19 @@ struct ScreenModel: Sendable {
     }
 
     private var hint: StyledLine {
-        switch focus {
+        if wasLost { return lossHint }
+        return switch focus {
         case .list: StyledLine(" ↑↓ choose · Enter or number opens · / command · /help · q leaves", .dim)
         case .input: StyledLine(" Enter sends · Tab list · ↑↓ PgUp PgDn scroll · /help", .dim)
         }
+    }
+
+    /// Stays until the connection is back.
+    private var lossHint: StyledLine {
+        var line = StyledLine(" The server is away.", .color(.yellow, bold: true))
+        line.append(" What you write is kept and sent when it is back.", .color(.yellow))
+        if case .offline(let reason, _) = chat.link { line.append("  (\(reason))", .dim) }
+        return line
     }
 
     private static func tenths(_ seconds: Double) -> String {

@@ -5,16 +5,16 @@ struct World: Sendable, Equatable {
     private(set) var myID: String?
     private(set) var people: [String: Person] = [:]
     private(set) var conversations: [String: Conversation] = [:]
-    /// The messages held of each conversation, ascending by `seq`; there may be gaps below.
+    /// The newest messages of each conversation, ascending by `seq`; what stands before them is to be fetched.
     private(set) var messages: [String: [Message]] = [:]
-    /// The conversations of which older messages are to be fetched.
-    private(set) var limited: Set<String> = []
 
     /// What a person would notice of a change.
     enum Event: Sendable, Equatable {
         /// Everything that was known before is void.
         case reset
         case message(Message)
+        /// There are so many new messages that only the newest were told.
+        case skipped(conversationID: String, count: Int)
         /// A message was edited or deleted.
         case changed(Message)
         case renamed(userID: String, from: String, to: String)
@@ -36,25 +36,39 @@ struct World: Sendable, Equatable {
             events += take(me)
         }
         // `left` before `conversations`: who was put out and taken in again is in.
-        for id in changes.left {
-            guard conversations[id] != nil else { continue }
+        for id in changes.left where conversations[id] != nil {
             events.append(.left(conversationID: id, name: name(ofConversation: id)))
             conversations[id] = nil
             messages[id] = nil
-            limited.remove(id)
         }
         for person in changes.profiles { events += take(person) }
         for conversation in changes.conversations { events += take(conversation) }
         for message in changes.messages { events += take(message) }
         for read in changes.reads { events += take(read) }
-        limited.formUnion(changes.limited.filter { conversations[$0] != nil })
+        for id in changes.limited {
+            guard let event = closeGap(in: id) else { continue }
+            // Said before what follows the gap.
+            let place = events.firstIndex { if case .message(let new) = $0 { new.conversationID == id } else { false } }
+            events.insert(event, at: place ?? events.endIndex)
+        }
         return events
     }
 
-    /// Takes in older messages that were fetched; `isStart` when there are none before them.
-    mutating func applyOlder(_ older: [Message], of conversationID: String, isStart: Bool) {
+    /// Takes in older messages that were fetched, if they stand right before those that are held.
+    mutating func applyOlder(_ older: [Message], of conversationID: String) {
+        let first = messages[conversationID]?.first?.seq
+        guard let last = older.last?.seq, first == nil || first == last + 1 else { return }
         for message in older where message.conversationID == conversationID { _ = take(message) }
-        if isStart { limited.remove(conversationID) }
+    }
+
+    /// Of more news than it tells, a Changes has the newest: what was held before is let go, to be fetched again from
+    /// the gap backwards.
+    private mutating func closeGap(in conversationID: String) -> Event? {
+        guard let held = messages[conversationID], var start = held.indices.last else { return nil }
+        while start > 0, held[start - 1].seq == held[start].seq - 1 { start -= 1 }
+        guard start > 0 else { return nil }
+        messages[conversationID] = Array(held[start...])
+        return .skipped(conversationID: conversationID, count: held[start].seq - held[start - 1].seq - 1)
     }
 
     /// Takes in a conversation that was answered, and the people in it.

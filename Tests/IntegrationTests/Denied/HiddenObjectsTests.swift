@@ -1,0 +1,88 @@
+import LineClient
+import Testing
+
+@testable import Messaging
+
+@Suite("What a user may not know of is told by nothing", .timeLimit(.minutes(3)))
+struct HiddenObjectsTests {
+    @Test("every method on a conversation of others answers byte for byte as on one that does not exist")
+    func conversations() async throws {
+        try await withNode { node in
+            let frank = try await node.signedIn(.frank)
+            let stranger = try await node.stranger()
+            var covered = 0
+            for method in Probe.methods where method.parameters.contains("conversation_id") {
+                covered += 1
+                for client in [frank, stranger] {
+                    for hidden in [Room.aliceBob, Room.alps] {
+                        let answers = try await [hidden, nobody].asyncMap { id in
+                            try await client.answerText(
+                                method.method, .object(Probe.params(of: method, with: "conversation_id", .string(id))))
+                        }
+                        #expect(answers[0].contains(#""code":"not_found""#), "\(method.method)")
+                        #expect(
+                            answers[0].replacing(hidden, with: "ID") == answers[1].replacing(nobody, with: "ID"),
+                            "\(method.method)")
+                    }
+                }
+            }
+            #expect(covered >= 4)
+            #expect(try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'") == "90")
+        }
+    }
+
+    @Test("a used client_id, a seq beyond the end and bad params tell nothing either")
+    func sideDoors() async throws {
+        try await withNode { node in
+            let id = "12345678-1234-4234-8234-123456789abc"
+            let alice = try await node.signedIn(.alice)
+            try await alice.call(
+                "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "x", "client_id": .string(id)])
+            let frank = try await node.signedIn(.frank)
+            let probes: [(String, [(String, JSON)])] = [
+                ("messages.send", [("content", "x"), ("client_id", .string(id))]),
+                ("messages.send", [("content", "other"), ("client_id", .string(id))]),
+                ("messages.send", [("content", ""), ("kind", "image"), ("attachment", ["url": "http://bad"])]),
+                ("messages.mark_read", [("seq", 0)]), ("messages.mark_read", [("seq", 1_000_000)]),
+                ("messages.list", [("after_seq", 1_000_000)]), ("messages.list", [("before_seq", 1)]),
+            ]
+            for (method, params) in probes {
+                let answers = try await [Room.aliceBob, nobody].asyncMap { room in
+                    try await frank.answerText(
+                        method,
+                        .object(
+                            JSONObject(([("conversation_id", .string(room))] + params).map { .init(name: $0.0, value: $0.1) })))
+                }
+                #expect(answers[0].replacing(Room.aliceBob, with: "ID") == answers[1].replacing(nobody, with: "ID"), "\(method) \(params)")
+            }
+        }
+    }
+
+    @Test("one who was put out of a group is as one who never was in it, and who comes back sees all")
+    func removed() async throws {
+        try await withNode { node in
+            let dave = try await node.signedIn(.dave)
+            try await dave.call("conversations.get", ["conversation_id": .string(Room.alps)])
+            try await node.database.psql(
+                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'")
+            for method in Probe.methods where method.parameters.contains("conversation_id") {
+                try await dave.refused(.notFound, method.method, Probe.params(of: method, with: "conversation_id", .string(Room.alps)))
+            }
+            let list = try await dave.call("conversations.list")
+            #expect(list["conversations"]?.arrayValue?.map { $0["id"] } == [.string(Room.bobDave)])
+            try await node.database.psql(
+                "insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(Person.dave.id)')")
+            let messages = try await dave.call("messages.list", ["conversation_id": .string(Room.alps), "after_seq": 0, "limit": 200])
+            #expect(messages["messages"]?.arrayValue?.first?["seq"] == 1)
+        }
+    }
+}
+
+extension Sequence where Self: Sendable {
+    /// One after another.
+    func asyncMap<Value>(_ transform: (Element) async throws -> Value) async rethrows -> [Value] {
+        var values: [Value] = []
+        for element in self { values.append(try await transform(element)) }
+        return values
+    }
+}

@@ -1,0 +1,135 @@
+import LineClient
+import Messaging
+import Testing
+
+@Suite("conversations.get and conversations.list", .timeLimit(.minutes(3)))
+struct ConversationsListTests {
+    @Test("a conversation is given whole, as the member sees it")
+    func get() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let group = try await alice.call("conversations.get", ["conversation_id": .string(Room.alps)])
+            expectConversation(group)
+            #expect(group["kind"] == "group")
+            #expect(group["title"] == "Weekend in the Alps")
+            #expect(group["participant1_id"] == .null)
+            #expect(group["participant2_id"] == .null)
+            let roles = (group["members"]?.arrayValue ?? []).map { [$0["user_id"], $0["role"]] }
+            #expect(roles.count == 4)
+            #expect(roles.contains([.string(Person.alice.id), "owner"]))
+            #expect(roles.contains([.string(Person.bob.id), "admin"]))
+            #expect(roles.contains([.string(Person.dave.id), "member"]))
+            try await alice.refused(.invalidParams, "conversations.get", field: "conversation_id")
+            try await alice.refused(.invalidParams, "conversations.get", ["conversation_id": "x"], field: "conversation_id")
+            try await alice.refused(.notFound, "conversations.get", ["conversation_id": .string(nobody)])
+        }
+    }
+
+    @Test("the last message's first 200 characters, time and sender stand in it")
+    func lastMessage() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let long = String(repeating: "é😀", count: 150)
+            let message = try await alice.send(long, to: Room.aliceBob)
+            let conversation = try await alice.call("conversations.get", ["conversation_id": .string(Room.aliceBob)])
+            #expect(conversation["last_message_content"]?.stringValue == String(repeating: "é😀", count: 100))
+            #expect(conversation["last_message_time"] == message["created_at"])
+            #expect(conversation["last_message_sender_id"]?.stringValue == Person.alice.id)
+            #expect(conversation["last_seq"] == message["seq"])
+            #expect(conversation["unread_count"] == 0)
+        }
+    }
+
+    @Test("the list has the newest message first, with the profiles of all members")
+    func list() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await alice.send("now first", to: Room.aliceErin)
+            let answer = try await alice.call("conversations.list")
+            expectShape(answer, ["conversations", "profiles", "next"])
+            let conversations = answer["conversations"]?.arrayValue ?? []
+            for conversation in conversations { expectConversation(conversation) }
+            #expect(conversations.count == 5)
+            #expect(conversations.first?["id"]?.stringValue == Room.aliceErin)
+            let times = conversations.compactMap { $0["last_message_time"]?.stringValue }
+            #expect(times == times.sorted(by: >))
+            let profiles = answer["profiles"]?.arrayValue ?? []
+            for profile in profiles { expectProfile(profile) }
+            #expect(Set(profiles.compactMap { $0["username"]?.stringValue }) == Set(Person.allCases.map(\.rawValue)))
+            #expect(answer["next"] == .null)
+        }
+    }
+
+    @Test("paging by next covers all, each once, also where times are equal")
+    func paging() async throws {
+        try await withNode { node in
+            // A hundred conversations of Alice's, in twenties of one time.
+            try await node.database.psql(
+                """
+                insert into auth.users (id, raw_user_meta_data)
+                select ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid, '{"full_name":"N"}' from generate_series(1, 100) n;
+                insert into public.conversations (kind, participant1_id, participant2_id, created_at)
+                select 'direct', '\(Person.alice.id)', ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid,
+                       now() - interval '1 year' + (n % 5) * interval '1 hour' from generate_series(1, 100) n;
+                """)
+            let alice = try await node.signedIn(.alice)
+            for limit in [1, 7, 35, 100] {
+                var seen: [String] = []
+                var next: JSON?
+                repeat {
+                    let before = next.map { [JSONObject.Member(name: "before", value: $0)] } ?? []
+                    let answer = try await alice.call(
+                        "conversations.list", JSONObject([.init(name: "limit", value: .integer(limit))] + before))
+                    let ids = answer["conversations"]?.arrayValue?.compactMap { $0["id"]?.stringValue } ?? []
+                    #expect(ids.count <= limit && !ids.isEmpty)
+                    seen += ids
+                    next = answer["next"]?.stringValue.map { .string($0) }
+                } while next != nil
+                #expect(seen.count == 105)
+                #expect(Set(seen).count == 105)
+            }
+        }
+    }
+
+    @Test("a user in no conversation has an empty list")
+    func empty() async throws {
+        try await withNode { node in
+            let stranger = try await node.stranger()
+            #expect(try await stranger.call("conversations.list") == ["conversations": [], "profiles": [], "next": .null])
+        }
+    }
+
+    @Test("a list of fifty conversations is one call of one function, as one of one is")
+    func noFurtherQueries() async throws {
+        try await withNode(NodeSettings(poolSize: 1)) { node in
+            let calls = """
+                select string_agg(funcname || ' ' || calls, ',' order by funcname) from pg_stat_user_functions
+                 where schemaname = 'api' and funcname like '%conversation%'
+                """
+            try await node.database.psql("alter database \(node.database.name) set track_functions = 'all'")
+            // The pool's connection is made anew, with that setting.
+            try await node.database.psql(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()")
+            let alice = try await node.signedIn(.alice)
+            try await alice.call("conversations.list")
+            // What a backend has counted is written when it ends.
+            try await node.database.psql(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()")
+            #expect(try await node.database.value(calls) == "conversations 1")
+        }
+    }
+
+    @Test("limit and before are held to their rules")
+    func params() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            for limit: JSON in [0, 101, -5, "10", true, [1]] {
+                try await alice.refused(.invalidParams, "conversations.list", ["limit": limit], field: "limit")
+            }
+            for before: JSON in ["", "x", 5, "1.2", "99999999999999999999.\(Room.alps)", "0.\(nobody)'"] {
+                try await alice.refused(.invalidParams, "conversations.list", ["before": before], field: "before")
+            }
+            try await alice.refused(.invalidParams, "conversations.list", ["after": "x"], field: "after")
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import LineClient
+import Messaging
+import Testing
+
+@Suite("profiles.get", .timeLimit(.minutes(3)))
+struct ProfilesGetTests {
+    @Test("gives profiles in the order asked, each once, and leaves unknown ids out")
+    func order() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let asked: [JSON] = [Person.dave.id, nobody, Person.bob.id, Person.dave.id, Person.alice.id].map { .string($0) }
+            let answer = try await alice.call("profiles.get", ["ids": .array(asked)])
+            expectShape(answer, ["profiles"])
+            let profiles = answer["profiles"]?.arrayValue ?? []
+            for profile in profiles { expectProfile(profile) }
+            #expect(profiles.map { $0["username"] } == ["dave", "bob", "alice"])
+            #expect(try await alice.call("profiles.get", ["ids": [.string(nobody)]]) == ["profiles": []])
+        }
+    }
+
+    @Test("by username, in any case, gives the profile")
+    func username() async throws {
+        try await withNode { node in
+            let frank = try await node.signedIn(.frank)
+            let bob = try await frank.call("profiles.get", ["username": "Bob"])
+            expectProfile(bob)
+            #expect(bob["id"]?.stringValue == Person.bob.id)
+            #expect(bob["location"] == "Lagos")
+            try await frank.refused(.notFound, "profiles.get", ["username": "no.such"])
+            try await frank.refused(.notFound, "profiles.get", ["username": "' or true --"])
+        }
+    }
+
+    @Test("a user's own private data is in no profile, not even one's own")
+    func noPrivateData() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            for client in [alice, try await node.signedIn(.bob)] {
+                let text = try await client.answerText("profiles.get", ["ids": [.string(Person.alice.id)]])
+                for secret in ["alice@example.com", "+33612345678", "1991-04-17", "sound"] {
+                    #expect(!text.contains(secret))
+                }
+            }
+        }
+    }
+
+    @Test("a deleted user is a tombstone without names")
+    func tombstone() async throws {
+        try await withNode { node in
+            try await node.database.psql("update public.user_profiles set is_deleted = true where id = '\(Person.bob.id)'")
+            let alice = try await node.signedIn(.alice)
+            let profile = try await alice.call("profiles.get", ["ids": [.string(Person.bob.id)]])["profiles"]?[0]
+            expectProfile(profile)
+            #expect(profile?["is_deleted"] == true)
+            #expect(profile?["username"] == .null)
+            #expect(profile?["full_name"] == .null)
+            try await alice.refused(.notFound, "profiles.get", ["username": "bob"])
+        }
+    }
+
+    @Test("one to a hundred ids, or a username, and not both")
+    func params() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let id = JSON.string(Person.bob.id)
+            try await alice.call("profiles.get", ["ids": .array(Array(repeating: id, count: 100))])
+            for bad: JSON in [[], .array(Array(repeating: id, count: 101)), "x", [1], ["x"], [.null], [[id]], ["{}"]] {
+                try await alice.refused(.invalidParams, "profiles.get", ["ids": bad], field: "ids")
+            }
+            try await alice.refused(.invalidParams, "profiles.get", field: "ids")
+            try await alice.refused(.invalidParams, "profiles.get", ["ids": [id], "username": "bob"], field: "username")
+            try await alice.refused(.invalidParams, "profiles.get", ["username": 5], field: "username")
+            try await alice.refused(.invalidParams, "profiles.get", ["id": id], field: "id")
+        }
+    }
+
+    @Test("an id in capitals is the same id")
+    func capitals() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let answer = try await alice.call("profiles.get", ["ids": [.string(Person.bob.id.uppercased())]])
+            #expect(answer["profiles"]?[0]?["id"]?.stringValue == Person.bob.id)
+        }
+    }
+}

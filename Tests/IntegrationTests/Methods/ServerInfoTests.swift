@@ -1,0 +1,46 @@
+import LineClient
+import Messaging
+import Testing
+
+@Suite("server.info", .timeLimit(.minutes(3)))
+struct ServerInfoTests {
+    @Test("says what the hello said, and the time, to anybody")
+    func info() async throws {
+        try await withNode { node in
+            let client = try await node.connect()
+            let info = try await client.call("server.info")
+            expectShape(
+                info, ["server", "version", "protocol", "max_line_bytes", "max_in_flight", "ping_seconds", "time"])
+            #expect(info["server"] == "postline")
+            #expect(info["protocol"] == 1)
+            #expect(info["version"]?.stringValue == client.line.hello.version)
+            #expect(info["max_line_bytes"]?.integerValue == client.line.hello.maximumLineBytes)
+            #expect(info["max_in_flight"]?.integerValue == client.line.hello.maximumInFlight)
+            #expect(info["ping_seconds"]?.integerValue == client.line.hello.pingSeconds)
+            expectTimestamp(info["time"])
+        }
+    }
+
+    @Test("takes no params")
+    func params() async throws {
+        try await withNode { node in
+            let client = try await node.connect()
+            try await client.refused(.invalidParams, "server.info", ["time": 1], field: "time")
+        }
+    }
+
+    @Test("an unknown method is refused, with the nearest where one is near")
+    func unknown() async throws {
+        try await withNode { node in
+            let client = try await node.connect()
+            let methods: [(String, String?)] = [
+                ("server.inof", "server.info"), ("messages.sned", "messages.send"), ("me.update_", "me.update"),
+                ("weather.get", nil), ("", nil),
+            ]
+            for (method, suggestion) in methods {
+                let error = try await client.refused(.unknownMethod, method)
+                #expect(error?.data["suggestion"]?.stringValue == suggestion)
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+import LineClient
+import Messaging
+
+// Requests are written down as JSON is. Not null: `== nil` would come to mean it.
+extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
+    init(stringLiteral value: String) { self = .string(value) }
+}
+
+extension JSON: ExpressibleByUnicodeScalarLiteral, ExpressibleByExtendedGraphemeClusterLiteral {}
+
+extension JSON: ExpressibleByIntegerLiteral {
+    init(integerLiteral value: Int) { self = .integer(value) }
+}
+
+extension JSON: ExpressibleByBooleanLiteral {
+    init(booleanLiteral value: Bool) { self = .bool(value) }
+}
+
+extension JSON: ExpressibleByArrayLiteral {
+    init(arrayLiteral elements: JSON...) { self = .array(elements) }
+}
+
+extension JSON: ExpressibleByDictionaryLiteral {
+    init(dictionaryLiteral elements: (String, JSON)...) {
+        self = .object(JSONObject(elements.map { JSONObject.Member(name: $0.0, value: $0.1) }))
+    }
+}
+
+extension JSON {
+    /// The names of an object's members, in the order they were written.
+    var names: [String] {
+        guard case .object(let object) = self else { return [] }
+        return object.members.map(\.name)
+    }
+
+    /// An object without some of its members.
+    func without(_ names: String...) -> JSON {
+        guard case .object(let object) = self else { return self }
+        return .object(JSONObject(object.members.filter { !names.contains($0.name) }))
+    }
+}

@@ -1,0 +1,62 @@
+@testable import Messaging
+
+/// A good call of each method, made of its params: what the tests that loop over all methods begin from.
+///
+/// It is built from the list of methods that the code has, so that a new one is covered by itself, or fails here aloud.
+enum Probe {
+    /// Every method, as the code knows them.
+    static var methods: [Messaging.Operation] { Messaging.Operation.all }
+
+    /// Good params of that method for Alice, with each param that it takes but those that exclude another.
+    static func params(of method: Messaging.Operation) -> JSONObject? {
+        var members: [JSONObject.Member] = []
+        for name in method.parameters where !(excluded[method.method] ?? []).contains(name) {
+            guard let value = values["\(method.method) \(name)"] ?? values[name] else { return nil }
+            members.append(.init(name: name, value: value))
+        }
+        return JSONObject(members)
+    }
+
+    /// The params that take strings, each alone beside those that the method cannot do without.
+    static func stringParams(of method: Messaging.Operation) -> [String]? {
+        var names: [String] = []
+        for name in method.parameters {
+            guard let value = values["\(method.method) \(name)"] ?? values[name] else { return nil }
+            switch value {
+            case .string: names.append(name)
+            // A list and an object hold strings too.
+            case .array, .object: names.append(name)
+            case .null, .bool, .number: break
+            }
+        }
+        return names
+    }
+
+    /// Good params with another value for one, and without what excludes it.
+    static func params(of method: Messaging.Operation, with name: String, _ value: JSON) -> JSONObject {
+        var members = (params(of: method) ?? [:]).members.filter { $0.name != name }
+        if let pair = excluding[method.method], pair.contains(name) { members.removeAll { pair.contains($0.name) } }
+        members.append(.init(name: name, value: value))
+        return JSONObject(members)
+    }
+
+    private static let excluding: [String: Set<String>] = [
+        "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
+    ]
+
+    private static let excluded: [String: Set<String>] = [
+        "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
+    ]
+
+    private static let values: [String: JSON] = [
+        "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev", "username": "probe_name",
+        "full_name": "Probe", "bio": "probe", "website": "https://probe.example.com", "location": "Here",
+        "language_code": "en", "phone_number": "+4915112345678", "date_of_birth": "1990-01-01",
+        "preferred_unit_system": "metric", "preferences": ["probe": "x"], "if_version": 1,
+        "ids": [.string(Person.bob.id)], "profiles.get username": "bob", "query": "bob", "limit": 10,
+        "user_id": .string(Person.bob.id), "conversation_id": .string(Room.aliceBob), "before": "1.\(Room.aliceBob)",
+        "content": "probe", "client_id": "12345678-1234-4234-8234-123456789abc", "kind": "image",
+        "attachment": ["url": "https://probe.example.com/a.png", "mime_type": "image/png"],
+        "before_seq": 10, "after_seq": 1, "seq": 1, "cursor": "x", "messages_per_conversation": 1, "live": false,
+    ]
+}

@@ -1,0 +1,70 @@
+import LineClient
+import Messaging
+
+/// What a client holds that follows the protocol's rules to the letter, and nothing else (`docs/protocol.md`, section 3).
+struct Replica: Sendable, Equatable {
+    var me: JSON?
+    var profiles: [String: JSON] = [:]
+    var conversations: [String: JSON] = [:]
+    var messages: [String: [Int: JSON]] = [:]
+
+    /// Each member's mark, by conversation.
+    var marks: [String: [String: Int]] = [:]
+    var limited: Set<String> = []
+
+    /// The messages that were given, each as often as it was, in their order: what tells gaps and doubles.
+    var arrivals: [String: [Int]] = [:]
+
+    mutating func apply(_ changes: JSON) {
+        if changes["reset"] == true { self = Replica() }
+        for id in changes["left"]?.arrayValue?.compactMap(\.stringValue) ?? [] {
+            conversations[id] = nil
+            messages[id] = nil
+            marks[id] = nil
+            limited.remove(id)
+        }
+        if let new = changes["me"], new.version >= me?.version ?? 0 { me = new }
+        for profile in changes["profiles"]?.arrayValue ?? [] {
+            guard let id = profile["id"]?.stringValue, profile.version >= profiles[id]?.version ?? 0 else { continue }
+            profiles[id] = profile
+        }
+        for conversation in changes["conversations"]?.arrayValue ?? [] {
+            guard let id = conversation["id"]?.stringValue else { continue }
+            for member in conversation["members"]?.arrayValue ?? [] {
+                mark(id, member["user_id"]?.stringValue, member["last_read_seq"]?.integerValue)
+            }
+            guard conversation.version >= conversations[id]?.version ?? 0 else { continue }
+            conversations[id] = conversation
+        }
+        for message in changes["messages"]?.arrayValue ?? [] {
+            guard let id = message["conversation_id"]?.stringValue, let seq = message["seq"]?.integerValue else { continue }
+            if message["version"] == 1 { arrivals[id, default: []].append(seq) }
+            mark(id, message["sender_id"]?.stringValue, message["version"] == 1 ? seq : 0)
+            guard message.version >= messages[id]?[seq]?.version ?? 0 else { continue }
+            messages[id, default: [:]][seq] = message
+        }
+        for read in changes["reads"]?.arrayValue ?? [] {
+            guard let id = read["conversation_id"]?.stringValue else { continue }
+            mark(id, read["user_id"]?.stringValue, read["last_read_seq"]?.integerValue)
+        }
+        for id in changes["limited"]?.arrayValue?.compactMap(\.stringValue) ?? [] { limited.insert(id) }
+    }
+
+    private mutating func mark(_ conversation: String, _ user: String?, _ seq: Int?) {
+        guard let user, let seq else { return }
+        marks[conversation, default: [:]][user] = max(seq, marks[conversation]?[user] ?? 0)
+    }
+
+    /// The contents of a conversation's messages, by seq.
+    func contents(_ conversation: String) -> [String] {
+        (messages[conversation] ?? [:]).sorted { $0.key < $1.key }.map { $0.value["content"]?.stringValue ?? "" }
+    }
+
+    func has(_ content: String, in conversation: String) -> Bool {
+        messages[conversation]?.values.contains { $0["content"]?.stringValue == content } ?? false
+    }
+}
+
+extension JSON {
+    fileprivate var version: Int { self["version"]?.integerValue ?? 0 }
+}

@@ -1,0 +1,110 @@
+import LineClient
+import Messaging
+import Testing
+
+/// The members of the protocol's objects, all of them, in their order (`docs/protocol.md`, section 3).
+enum Shape {
+    static let profile = [
+        "id", "username", "full_name", "bio", "avatar_type", "avatar_id", "avatar_url", "website", "location",
+        "language_code", "is_verified", "is_guest", "is_deleted", "attributes", "version", "created_at", "updated_at",
+    ]
+
+    static let me =
+        profile + [
+            "email", "phone_number", "phone_verified", "date_of_birth", "preferred_unit_system", "preferences",
+            "physical", "username_changed_at", "username_change_count", "username_change_allowed_at",
+        ]
+
+    static let physical = ["biological_sex", "height_cm", "date_of_birth"]
+
+    static let conversation = [
+        "id", "kind", "title", "created_by", "participant1_id", "participant2_id", "members", "last_seq", "version",
+        "last_message_content", "last_message_time", "last_message_sender_id", "last_read_seq", "unread_count",
+        "created_at", "updated_at",
+    ]
+
+    static let member = ["user_id", "role", "joined_at", "last_read_seq"]
+
+    static let message = [
+        "id", "conversation_id", "seq", "sender_id", "sender", "client_id", "kind", "content", "attachment", "is_read",
+        "version", "created_at", "edited_at", "deleted_at",
+    ]
+
+    static let sender = ["id", "username", "full_name", "avatar_type", "avatar_id", "avatar_url", "version"]
+
+    static let attachment = ["url", "mime_type", "width", "height", "bytes"]
+
+    static let tokens = [
+        "access_token", "token_type", "expires_in", "expires_at", "refresh_token", "user_id", "is_guest",
+    ]
+
+    /// All that Changes may have; those that must be there are the first three.
+    static let changes = [
+        "cursor", "reset", "more", "me", "profiles", "conversations", "messages", "reads", "left", "limited",
+    ]
+}
+
+/// Expects an object to have just these members, in this order.
+func expectShape(_ object: JSON?, _ names: [String], sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(object?.names == names, sourceLocation: sourceLocation)
+}
+
+func expectMe(_ me: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
+    expectShape(me, Shape.me, sourceLocation: sourceLocation)
+    expectShape(me?["physical"], Shape.physical, sourceLocation: sourceLocation)
+    #expect(me?["physical"]?["date_of_birth"] == me?["date_of_birth"], sourceLocation: sourceLocation)
+    for time in ["created_at", "updated_at"] { expectTimestamp(me?[time], sourceLocation: sourceLocation) }
+}
+
+func expectProfile(_ profile: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
+    expectShape(profile, Shape.profile, sourceLocation: sourceLocation)
+    for time in ["created_at", "updated_at"] { expectTimestamp(profile?[time], sourceLocation: sourceLocation) }
+}
+
+func expectConversation(_ conversation: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
+    expectShape(conversation, Shape.conversation, sourceLocation: sourceLocation)
+    let members = conversation?["members"]?.arrayValue ?? []
+    #expect(!members.isEmpty, sourceLocation: sourceLocation)
+    for member in members {
+        expectShape(member, Shape.member, sourceLocation: sourceLocation)
+        expectTimestamp(member["joined_at"], sourceLocation: sourceLocation)
+    }
+    if conversation?["kind"] == "direct", let one = conversation?["participant1_id"]?.stringValue,
+        let other = conversation?["participant2_id"]?.stringValue
+    {
+        #expect(one < other, sourceLocation: sourceLocation)
+    }
+}
+
+func expectMessage(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
+    expectShape(message, Shape.message, sourceLocation: sourceLocation)
+    expectShape(message?["sender"], Shape.sender, sourceLocation: sourceLocation)
+    if let attachment = message?["attachment"], attachment != .null {
+        expectShape(attachment, Shape.attachment, sourceLocation: sourceLocation)
+    }
+    expectTimestamp(message?["created_at"], sourceLocation: sourceLocation)
+}
+
+/// RFC 3339 in UTC with microseconds.
+func expectTimestamp(_ value: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
+    let text = value?.stringValue ?? ""
+    #expect(
+        text.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/) != nil, "\(text) is no timestamp of the protocol",
+        sourceLocation: sourceLocation)
+}
+
+/// Expects a Changes to be made of whole objects.
+func expectChanges(_ changes: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
+    let names = changes?.names ?? []
+    #expect(Array(names.prefix(3)) == Array(Shape.changes.prefix(3)), sourceLocation: sourceLocation)
+    #expect(names == Shape.changes.filter(names.contains), sourceLocation: sourceLocation)
+    if let me = changes?["me"] { expectMe(me, sourceLocation: sourceLocation) }
+    for object in changes?["profiles"]?.arrayValue ?? [] { expectProfile(object, sourceLocation: sourceLocation) }
+    for object in changes?["conversations"]?.arrayValue ?? [] {
+        expectConversation(object, sourceLocation: sourceLocation)
+    }
+    for object in changes?["messages"]?.arrayValue ?? [] { expectMessage(object, sourceLocation: sourceLocation) }
+    for object in changes?["reads"]?.arrayValue ?? [] {
+        expectShape(object, ["conversation_id", "user_id", "last_read_seq"], sourceLocation: sourceLocation)
+    }
+}

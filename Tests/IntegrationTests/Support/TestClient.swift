@@ -1,0 +1,211 @@
+import LineClient
+import Messaging
+import Testing
+
+/// A client that keeps what it is told: one connection, read by one test.
+actor TestClient {
+    nonisolated let line: LineClient
+
+    /// Who is signed in.
+    private(set) var userID = ""
+
+    /// What it holds after all that it was given.
+    private(set) var replica = Replica()
+
+    /// The newest cursor that it saw.
+    private(set) var cursor = ""
+
+    /// Each Changes that came, answers and pushes alike.
+    private(set) var received: [JSON] = []
+
+    private var pushes: AsyncStream<ServerNotification>.Iterator
+    private var others: AsyncStream<String>.Iterator
+    private var lastID = 0
+
+    static func connect(port: Int) async throws -> TestClient {
+        TestClient(try await LineClient.connect(host: "127.0.0.1", port: port))
+    }
+
+    private init(_ line: LineClient) {
+        self.line = line
+        pushes = line.pushes.makeAsyncIterator()
+        others = line.otherLines.makeAsyncIterator()
+    }
+
+    func close() async { await line.close() }
+}
+
+// MARK: - Requests
+
+extension TestClient {
+    @discardableResult
+    func call(_ method: String, _ params: JSONObject = [:]) async throws -> JSON {
+        let line = line
+        return try await within("the answer of \(method)") { try await line.call(method, params) }
+    }
+
+    /// The error that a request is answered with; an issue where it is answered with a result.
+    @discardableResult
+    func refused(
+        _ code: ErrorCode, _ method: String, _ params: JSONObject = [:], field: String? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> RemoteError? {
+        do {
+            let answer = try await call(method, params)
+            Issue.record("\(method) \(JSON.object(params).text) was answered with \(answer.text)", sourceLocation: sourceLocation)
+            return nil
+        } catch let error as RemoteError {
+            #expect(error.code == code.rawValue, "\(method): \(error.message)", sourceLocation: sourceLocation)
+            #expect(error.number == code.number, sourceLocation: sourceLocation)
+            #expect(error.isRetryable == code.isRetryable, sourceLocation: sourceLocation)
+            if let field { #expect(error.field == field, "\(error.message)", sourceLocation: sourceLocation) }
+            return error
+        }
+    }
+
+    func signIn(_ person: Person) async throws {
+        let tokens = try await call("auth.login", ["email": .string(person.email), "password": .string(TestNode.password)])
+        userID = tokens["user_id"]?.stringValue ?? ""
+    }
+
+    /// Signs in as somebody new.
+    @discardableResult
+    func register(_ name: String) async throws -> JSON {
+        let tokens = try await call(
+            "auth.register",
+            [
+                "email": "\(UInt64.random(in: 0 ... .max))@new.example.com", "password": .string(TestNode.password),
+                "full_name": .string(name),
+            ])
+        userID = tokens["user_id"]?.stringValue ?? ""
+        return tokens
+    }
+
+    @discardableResult
+    func send(_ content: String, to conversation: String) async throws -> JSON {
+        try await call("messages.send", ["conversation_id": .string(conversation), "content": .string(content)])
+    }
+
+    /// The conversation with somebody.
+    @discardableResult
+    func conversation(with user: String) async throws -> String {
+        let conversation = try await call("conversations.open", ["user_id": .string(user)])
+        return try #require(conversation["id"]?.stringValue)
+    }
+}
+
+// MARK: - Lines as they are
+
+extension TestClient {
+    /// Sends a line, and gives the line that answers it. Its id must be a string or null, which `call` never uses.
+    func exchange(_ text: String) async throws -> String {
+        try await line.send(line: text)
+        return try await nextLine()
+    }
+
+    /// The next line that is no push and answers no `call`.
+    func nextLine() async throws -> String {
+        let watch = watchdog()
+        defer { watch.cancel() }
+        var iterator = others
+        let next = await iterator.next(isolation: self)
+        others = iterator
+        guard let next else { throw await ended() }
+        return next
+    }
+
+    /// The raw answer's text to a call of that method, with the id as it was given.
+    func answerText(_ method: String, _ params: JSON) async throws -> String {
+        try await exchange(#"{"jsonrpc":"2.0","id":"x","method":"\#(method)","params":\#(params.text)}"#)
+    }
+}
+
+// MARK: - Changes
+
+extension TestClient {
+    /// Opens a sync and reads it to its end, page by page; live from there on unless said otherwise.
+    @discardableResult
+    func sync(
+        from cursor: String? = nil, messages: Int? = nil, live: Bool? = nil
+    ) async throws -> [JSON] {
+        var pages: [JSON] = []
+        var params: [JSONObject.Member] = []
+        if let messages { params.append(.init(name: "messages_per_conversation", value: .integer(messages))) }
+        if let live { params.append(.init(name: "live", value: .bool(live))) }
+        var next = cursor
+        repeat {
+            let at = next.map { [JSONObject.Member(name: "cursor", value: .string($0))] } ?? []
+            let page = try await call("sync.open", JSONObject(params + at))
+            take(page)
+            pages.append(page)
+            next = page["cursor"]?.stringValue
+        } while pages.last?["more"] == true
+        return pages
+    }
+
+    /// The next notification of any kind.
+    func nextNotification() async throws -> ServerNotification {
+        let watch = watchdog()
+        defer { watch.cancel() }
+        var iterator = pushes
+        let next = await iterator.next(isolation: self)
+        pushes = iterator
+        guard let next else { throw await ended() }
+        return next
+    }
+
+    /// The next Changes that is pushed.
+    @discardableResult
+    func nextChanges() async throws -> JSON {
+        while true {
+            let push = try await nextNotification()
+            guard push.method == "changes" else { continue }
+            let changes = JSON.object(try push.params())
+            take(changes)
+            return changes
+        }
+    }
+
+    /// Reads pushes until what this client holds is as the condition says.
+    func follow(_ what: String = "a change", until isReached: @Sendable (Replica) -> Bool) async throws {
+        while !isReached(replica) {
+            do {
+                try await nextChanges()
+            } catch let error as NotInTime {
+                throw NotInTime(description: "\(error.description), for \(what)")
+            }
+        }
+    }
+
+    /// Takes in a Changes that the test has read itself.
+    func take(_ changes: JSON) {
+        expectChanges(changes)
+        replica.apply(changes)
+        cursor = changes["cursor"]?.stringValue ?? cursor
+        received.append(changes)
+    }
+
+    /// Proves that nothing is on its way: changes this user's own data by SQL, and gives what was pushed up to that.
+    ///
+    /// Looks of the feed are in the order of commits, so that what was committed before comes before.
+    func pushesUpTo(_ fence: String, on database: TestDatabase) async throws -> [JSON] {
+        let start = received.count
+        try await database.psql(
+            "update public.user_private set preferences = preferences || '{\"fence\":\"\(fence)\"}' where id = '\(userID)'")
+        try await follow("the fence \(fence)") { $0.me?["preferences"]?["fence"]?.stringValue == fence }
+        return received[start...].filter { $0["me"]?["preferences"]?["fence"]?.stringValue != fence || $0.names.count > 4 }
+    }
+
+    private func ended() async -> NotInTime {
+        NotInTime(description: "the connection ended (\(await line.goodbye?.message ?? "without a goodbye, or too late"))")
+    }
+
+    /// As `within`, for a wait that is this actor's own: closes the connection when it takes too long, which ends the wait.
+    private nonisolated func watchdog() -> Task<Void, any Error> {
+        // Its owner cancels it; else it ends by itself, with a connection that nobody waits for any more.
+        Task { [line] in
+            try await Task.sleep(for: .seconds(30))
+            await line.close()
+        }
+    }
+}

@@ -1,0 +1,134 @@
+-- Runs first, and stays: the helpers that the other files use.
+--     pg_prove -d <a database that was bootstrapped and migrated> sql/tests/*.sql     (as a superuser, in this order)
+-- Every other file is `begin; select plan(n); … rollback;` and leaves nothing behind. They need no seed and mind none.
+-- In one transaction all rows carry one transaction id, so "before" is made by tests.age(), which gives every row
+-- the id 3, and '4:4:' is the snapshot that saw just those.
+\set QUIET 1
+set client_min_messages = warning;
+create extension if not exists pgtap;
+drop schema if exists tests cascade;
+create schema tests;
+grant usage on schema tests to public;
+
+do $$ begin create role tests_login noinherit nologin; exception when duplicate_object then null; end $$;
+select app.admit('tests_login');
+
+create table tests.ids (name text primary key, id uuid not null);
+grant select on tests.ids to public;
+
+create function tests.id(name text) returns uuid language sql stable
+    as $$ select i.id from tests.ids i where i.name = id.name $$;
+
+create function tests.make_user(name text, guest boolean default false) returns uuid language plpgsql as $$
+declare
+    made uuid := gen_random_uuid();
+begin
+    insert into auth.users (id, email, is_anonymous, raw_user_meta_data)
+    values (made, case when not guest then 'tap.' || name || '@example.org' end, guest,
+            jsonb_build_object('full_name', 'Tap ' || initcap(name)));
+    update public.user_profiles set username = 'tap_' || make_user.name where id = made and not guest;
+    insert into tests.ids values (name, made);
+    return made;
+end $$;
+
+-- alice and bob share a direct conversation and, with carol, a group; mallory is in neither.
+create function tests.make_world() returns void language plpgsql as $$
+begin
+    perform tests.make_user(name) from unnest(array['alice', 'bob', 'carol', 'mallory']) name;
+    with c as (insert into public.conversations (participant1_id, participant2_id)
+               values (tests.id('bob'), tests.id('alice')) returning id)
+    insert into tests.ids select 'direct', id from c;
+    with c as (insert into public.conversations (kind, title, created_by)
+               values ('group', 'Tap group', tests.id('alice')) returning id)
+    insert into tests.ids select 'group', id from c;
+    insert into public.conversation_members (conversation_id, user_id, role, joined_at)
+    values (tests.id('group'), tests.id('alice'), 'owner', now() - interval '3 minutes'),
+           (tests.id('group'), tests.id('bob'), 'admin', now() - interval '2 minutes'),
+           (tests.id('group'), tests.id('carol'), 'member', now() - interval '1 minute');
+end $$;
+
+create function tests.say(room text, sender text, content text) returns uuid language sql as $$
+    insert into public.messages (conversation_id, sender_id, content)
+    values (tests.id(room), tests.id(sender), say.content) returning id
+$$;
+
+-- The role and claims that the server sets for a request, until the end of the transaction.
+create function tests.authenticate_as(name text) returns void language plpgsql as $$
+begin
+    if name in ('anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login', 'none') then
+        perform set_config('request.jwt.claims', '', true);
+        perform set_config('role', name, true);
+    else
+        perform set_config('request.jwt.claims', json_build_object('sub', tests.id(name), 'role', 'authenticated',
+            'session_id', gen_random_uuid(), 'is_anonymous', false)::text, true);
+        perform set_config('role', 'authenticated', true);
+    end if;
+end $$;
+
+create function tests.owner() returns void language plpgsql as $$
+begin
+    perform set_config('request.jwt.claims', '', true);
+    perform set_config('role', 'none', true);
+end $$;
+
+-- What comes of a statement as somebody: the rows it touched, or its SQLSTATE. It leaves no trace.
+create function tests.attempt(who text, statement text) returns text language plpgsql as $$
+declare
+    touched bigint;
+begin
+    perform tests.authenticate_as(who);
+    execute statement;
+    get diagnostics touched = row_count;
+    raise exception using errcode = 'TT000', message = touched::text;
+exception
+    when sqlstate 'TT000' then return sqlerrm;
+    when others then return sqlstate;
+end $$;
+
+create function tests.as(who text, expression text) returns text language plpgsql as $$
+declare
+    answer text;
+begin
+    perform tests.authenticate_as(who);
+    execute 'select (' || expression || ')::text' into answer;
+    perform tests.owner();
+    return answer;
+exception
+    when others then
+        perform tests.owner();
+        return sqlstate || ' ' || sqlerrm;
+end $$;
+
+create function tests.field_of(who text, statement text) returns text language plpgsql as $$
+declare
+    detail text;
+begin
+    perform tests.authenticate_as(who);
+    execute statement;
+    perform tests.owner();
+    return 'no error';
+exception
+    when others then
+        get stacked diagnostics detail = pg_exception_detail;
+        perform tests.owner();
+        return sqlstate || ' ' || coalesce(nullif(detail, '')::jsonb ->> 'field', '');
+end $$;
+
+-- Makes the rows whose transaction id is beyond `past` ones of the transaction `age`.
+create function tests.age(age xid8 default '3', past xid8 default '0') returns void language plpgsql as $$
+begin
+    update public.user_profiles set changed_xid = age where changed_xid > past;
+    update public.user_profiles set public_changed_xid = age where public_changed_xid > past;
+    update public.conversations set changed_xid = age where changed_xid > past;
+    update public.conversations set last_message_xid = age where last_message_xid > past;
+    update public.conversation_members set changed_xid = age where changed_xid > past;
+    update public.conversation_members set joined_xid = age where joined_xid > past;
+    update public.conversation_members set sent_xid = age where sent_xid > past;
+    update app.former_members set changed_xid = age where changed_xid > past;
+    update public.messages set changed_xid = age where changed_xid > past;
+    update public.messages set sent_xid = age where sent_xid > past;
+end $$;
+
+select plan(1);
+select has_schema('tests', 'the helpers are there');
+select * from finish();

@@ -1,0 +1,71 @@
+-- What must hold of every object there is, also of those to come.
+begin;
+select plan(11);
+
+select is_empty($$
+    select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and c.relkind in ('r', 'p')
+       and not c.relrowsecurity
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+$$, 'every table has row-level security');
+
+select is_empty($$
+    select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and c.relkind = 'v'
+       and not coalesce(c.reloptions @> array['security_invoker=true'], false)
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+$$, 'every view runs with its caller''s rights');
+
+select is_empty($$
+    select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and p.prosecdef
+       and not coalesce(p.proconfig @> array['search_path=""'], false)
+$$, 'every definer function pins an empty search_path');
+
+select is_empty($$
+    select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('app', 'api', 'accounts', 'feed')
+       and has_function_privilege('public', p.oid, 'execute')
+$$, 'no function is for everybody');
+
+select is_empty($$
+    select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('api', 'feed') and p.prosecdef
+$$, 'operations and the feed run with their caller''s rights');
+
+select set_eq($$
+    select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('app', 'api', 'accounts', 'feed')
+       and has_function_privilege('anon', p.oid, 'execute')
+$$, array['api.avatars()'], 'anon may call one function');
+
+select is_empty($$
+    select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('accounts', 'feed') and has_function_privilege('authenticated', p.oid, 'execute')
+$$, 'a user calls no function of accounts or feed');
+
+select is_empty($$
+    select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('public', 'app') and c.relkind in ('r', 'v', 'S', 'p')
+       and (has_table_privilege('tests_login', c.oid, 'select') or has_table_privilege('tests_login', c.oid, 'insert'))
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+$$, 'a login role of the service has no right on any table');
+
+select is_empty($$
+    select 1 from pg_shdepend d join pg_roles r on r.oid = d.refobjid
+     where d.deptype = 'o' and r.rolname in ('postline', 'tests_login', 'postline_feed', 'postline_accounts')
+$$, 'neither the login role nor the service''s own roles own anything');
+
+select is_empty($$
+    select 1 from pg_roles where rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline')
+       and (rolsuper or rolbypassrls or rolcreaterole)
+$$, 'no role of a request can go past the policies');
+
+select is_empty($$
+    select polrelid::regclass || '.' || polname from pg_policy p join pg_class c on c.oid = p.polrelid
+      join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('public', 'app') and 0 = any (polroles)
+$$, 'every policy names its role');
+
+select * from finish();
+rollback;

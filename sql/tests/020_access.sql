@@ -1,0 +1,150 @@
+-- Every table, read and written as every role: how many rows, or 42501.
+begin;
+select no_plan();
+select tests.make_world();
+select tests.say('direct', 'alice', 'hello');
+select tests.say('group', 'bob', 'hello all');
+insert into public.username_history (user_id, old_username, held_until) values (tests.id('alice'), 'tap_old', now());
+delete from public.conversation_members where user_id = tests.id('carol');
+
+create temporary table expected (who text, statement text, outcome text);
+insert into expected
+-- Reading: what the four users may see of the world's rows (others' rows are left out by the where).
+select who, format('select from %s where %s', t.name, t.mine), case
+         when who = 'service_role' and t.name = 'app.former_members' then '1'
+         when who = 'service_role' and t.name in ('app.sessions', 'app.settings', 'auth.users') then '42501'
+         when who = 'service_role' then t.everything
+         when who = 'postline_feed' then t.feed
+         when who = 'alice' then t.alice
+         when who = 'mallory' then t.mallory
+         when who = 'carol' then t.carol
+         when who = 'anon' and t.name = 'public.built_in_avatars' then '1'
+         else '42501' end
+  from (values
+        ('public.built_in_avatars', $$id = 'fox'$$, '1', '42501', '1', '1', '1'),
+        ('public.user_profiles', $$username like 'tap\_%'$$, '4', '4', '4', '4', '4'),
+        ('public.user_private', $$email like 'tap.%'$$, '4', '4', '1', '1', '1'),
+        ('public.username_history', $$old_username = 'tap_old'$$, '1', '42501', '1', '0', '0'),
+        ('public.conversations', $$id in (tests.id('direct'), tests.id('group'))$$, '2', '2', '2', '0', '0'),
+        ('public.conversation_members', $$conversation_id in (tests.id('direct'), tests.id('group'))$$,
+            '4', '4', '4', '0', '0'),
+        ('public.messages', $$conversation_id in (tests.id('direct'), tests.id('group'))$$, '2', '2', '2', '0', '0'),
+        ('app.former_members', $$conversation_id = tests.id('group')$$, '1', '1', '1', '0', '1'),
+        ('app.sessions', 'true', '42501', '42501', '42501', '42501', '42501'),
+        ('app.settings', 'true', '42501', '42501', '42501', '42501', '42501'),
+        ('auth.users', 'true', '42501', '42501', '42501', '42501', '42501'))
+       as t (name, mine, everything, feed, alice, mallory, carol),
+       unnest(array['service_role', 'postline_feed', 'alice', 'mallory', 'carol', 'anon', 'postline_accounts',
+                    'tests_login']) who;
+
+-- Writing, as nobody who may.
+insert into expected
+select who, statement, '42501'
+  from unnest(array['anon', 'postline_feed', 'postline_accounts', 'tests_login']) who,
+       unnest(array[
+        $$insert into public.built_in_avatars values ('x', 'X', '#000000', 1)$$,
+        $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('alice'), 'x')$$,
+        $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('alice'), tests.id('mallory'))$$,
+        $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'))$$,
+        $$update public.user_profiles set bio = 'x'$$, $$update public.user_private set height_cm = 100$$,
+        $$update public.conversations set title = 'x'$$, $$update public.conversation_members set last_read_seq = 1$$,
+        $$update public.messages set content = 'x'$$, $$update public.username_history set old_username = 'x'$$,
+        $$delete from public.conversation_members$$, $$delete from public.messages$$, $$delete from public.user_profiles$$,
+        $$delete from public.conversations$$, $$delete from app.former_members$$, $$delete from public.user_private$$,
+        $$insert into app.sessions (user_id) values (tests.id('alice'))$$, $$update app.settings set value = '9'$$]) statement;
+
+insert into expected values
+-- A user: its own, and no more.
+('alice', $$update public.user_profiles set bio = 'x'$$, '1'),
+('alice', $$update public.user_profiles set bio = 'x' where id = tests.id('bob')$$, '0'),
+('alice', $$update public.user_profiles set is_verified = true$$, '42501'),
+('alice', $$update public.user_profiles set attributes = '{"tier":"gold"}'$$, '42501'),
+('alice', $$update public.user_profiles set username = 'tap_other'$$, '42501'),
+('alice', $$update public.user_profiles set version = 9$$, '42501'),
+('alice', $$update public.user_profiles set changed_xid = '3'$$, '42501'),
+('alice', $$update public.user_profiles set is_guest = true$$, '42501'),
+('alice', $$insert into public.user_profiles (id) values (gen_random_uuid())$$, '42501'),
+('alice', $$delete from public.user_profiles$$, '42501'),
+('alice', $$update public.user_private set height_cm = 170$$, '1'),
+('alice', $$update public.user_private set height_cm = 170 where id = tests.id('bob')$$, '0'),
+('alice', $$update public.user_private set email = 'x@example.org'$$, '42501'),
+('alice', $$update public.user_private set phone_verified = true$$, '42501'),
+('alice', $$insert into public.user_private (id) values (tests.id('alice'))$$, '42501'),
+('alice', $$delete from public.user_private$$, '42501'),
+('alice', $$insert into public.username_history (user_id, old_username, held_until) values (tests.id('alice'), 'x', now())$$, '42501'),
+('alice', $$delete from public.username_history$$, '42501'),
+('alice', $$insert into public.built_in_avatars values ('x', 'X', '#000000', 1)$$, '42501'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('alice'), tests.id('mallory'))$$, '1'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('mallory'), tests.id('alice'))$$, '1'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('carol'), tests.id('mallory'))$$, '42501'),
+('alice', $$insert into public.conversations (kind, title) values ('group', 'x')$$, '42501'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id, last_seq) values (tests.id('alice'), tests.id('mallory'), 9)$$, '42501'),
+('alice', $$update public.conversations set title = 'x'$$, '42501'),
+('alice', $$update public.conversations set last_seq = 0$$, '42501'),
+('alice', $$delete from public.conversations$$, '42501'),
+('alice', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'))$$, '42501'),
+('mallory', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'))$$, '42501'),
+('alice', $$update public.conversation_members set last_read_seq = 1 where conversation_id = tests.id('group')$$, '1'),
+('mallory', $$update public.conversation_members set last_read_seq = 1 where conversation_id = tests.id('group')$$, '0'),
+('alice', $$update public.conversation_members set role = 'owner'$$, '42501'),
+('alice', $$update public.conversation_members set joined_xid = '3'$$, '42501'),
+('alice', $$delete from public.conversation_members$$, '42501'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('alice'), 'x')$$, '1'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('bob'), 'x')$$, '42501'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content, seq) values (tests.id('direct'), tests.id('alice'), 'x', 7)$$, '42501'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content, created_at) values (tests.id('direct'), tests.id('alice'), 'x', now())$$, '42501'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content, kind) values (tests.id('direct'), tests.id('alice'), 'x', 'system')$$, '42501'),
+('mallory', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('mallory'), 'x')$$, 'PL008'),
+('mallory', $$insert into public.messages (conversation_id, sender_id, content) values (gen_random_uuid(), tests.id('mallory'), 'x')$$, 'PL008'),
+('mallory', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('alice'), 'x')$$, '42501'),
+('carol', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('group'), tests.id('carol'), 'x')$$, 'PL008'),
+('alice', $$update public.messages set content = 'x'$$, '42501'),
+('alice', $$delete from public.messages$$, '42501'),
+('alice', $$insert into app.former_members (conversation_id, user_id, wrote) values (tests.id('group'), tests.id('alice'), true)$$, '42501'),
+('alice', $$delete from app.former_members$$, '42501'),
+('alice', $$insert into app.sessions (user_id) values (tests.id('alice'))$$, '42501'),
+('alice', $$select accounts.credentials('tap.bob@example.org')$$, '42501'),
+('alice', $$select feed.look('4:4:')$$, '42501'),
+('alice', $$select app.renew_epoch()$$, '42501'),
+('alice', $$select app.admit('authenticated')$$, '42501'),
+('alice', $$select app.touch_conversation(tests.id('group'))$$, '42501'),
+('postline_feed', $$select api.me()$$, '42501'),
+('postline_accounts', $$select api.me()$$, '42501'),
+('postline_accounts', $$select feed.look('4:4:')$$, '42501'),
+('anon', $$select api.me()$$, '42501'),
+('anon', $$select api.avatars()$$, '1'),
+('tests_login', $$select api.avatars()$$, '42501'),
+('tests_login', $$select app.epoch()$$, '42501'),
+-- The trusted backend: every row, under the same triggers.
+('service_role', $$update public.user_profiles set attributes = '{"tier":"gold"}' where id = tests.id('alice')$$, '1'),
+('service_role', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('bob'), 'x')$$, '1'),
+('service_role', $$delete from public.messages$$, '23001'),
+('service_role', $$delete from public.conversation_members where user_id = tests.id('bob') and conversation_id = tests.id('group')$$, '1');
+
+select is(tests.attempt(who, statement), outcome, who || ': ' || regexp_replace(statement, '\s+', ' ', 'g')) from expected;
+
+-- Without claims a user's role is nobody.
+select set_config('request.jwt.claims', '', true), set_config('role', 'authenticated', true);
+select is_empty('select from public.messages', 'no claims: no messages');
+select is_empty('select from public.user_private', 'no claims: nobody''s private data');
+select throws_ok('select api.me()', 'PL002', null, 'no claims: unauthenticated');
+select throws_ok('select api.conversations()', 'PL002', null, 'no claims: no conversations');
+select throws_ok(format('select api.send_message(%L, %L)', gen_random_uuid(), 'x'), 'PL002', null, 'no claims: no message');
+select tests.owner();
+
+-- A temporary table of a table's name takes no definer function in.
+select tests.authenticate_as('mallory');
+create temporary table conversation_members (conversation_id uuid, user_id uuid);
+insert into conversation_members values (tests.id('direct'), tests.id('mallory'));
+create temporary table messages (id uuid, conversation_id uuid, content text);
+set local search_path = pg_temp, public;
+select public.is(app.is_member(tests.id('direct')), false, 'is_member looks at the real table');
+select public.is_empty('select app.my_conversations()', 'my_conversations looks at the real table');
+select public.throws_ok(format('select api.messages(%L)', tests.id('direct')), 'PL008', null, 'messages looks at the real table');
+select public.throws_ok(format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, %L)',
+    tests.id('direct'), tests.id('mallory'), 'x'), 'PL008', null, 'the last-message trigger looks at the real table');
+reset search_path;
+select tests.owner();
+
+select * from finish();
+rollback;

@@ -1,0 +1,38 @@
+begin;
+select no_plan();
+select tests.make_world();
+select tests.make_user('visitor', true);
+update public.user_profiles set full_name = 'Zebulon Quartzman' where id = tests.id('bob');
+update public.user_profiles set full_name = 'Zebulona', username = 'tap_zz' where id = tests.id('carol');
+update public.user_profiles set full_name = '100% Zeb_U\Lon' where id = tests.id('mallory');
+update public.user_profiles set full_name = 'Zebulon Guest' where id = tests.id('visitor');
+
+create function pg_temp.found(who text, query text) returns text language sql as $$
+    select string_agg(u.username, ',' order by f.place) from json_array_elements(
+        tests.as(who, format('api.search_profiles(%L, 50) -> ''profiles''', query))::json) with ordinality f (p, place)
+      join public.user_profiles u on u.id = (f.p ->> 'id')::uuid where u.username like 'tap\_%'
+$$;
+select matches(pg_temp.found('alice', 'zebulon'), '^(tap_bob,tap_zz|tap_zz,tap_bob)', 'beginnings are found');
+select is(split_part(pg_temp.found('alice', 'Zebulon Quartzman'), ',', 1), 'tap_bob', 'the whole name is the best match');
+select is(split_part(pg_temp.found('alice', 'quarzman'), ',', 1), 'tap_bob', 'a typo is tolerated');
+select is(split_part(pg_temp.found('alice', 'zebuln qartzman'), ',', 1), 'tap_bob', 'two typos are tolerated');
+select is(split_part(pg_temp.found('alice', 'artzma'), ',', 1), 'tap_bob', 'a middle is found');
+select is(split_part(pg_temp.found('alice', 'TAP_BOB'), ',', 1), 'tap_bob', 'a username is found in any case');
+select is(pg_temp.found('alice', '0%'), null, '% is a character: nobody begins so');
+select is(pg_temp.found('alice', '00%'), 'tap_mallory', '% is found as itself');
+select is(pg_temp.found('alice', '%%'), null, 'two % match nobody');
+select is(pg_temp.found('alice', '%%%'), null, 'three % match nobody');
+select is(pg_temp.found('alice', '__'), null, '_ is no wildcard');
+select is(split_part(pg_temp.found('alice', 'b_u\l'), ',', 1), 'tap_mallory', '_ and \ are found as themselves');
+select is(pg_temp.found('alice', '\\'), null, '\ escapes nothing');
+select is(pg_temp.found('bob', 'zebulon quartzman') ~ 'tap_bob', false, 'the caller is not found');
+select is(tests.as('alice', 'api.search_profiles(''zebulon guest'')') ~ tests.id('visitor')::text, false, 'guests are not found');
+update public.user_profiles set is_deleted = true where id = tests.id('bob');
+select is(pg_temp.found('alice', 'zebulon quartzman') ~ 'tap_bob', false, 'the deleted are not found');
+select is(tests.field_of('alice', 'select api.search_profiles(''x'')'), 'PL001 query', 'one character is too few');
+select is(tests.field_of('alice', 'select api.search_profiles(''  x  '')'), 'PL001 query', 'blanks do not count');
+select is(tests.field_of('alice', format('select api.search_profiles(%L)', repeat('x', 51))), 'PL001 query', '51 are too many');
+select is(tests.field_of('alice', 'select api.search_profiles(''xx'', 51)'), 'PL001 limit', 'a limit over 50 is refused');
+select lives_ok($$select tests.as('alice', 'api.search_profiles(''''''; drop table x; --'')')$$, 'SQL is text');
+select * from finish();
+rollback;

@@ -1,0 +1,111 @@
+-- What the feed finds, of each kind. '4:4:' is the snapshot that saw the aged world and nothing since.
+begin;
+select no_plan();
+select tests.make_world();
+select tests.say('group', 'alice', 'old ' || n) from generate_series(1, 3) n;
+select tests.say('direct', 'bob', 'old');
+
+-- The facts as short lines, in order.
+create function tests.look(since text default '4:4:') returns text[] language plpgsql as $$
+declare
+    lines text[];
+begin
+    perform set_config('role', 'postline_feed', true);
+    lines := array(
+        select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
+                         (select i.name from tests.ids i where i.id = l.user_id), l.seq)
+          from feed.look(since::pg_snapshot) l);
+    perform tests.owner();
+    return lines;
+end $$;
+create function tests.looked(wanted text, since text default '4:4:') returns setof record language plpgsql as $$
+begin
+    perform set_config('role', 'postline_feed', true);
+    return query select l.* from feed.look(since::pg_snapshot) l where l.kind = wanted;
+    perform tests.owner();
+end $$;
+
+select tests.age();
+select is(tests.look(), '{}', 'an aged world holds no news');
+select is(cardinality(tests.look('3:3:')) > 0, true, 'and is all news to a snapshot before it');
+select is(tests.look('4:4:'), '{}');
+select is(cardinality(tests.look('3:9:3')) > 0, true, 'a transaction that was open in the snapshot is news');
+select is(tests.look('2:9:2'), '{}', 'another that was open is not');
+
+select tests.say('direct', 'alice', 'new');
+select is(tests.look(), array['message direct alice 2', 'read direct alice 2'], 'a message, and its sender''s mark');
+select results_eq($$select xid = pg_current_xact_id()::text, object::json ->> 'content' from tests.looked('message') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$values (true, 'new')$$, 'it is whole, and names its transaction');
+
+select tests.age();
+update public.messages set content = 'edited' where conversation_id = tests.id('group') and seq = 2;
+select is(tests.look(), array['message group alice 2'], 'an edit moves no mark');
+
+select tests.age();
+select tests.as('carol', format('api.mark_read(%L, 2)', tests.id('group')));
+select is(tests.look(), array['read group carol 2'], 'a mark');
+select tests.say('group', 'carol', 'x');
+select is(tests.look(), array['message group carol 4', 'read group carol 4'], 'a mark that moved in both ways is told once');
+
+select tests.age();
+update public.user_profiles set full_name = 'Tap Neu' where id = tests.id('bob');
+select is(tests.look(), array['me bob', 'profile bob'], 'a public change goes to both');
+select results_eq($$select audience @> array[tests.id('direct'), tests.id('group')] and cardinality(audience) = 2, object::json ->> 'full_name' from tests.looked('profile') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$values (true, 'Tap Neu')$$, 'with the conversations it concerns');
+select tests.age();
+update public.user_private set phone_number = '+4512345678' where id = tests.id('bob');
+select is(tests.look(), array['me bob'], 'a private change goes to its own user');
+
+select tests.age();
+update public.conversations set title = 'Neu' where id = tests.id('group');
+select is(tests.look(), array['conversation group 4'], 'a title');
+select results_eq($$select (object || '7,"unread_count":8' || tail)::jsonb - '{last_read_seq,unread_count}'::text[] = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb - '{last_read_seq,unread_count}'::text[],
+        audience = array[tests.id('alice'), tests.id('bob'), tests.id('carol')], marks from tests.looked('conversation') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$,
+    $$values (true, true, array[3, 0, 4]::bigint[])$$, 'spliced, it is the object of the answers; members and marks stand in one order');
+
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
+select is(tests.look(), array['joined group mallory', 'conversation group 4', 'opening_profile group alice',
+    'opening_profile group bob', 'opening_profile group carol', 'opening_profile group mallory', 'opening_message group alice 1',
+    'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'], 'one who joins gets the whole');
+
+select tests.age();
+delete from public.conversation_members where user_id = tests.id('carol');
+delete from public.conversation_members where user_id = tests.id('mallory');
+select set_eq('select unnest(tests.look())', array['left group carol', 'left group mallory', 'conversation group 4'], 'who goes, and the conversation without them');
+select tests.age();
+update public.user_profiles set bio = 'gone' where id = tests.id('carol');
+select results_eq($$select audience from tests.looked('profile') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$select array[tests.id('group')]$$, 'who wrote and went is still of concern');
+select tests.age();
+update public.user_profiles set bio = 'gone' where id = tests.id('mallory');
+select results_eq($$select audience from tests.looked('profile') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$select '{}'::uuid[]$$, 'who only listened is not');
+
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
+delete from public.conversation_members where user_id = tests.id('carol');
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
+select is((tests.look())[1:2], array['left group carol', 'joined group carol'], 'left stands before joined');
+
+select tests.age();
+select tests.as('alice', format('api.open_conversation(%L)', tests.id('mallory')));
+select is((select count(*) from unnest(tests.look()) l where l like 'joined%'), 2::bigint, 'a conversation made is joined by both');
+
+-- The doorbell.
+create function tests.bells() returns bigint language sql as $$
+    select count(*) from pg_trigger t where t.tgname = 'ring' and not t.tgisinternal
+       and pg_get_triggerdef(t.oid) like '%FOR EACH STATEMENT WHEN%postline.quiet%'
+$$;
+select is(tests.bells(), 4::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
+select isnt(app.epoch(), null, 'there is an epoch');
+
+-- A restored dump.
+select is(app.settle(), false, 'a database at home needs nothing');
+create temporary table before as select app.epoch() as epoch;
+update public.messages set changed_xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8 where conversation_id = tests.id('direct');
+select is((select count(*) from unnest(tests.look()) l where l like 'message direct%'), 0::bigint, 'ids of another cluster are no news');
+update app.settings set value = 'elsewhere' where name = 'home';
+select is(app.settle(), true, 'one that came here by a dump is settled');
+select isnt(app.epoch(), (select epoch from before), 'which ends all cursors');
+select is((select count(*) from public.messages where changed_xid > pg_current_xact_id()), 0::bigint, 'and brings foreign ids home');
+select is(app.settle(), false, 'once');
+
+select * from finish();
+rollback;

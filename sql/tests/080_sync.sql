@@ -1,0 +1,155 @@
+-- A user's view: whole, what changed, and in pages. '4:4:' is the snapshot that saw the aged world.
+begin;
+select no_plan();
+select tests.make_world();
+select tests.say('group', (array['alice', 'bob', 'carol'])[1 + n % 3], 'old ' || n) from generate_series(1, 30) n;
+select tests.say('direct', 'bob', 'old ' || n) from generate_series(1, 5) n;
+select tests.age();
+
+create type tests.page as (epoch text, snapshot text, reset boolean, "position" text, changes jsonb, conversation_ids uuid[]);
+create function tests.sync(who text, since text default '4:4:', until text default null, "position" text default null,
+                           messages integer default 20, bytes integer default 524288, epoch text default app.epoch())
+returns tests.page language plpgsql as $$
+declare
+    answer tests.page;
+begin
+    perform tests.authenticate_as(who);
+    select * into answer from api.sync(epoch, since::pg_snapshot, until::pg_snapshot, "position", messages, bytes);
+    perform tests.owner();
+    return answer;
+end $$;
+-- The changes as short words: what a client would learn.
+create function tests.words(changes jsonb) returns text[] language sql as $$
+    select coalesce(array_agg(word order by kind, room, seq, word), '{}') from (
+        select 1 as kind, '' as room, 0 as seq, 'me' as word where changes ? 'me'
+        union all select 2, '', 0, 'profile ' || i.name from jsonb_array_elements(changes -> 'profiles') o join tests.ids i on i.id = (o ->> 'id')::uuid
+        union all select 3, '', 0, 'left ' || i.name from jsonb_array_elements_text(changes -> 'left') o join tests.ids i on i.id = o::uuid
+        union all select 4, '', 0, 'conversation ' || coalesce(i.name, '?') from jsonb_array_elements(changes -> 'conversations') o left join tests.ids i on i.id = (o ->> 'id')::uuid
+        union all select 5, i.name, (o ->> 'seq')::integer, i.name || ' ' || (o ->> 'seq') from jsonb_array_elements(changes -> 'messages') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid
+        union all select 6, i.name, 0, 'read ' || i.name || ' ' || u.name || ' ' || (o ->> 'last_read_seq') from jsonb_array_elements(changes -> 'reads') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid join tests.ids u on u.id = (o ->> 'user_id')::uuid
+        union all select 7, '', 0, 'limited ' || i.name from jsonb_array_elements_text(changes -> 'limited') o join tests.ids i on i.id = o::uuid) w
+$$;
+create function tests.news(who text) returns text[] language sql as $$ select tests.words((tests.sync(who)).changes) $$;
+create function tests.numbers(room text, first integer, last integer) returns text[] language sql as $$ select array_agg(room || ' ' || n order by n) from generate_series(first, last) n $$;
+-- A view walked to its end, put together as a client does.
+create function tests.walk(who text, since text, bytes integer, messages integer default 20, out changes jsonb, out pages integer) language plpgsql as $$
+declare
+    page tests.page;
+    first text;
+begin
+    changes := '{}';
+    pages := 0;
+    loop
+        page := tests.sync(who, since, first, page."position", messages, bytes);
+        first := coalesce(first, page.snapshot);
+        if page.snapshot <> first then raise exception 'another view'; end if;
+        if (page."position" is null) <> (page.conversation_ids is not null) then raise exception 'conversation_ids'; end if;
+        pages := pages + 1;
+        select jsonb_object_agg(key, case when key = 'me' then coalesce(page.changes -> key, changes -> key)
+                                          else coalesce(changes -> key, '[]') || coalesce(page.changes -> key, '[]') end)
+          into changes from (select jsonb_object_keys(changes) as key union select jsonb_object_keys(page.changes)) k;
+        changes := coalesce(changes, '{}');
+        exit when page."position" is null or pages > 1000;
+    end loop;
+end $$;
+
+-- A reset.
+select is((tests.sync('alice', null)).reset, true, 'without a cursor: a reset');
+select is(tests.words((tests.sync('alice', null)).changes), array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group']
+    || tests.numbers('direct', 1, 5) || tests.numbers('group', 11, 30) || array['limited group'], 'the whole world, the newest messages, and what is limited');
+select set_eq($$select unnest((tests.sync('alice', null)).conversation_ids)$$, $$select tests.id(n) from unnest(array['direct', 'group']) n$$, 'and the conversations it streams on from');
+select is(tests.words((tests.sync('alice', null, messages => 0)).changes), array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group', 'limited direct', 'limited group'], 'of no messages each: all limited');
+select is(tests.words((tests.sync('mallory', null)).changes), array['me'], 'a user alone has itself');
+select is((tests.sync('alice', null)).changes -> 'me' ->> 'email', 'tap.alice@example.org', 'me is a Me');
+select is((tests.sync('alice', null)).changes -> 'conversations' -> 0 ? 'unread_count', true, 'a conversation as the user sees it');
+select is((tests.sync('alice')).reset, false, 'with a cursor: a delta');
+select is((tests.sync('alice')).changes, '{}', 'of nothing: empty');
+select is((tests.sync('alice', epoch => 'another')).reset, true, 'of another epoch: a reset');
+select is((tests.sync('alice', '99999999999:99999999999:')).reset, true, 'from the future: a reset');
+select is((tests.sync('alice', null, epoch => null)).reset, true, 'no epoch: a reset');
+
+-- In pages.
+select ok((tests.walk('alice', null, bytes)).pages > 2, 'pages of ' || bytes || ' bytes') from unnest(array[0, 900, 5000]) bytes;
+select is((tests.walk('alice', null, bytes)).changes, (tests.sync('alice', null)).changes, 'paged by ' || bytes || ' bytes to its end: the whole world, once') from unnest(array[0, 900, 5000]) bytes;
+select throws_ok(format('select tests.sync(''alice'', null, ''4:4:'', %L)', bad), 'PL001', null, 'position ' || bad)
+  from unnest(array['x', 'messages:x', 'profiles;', 'reads:1:2']) bad;
+-- What changes after the first page is for the delta that follows.
+create temporary table page as select (tests.sync('alice', null, bytes => 0)).*;
+select tests.say('group', 'bob', 'after');
+update public.user_profiles set bio = 'after' where id = tests.id('carol');
+create temporary table rest as select tests.words((tests.sync('alice', null, p.snapshot, p."position")).changes) as words from page p;
+select ok((select words @> tests.numbers('group', 11, 30) and not words @> array['group 31'] and not words @> array['profile carol'] from rest), 'later pages leave out what changed meanwhile');
+select is(tests.news('alice'), array['profile carol', 'group 31', 'read group bob 31'], 'and the delta brings it');
+select tests.age();
+
+-- Deltas.
+select tests.say('direct', 'alice', 'new');
+select is(tests.news('alice'), array['direct 6', 'read direct alice 6'], 'a message and its sender''s mark');
+select is(tests.news('bob'), array['direct 6', 'read direct alice 6'], 'for the other too');
+select is(tests.news('carol'), '{}', 'and for nobody else');
+select tests.age();
+update public.messages set content = 'edited' where conversation_id = tests.id('group') and seq = 2;
+update public.messages set deleted_at = now() where conversation_id = tests.id('group') and seq = 31;
+select is(tests.news('carol'), array['group 2', 'group 31'], 'edited and deleted messages');
+select tests.say('group', 'carol', 'x');
+select is(tests.news('carol'), array['group 2', 'group 31', 'group 32', 'read group carol 32'], 'beside new ones, each once');
+-- A later page sees what its view's first page saw: that must be older than this transaction.
+select tests.age('5', '4');
+select is((tests.walk('carol', '4:4:', 0)).changes, (tests.sync('carol')).changes, 'a delta in pages is the same delta');
+select tests.age();
+select tests.as('carol', format('api.mark_read(%L, 32)', tests.id('group')));
+select is(tests.news('bob'), '{}', 'a mark that did not move is no news');
+select tests.as('bob', format('api.mark_read(%L, 32)', tests.id('group')));
+select is(tests.news('alice'), array['read group bob 32'], 'a mark');
+select tests.age();
+update public.user_private set phone_number = '+4512345678' where id = tests.id('bob');
+select is(tests.news('bob'), array['me'], 'a private change is its user''s news');
+select is(tests.news('alice'), '{}', 'and nobody''s else');
+update public.user_profiles set bio = 'x' where id = tests.id('bob');
+select is(tests.news('alice'), array['profile bob'], 'a public change is its contacts'' news');
+select is(tests.news('mallory'), '{}', 'not a stranger''s');
+select tests.age();
+update public.conversations set title = 'Neu' where id = tests.id('group');
+select is(tests.news('alice'), array['conversation group'], 'a title');
+
+-- Many messages.
+select tests.age();
+select tests.say('direct', 'bob', 'flood ' || n) from generate_series(1, 100) n;
+select is(tests.news('alice'), tests.numbers('direct', 7, 106) || array['read direct bob 106'], 'a hundred new messages come all');
+select tests.say('direct', 'bob', 'one more');
+select is(tests.news('alice'), tests.numbers('direct', 8, 107) || array['read direct bob 107', 'limited direct'], 'of more the newest hundred, limited');
+select tests.age('5', '4');
+select is((tests.walk('alice', '4:4:', 3000)).changes, (tests.sync('alice')).changes, 'in pages too');
+
+-- Coming and going.
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
+select is(tests.news('mallory'), array['profile alice', 'profile bob', 'profile carol', 'conversation group'] || tests.numbers('group', 13, 32) || array['limited group'], 'a conversation joined comes as in a reset');
+select is(tests.news('alice'), array['profile mallory', 'conversation group'], 'its members get the newcomer');
+select tests.say('group', 'mallory', 'hi');
+select tests.age();
+delete from public.conversation_members where user_id = tests.id('mallory');
+select is(tests.news('mallory'), array['left group'], 'one who is removed gets left, and nothing of it');
+select tests.say('group', 'alice', 'secret');
+select is(tests.news('mallory'), array['left group'], 'also later');
+select is(tests.news('bob'), array['conversation group', 'group 34'], 'the others get the conversation');
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
+select is(tests.news('mallory'), array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group'] || tests.numbers('group', 15, 34) || array['limited group'], 'one who comes back gets left and the whole');
+delete from public.conversation_members where user_id = tests.id('mallory');
+select tests.age();
+select is(tests.news('mallory'), '{}', 'then nothing');
+update public.user_profiles set bio = 'gone' where id = tests.id('mallory');
+select is(tests.news('alice'), array['profile mallory'], 'who wrote and went is still news');
+select tests.age();
+select tests.as('mallory', format('api.open_conversation(%L)', tests.id('carol')));
+select is(tests.news('carol'), array['profile mallory', 'conversation ?'], 'a conversation opened with one');
+select is((tests.sync('carol')).conversation_ids @> array[tests.id('group')] and cardinality((tests.sync('carol')).conversation_ids) = 2, true, 'streams on');
+
+-- No word of others' conversations.
+select unalike((tests.sync('mallory', null)).changes::text, '%secret%', 'a stranger''s world holds nothing of it');
+select set_config('role', 'authenticated', true);
+select throws_ok('select api.sync(null, null, null, null, 20, 1)', 'PL002', null, 'nobody has no world');
+select tests.owner();
+
+select * from finish();
+rollback;
