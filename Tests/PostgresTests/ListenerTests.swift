@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Postgres
@@ -75,6 +76,35 @@ extension DatabaseTests {
             }
         }
 
+        @Test("more notifications than are told in time end in a loss and a new beginning, never in silence")
+        func overflow() async throws {
+            try await TestDatabase.withConnection { connection in
+                let (doors, door) = AsyncStream.makeStream(of: Void.self)
+                let told = Mutex(0)
+                try await self.listen(
+                    to: "doorbell",
+                    before: { event in
+                        guard case .notified = event else { return }
+                        told.withLock { $0 += 1 }
+                        for await _ in doors {}
+                    },
+                    { events in
+                        try await events.expectListening()
+                        _ = try await connection.value("select pg_notify('doorbell', 'first')")
+                        try await TestDatabase.eventually("one is being told") { told.withLock { $0 } == 1 }
+                        _ = try await connection.value(
+                            "select count(pg_notify('doorbell', n::text)) from generate_series(1, 20000) as n")
+                        // The listener shares this reactor: each of these lets it read what its socket holds.
+                        for _ in 0..<500 { _ = try await connection.value("select 1") }
+                        door.finish()
+                        var notified = 0
+                        while case .notified = try #require(await events.next()) { notified += 1 }
+                        #expect(notified > 0 && notified <= 10_001)
+                        try await events.expectListening()
+                    })
+            }
+        }
+
         @Test("with no PostgreSQL there it tells of each failure, and listens once it comes")
         func awayAndBack() async throws {
             let directory = try TestDirectory.make()
@@ -98,6 +128,7 @@ extension DatabaseTests {
         /// Runs a listener while `body` reads its events; it must end with its task.
         private func listen(
             to channel: String, _ options: ListenerOptions = ListenerOptions(), url: String? = nil,
+            before: @escaping @Sendable (ListenerEvent) async -> Void = { _ in },
             _ body: (Events) async throws -> Void
         ) async throws {
             var options = options
@@ -107,7 +138,12 @@ extension DatabaseTests {
                 url: try url ?? TestDatabase.url, channel: channel, options: options, on: TestDatabase.reactor)
             let (stream, sink) = AsyncStream.makeStream(of: ListenerEvent.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await listener.run { event in sink.yield(event) } }
+                group.addTask {
+                    await listener.run { event in
+                        await before(event)
+                        sink.yield(event)
+                    }
+                }
                 try await body(Events(stream.makeAsyncIterator()))
                 group.cancelAll()
                 try await group.waitForAll()

@@ -88,6 +88,14 @@ extension DatabaseTests {
             }
         }
 
+        @Test("a pool that does not run yet lets requests wait within their bound")
+        func notRunning() async throws {
+            let options = PoolOptions(size: 1, waitLimit: .milliseconds(100))
+            let pool = TestDatabase.makePool(options, url: try TestDatabase.url)
+            let error = try await postgresError { try await pool.value("select 1") }
+            #expect(error?.isUnavailable == true)
+        }
+
         @Test("whoever is cancelled while waiting leaves the line at once, and the next in line is served")
         func cancelledWaiter() async throws {
             try await TestDatabase.withConnection { holder in
