@@ -122,7 +122,7 @@ let package = Package(
 
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "PrivatePostgres", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Postgres", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
         .testTarget(

@@ -17,7 +17,8 @@ public final class PasswordHasher: Sendable {
                 caller.resume(returning: Result { () throws(PasswordHashingError) in try Argon2id.hash(password) })
             case .verify(let password, let phc, let caller):
                 caller.resume(
-                    returning: Result { () throws(PasswordHashingError) in try Argon2id.verify(password, against: phc) })
+                    returning: Result { () throws(PasswordHashingError) in try Argon2id.verify(password, against: phc) }
+                )
             }
         }
 

@@ -23,7 +23,6 @@ public actor Connection {
 
     /// The SQL that each name stands for here. A name comes in once its PREPARE has succeeded.
     private var prepared: [String: String] = [:]
-    private var isStale = false
 
     private var active: Exchange?
     private var queue: [Exchange] = []
@@ -91,7 +90,7 @@ public actor Connection {
     ///   - deadline: How long the caller waits, its turn included; nil is for ever. Past it the server is asked to stop,
     ///     and the connection is closed if the run had begun.
     /// - Throws: `server`, `connectionLost`, `deadlineExceeded`, `cancelled` (with the effects of a deadline) and
-    ///   `refused`.
+    ///   `refused`. After a `server` error that tells of a prepared statement gone stale the connection is closed.
     public func run(_ calls: [Call], deadline: Duration? = nil) async throws(PostgresError) -> [Rows] {
         try await run(calls, until: deadline.map { .now + $0 })
     }
@@ -122,7 +121,7 @@ public actor Connection {
     public var isClosed: Bool { handle.isClosed }
 
     /// Whether the next run would find the connection as a new one: open, idle, outside a transaction.
-    var isReusable: Bool { !handle.isClosed && active == nil && !isStale && handle.isOutsideTransaction }
+    var isReusable: Bool { !handle.isClosed && active == nil && handle.isOutsideTransaction }
 
     /// Sets what runs, on the reactor's thread, when the connection ends without `close`.
     func onLoss(_ handler: @escaping @Sendable (PostgresError) -> Void) {
@@ -174,7 +173,10 @@ public actor Connection {
 
     private func finish(_ exchange: Exchange) {
         active = nil
-        if exchange.error?.tellsOfStalePlan == true { isStale = true }
+        if exchange.error?.tellsOfStalePlan == true, case .pipeline = exchange.work {
+            // What is prepared here would fail again and again; a new connection prepares it anew.
+            end(.connectionLost(sent: true, "closed, because a prepared statement has gone stale"), tellsOfLoss: true)
+        }
         // The server gets its next work before the caller gets the answer.
         beginNext()
         tell(exchange.id, exchange.answer)

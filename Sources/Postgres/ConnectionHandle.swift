@@ -83,7 +83,7 @@ import Glibc
     }
 
     var isClosed: Bool { unsafe pointer == nil }
-    var isBad: Bool { unsafe PQstatus(pointer) != CONNECTION_OK && PQstatus(pointer) == CONNECTION_BAD }
+    var isBad: Bool { unsafe PQstatus(pointer) == CONNECTION_BAD }
     var socket: Int32 { unsafe PQsocket(pointer) }
     var backendProcessID: Int32 { unsafe PQbackendPID(pointer) }
     var serverVersion: Int32 { unsafe PQserverVersion(pointer) }

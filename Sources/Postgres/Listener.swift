@@ -51,17 +51,16 @@ public actor Listener {
         on connection: Connection, _ backoff: inout Backoff, _ onEvent: @Sendable (ListenerEvent) async -> Void
     ) async throws(PostgresError) {
         let (signals, sink) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingOldest(10_000))
-        await connection.onLoss { sink.yield(.lost($0)) }
-        await connection.onNotification { [weak connection] notification in
-            guard case .dropped = sink.yield(.notification(notification)) else { return }
-            // To go on would be to miss one in silence; the next `.listening` says to look.
-            sink.finish()
-            connection?.assumeIsolated { $0.close() }
+        let send: @Sendable (Signal) -> Void = { signal in
+            // To go on after one that found no room would be to miss it in silence; the next `.listening` says to look.
+            if case .dropped = sink.yield(signal) { sink.finish() }
         }
+        await connection.onLoss { send(.lost($0)) }
+        await connection.onNotification { send(.notification($0)) }
         try await connection.execute("listen \(quotedChannel)", deadline: options.keepaliveDeadline)
         backoff.reset()
 
-        let timer = reactor.watch(nil) { _ in sink.yield(.keepalive) }
+        let timer = reactor.watch(nil) { _ in send(.keepalive) }
         defer { reactor.remove(timer) }
         reactor.setDeadline(.now + options.keepaliveInterval, of: timer)
 

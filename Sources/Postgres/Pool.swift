@@ -57,13 +57,6 @@ public actor Pool {
     public func run() async {
         let (connectionsToOpen, openings) = AsyncStream.makeStream(of: Int.self)
         self.openings = openings
-        timer = reactor.watch(nil) { [weak self] _ in
-            // The handler runs on the reactor's thread, which is this actor's.
-            self?.assumeIsolated { pool in
-                pool.timerDeadline = nil
-                pool.perform(pool.state.woke(now: .now))
-            }
-        }
         perform(state.start(now: .now))
         await withDiscardingTaskGroup { group in
             // Ends with the task's cancellation, which reaches attempts that are under way too.
@@ -75,6 +68,7 @@ public actor Pool {
         }
         if let timer { reactor.remove(timer) }
         timer = nil
+        timerDeadline = nil
     }
 
     private func open(_ id: Int) async {
@@ -86,7 +80,8 @@ public actor Pool {
             }
             perform(state.opened(connection: id, now: .now))
         } catch {
-            if case .cancelled = error {} else {
+            if case .cancelled = error {
+            } else {
                 options.connection.logger.warning("No connection to PostgreSQL.", metadata: ["reason": "\(error)"])
             }
             perform(state.openFailed(connection: id, "\(error)", now: .now))
@@ -115,10 +110,22 @@ public actor Pool {
                 finished = nil
             }
         }
-        if let nextWake = state.nextWake, nextWake < timerDeadline ?? nextWake + .seconds(1), let timer {
-            timerDeadline = nextWake
-            reactor.setDeadline(nextWake, of: timer)
-        }
+        if let nextWake = state.nextWake, nextWake < timerDeadline ?? nextWake + .seconds(1) { wake(by: nextWake) }
+    }
+
+    private func wake(by time: ContinuousClock.Instant) {
+        let timer =
+            timer
+            ?? reactor.watch(nil) { [weak self] _ in
+                // The handler runs on the reactor's thread, which is this actor's.
+                self?.assumeIsolated { pool in
+                    pool.timerDeadline = nil
+                    pool.perform(pool.state.woke(now: .now))
+                }
+            }
+        self.timer = timer
+        timerDeadline = time
+        reactor.setDeadline(time, of: timer)
     }
 
     // MARK: Requests

@@ -35,7 +35,7 @@ import Glibc
         let clock = ContinuousClock()
         let duration = try await clock.measure {
             let task = Task { try await Connection.open("host=\(server.directory)", on: Reactor(name: "tests")) }
-            server.awaitConnection()
+            try await server.awaitConnection()
             task.cancel()
             let error = try await postgresError { try await task.value }
             guard case .cancelled = error else {
@@ -78,13 +78,20 @@ final class SilentServer: Sendable {
     }
 
     /// Waits for someone to connect.
-    func awaitConnection() { _ = accept(descriptor, nil, nil) }
+    func awaitConnection() async throws {
+        try await TestDatabase.eventually("someone connects") {
+            var listening = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            return unsafe poll(&listening, 1, 0) == 1
+        }
+    }
 }
 
 /// Directories for sockets, whose paths must be short.
 enum TestDirectory {
     static func make() throws -> String {
         var template = Array("/tmp/pgtestXXXXXX".utf8CString)
+        // A buffer that is not empty has an address.
+        // swift-format-ignore: NeverForceUnwrap
         let isMade = unsafe template.withUnsafeMutableBufferPointer { unsafe mkdtemp($0.baseAddress!) != nil }
         try #require(isMade)
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

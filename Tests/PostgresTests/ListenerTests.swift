@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Postgres
@@ -41,7 +42,7 @@ extension DatabaseTests {
                         let ended = try await connection.value(
                             """
                             select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
-                            where application_name = 'listener'
+                            where application_name = 'listener tests'
                             """)
                         #expect(ended == "1")
                         try await events.expectLost()
@@ -63,7 +64,7 @@ extension DatabaseTests {
                     try await events.expectListening()
                     let frozen = try #require(
                         try await connection.value(
-                            "select pid from pg_stat_activity where application_name = 'listener'"))
+                            "select pid from pg_stat_activity where application_name = 'listener tests'"))
                     let processID = try #require(Int32(frozen))
                     try await TestDatabase.signal(SIGSTOP, backend: processID, connection)
                     try await events.expectLost()
@@ -72,6 +73,35 @@ extension DatabaseTests {
                     _ = try await connection.value("select pg_notify('doorbell', 'after')")
                     #expect(try await events.nextNotification().payload == "after")
                 }
+            }
+        }
+
+        @Test("more notifications than are told in time end in a loss and a new beginning, never in silence")
+        func overflow() async throws {
+            try await TestDatabase.withConnection { connection in
+                let (doors, door) = AsyncStream.makeStream(of: Void.self)
+                let told = Mutex(0)
+                try await self.listen(
+                    to: "doorbell",
+                    before: { event in
+                        guard case .notified = event else { return }
+                        told.withLock { $0 += 1 }
+                        for await _ in doors {}
+                    },
+                    { events in
+                        try await events.expectListening()
+                        _ = try await connection.value("select pg_notify('doorbell', 'first')")
+                        try await TestDatabase.eventually("one is being told") { told.withLock { $0 } == 1 }
+                        _ = try await connection.value(
+                            "select count(pg_notify('doorbell', n::text)) from generate_series(1, 20000) as n")
+                        // The listener shares this reactor: each of these lets it read what its socket holds.
+                        for _ in 0..<500 { _ = try await connection.value("select 1") }
+                        door.finish()
+                        var notified = 0
+                        while case .notified = try #require(await events.next()) { notified += 1 }
+                        #expect(notified > 0 && notified <= 10_001)
+                        try await events.expectListening()
+                    })
             }
         }
 
@@ -98,16 +128,22 @@ extension DatabaseTests {
         /// Runs a listener while `body` reads its events; it must end with its task.
         private func listen(
             to channel: String, _ options: ListenerOptions = ListenerOptions(), url: String? = nil,
+            before: @escaping @Sendable (ListenerEvent) async -> Void = { _ in },
             _ body: (Events) async throws -> Void
         ) async throws {
             var options = options
             options.backoff = Backoff(base: .milliseconds(10), limit: .milliseconds(100))
-            options.connection.applicationName = "listener"
+            options.connection.applicationName = "listener tests"
             let listener = Listener(
                 url: try url ?? TestDatabase.url, channel: channel, options: options, on: TestDatabase.reactor)
             let (stream, sink) = AsyncStream.makeStream(of: ListenerEvent.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await listener.run { event in sink.yield(event) } }
+                group.addTask {
+                    await listener.run { event in
+                        await before(event)
+                        sink.yield(event)
+                    }
+                }
                 try await body(Events(stream.makeAsyncIterator()))
                 group.cancelAll()
                 try await group.waitForAll()

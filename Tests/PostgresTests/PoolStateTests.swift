@@ -111,7 +111,7 @@ import Testing
         #expect(state.failedCount == 2)
     }
 
-    @Test("while the database is away one attempt at a time looks for it, ever more rarely; once it is back all are opened")
+    @Test("while the database is away one attempt at a time looks for it, ever more rarely")
     func probes() throws {
         var state = makeState(size: 3)
         _ = state.start(now: at(0))

@@ -88,6 +88,14 @@ extension DatabaseTests {
             }
         }
 
+        @Test("a pool that does not run yet lets requests wait within their bound")
+        func notRunning() async throws {
+            let options = PoolOptions(size: 1, waitLimit: .milliseconds(100))
+            let pool = TestDatabase.makePool(options, url: try TestDatabase.url)
+            let error = try await postgresError { try await pool.value("select 1") }
+            #expect(error?.isUnavailable == true)
+        }
+
         @Test("whoever is cancelled while waiting leaves the line at once, and the next in line is served")
         func cancelledWaiter() async throws {
             try await TestDatabase.withConnection { holder in
@@ -205,15 +213,15 @@ extension DatabaseTests {
         func terminatedIdle() async throws {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withPool(PoolOptions(size: 3)) { pool in
-                    try await self.whole(pool, 3)
+                    try await TestDatabase.waitUntilWhole(pool, 3)
                     for round in 1...3 {
                         _ = try await observer.value(
                             """
                             select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
-                            where application_name = 'postline' and pid <> pg_backend_pid()
+                            where application_name = 'pool tests'
                             """)
                         #expect(try await pool.value("select 1") == "1")
-                        try await self.whole(pool, 3)
+                        try await TestDatabase.waitUntilWhole(pool, 3)
                         #expect(await pool.counters.opened == 3 * (round + 1))
                     }
                     #expect(await pool.counters.refused == 0)
@@ -227,7 +235,7 @@ extension DatabaseTests {
                 try await TestDatabase.withPool(PoolOptions(size: 2)) { pool in
                     let lease = try await self.occupy(pool, holder)
                     let processID = try #require(
-                        try await holder.value("select pid from pg_locks where locktype = 'advisory' and not granted"))
+                        try await holder.value("select pid from pg_locks where objid = \(Self.lock) and not granted"))
                     #expect(try await pool.value("select 1") == "1")
                     #expect(try await holder.value("select pg_terminate_backend($1::int, 10000)", [processID]) == "t")
                     let error = try await postgresError { try await lease.value }
@@ -237,31 +245,8 @@ extension DatabaseTests {
                     }
                     #expect(try await pool.value("select 1") == "1")
                     _ = try await holder.execute("select pg_advisory_unlock_all()")
-                    try await self.whole(pool, 2)
+                    try await TestDatabase.waitUntilWhole(pool, 2)
                 }
-            }
-        }
-
-        @Test("a backend killed with -9 takes all connections with it; they come back by themselves, and requests work again")
-        func killed() async throws {
-            try await TestDatabase.withPool(PoolOptions(size: 3, waitLimit: .seconds(5))) { pool in
-                try await self.whole(pool, 3)
-                let victim = try await Connection.open(TestDatabase.url, on: TestDatabase.reactor)
-                async let sleep = postgresError { try await pool.value("select pg_sleep(60)") }
-                try await TestDatabase.eventually("one is at work") { await pool.counters.leased == 1 }
-                try await TestDatabase.signal(SIGKILL, backend: victim.backendProcessID, victim)
-                guard case .connectionLost(sent: true, _) = try await sleep else {
-                    Issue.record("\(String(describing: try await sleep))")
-                    return
-                }
-                try await TestDatabase.eventually("a request is answered") {
-                    let error = try await postgresError { try await pool.value("select 1") }
-                    guard let error else { return true }
-                    #expect(error.isUnavailable || error.isLost, "\(error)")
-                    return false
-                }
-                try await self.whole(pool, 3)
-                #expect(await pool.counters.lost >= 3)
             }
         }
 
@@ -287,7 +272,7 @@ extension DatabaseTests {
                     try await TestDatabase.eventually("a request is answered") {
                         try await postgresError { try await pool.value("select 1") } == nil
                     }
-                    try await self.whole(pool, 2)
+                    try await TestDatabase.waitUntilWhole(pool, 2)
                     // Away again, also for those that are open.
                     home.disappear()
                     let failures = await pool.counters.failed
@@ -295,7 +280,7 @@ extension DatabaseTests {
                         _ = try await observer.value(
                             """
                             select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity
-                            where application_name = 'postline' and pid <> pg_backend_pid()
+                            where application_name = 'pool tests'
                             """)
                     }
                     try await TestDatabase.eventually("the pool knows") { await pool.counters.failed > failures }
@@ -345,27 +330,23 @@ extension DatabaseTests {
 
         // MARK: Arrangements
 
+        /// A number for an advisory lock that nobody else has.
+        private static let lock = 1_886_351_212
+
         /// Takes one connection of the pool until `release`: its run waits for a lock that `holder` holds.
         private func occupy(_ pool: Pool, _ holder: Connection) async throws -> Task<String?, any Error> {
-            _ = try await holder.execute("select pg_advisory_lock(2)")
-            let lease = Task { try await pool.value("select pg_advisory_xact_lock(2)::text") }
+            _ = try await holder.execute("select pg_advisory_lock(\(Self.lock))")
+            let lease = Task { try await pool.value("select pg_advisory_xact_lock(\(Self.lock))::text") }
             try await TestDatabase.eventually("a run waits for the lock") {
                 try await holder.value(
-                    "select count(*) from pg_locks where locktype = 'advisory' and not granted") == "1"
+                    "select count(*) from pg_locks where objid = \(Self.lock) and not granted") == "1"
             }
             return lease
         }
 
         private func release(_ lease: Task<String?, any Error>, _ holder: Connection) async throws {
-            _ = try await holder.execute("select pg_advisory_unlock(2)")
+            _ = try await holder.execute("select pg_advisory_unlock(\(Self.lock))")
             #expect(try await lease.value == "")
-        }
-
-        private func whole(_ pool: Pool, _ size: Int) async throws {
-            try await TestDatabase.eventually("all connections are there") {
-                let counters = await pool.counters
-                return counters.idle == size && counters.opening == 0
-            }
         }
     }
 }

@@ -25,7 +25,7 @@ enum TestDatabase {
         get throws {
             guard let value = unsafe getenv("POSTLINE_TEST_DATABASE_URL") else {
                 throw Missing(
-                    description: "POSTLINE_TEST_DATABASE_URL is not set: `make test` starts a private PostgreSQL and sets it.")
+                    description: "POSTLINE_TEST_DATABASE_URL is not set: `make test` starts a PostgreSQL and sets it.")
             }
             return unsafe String(cString: value)
         }
@@ -33,8 +33,9 @@ enum TestDatabase {
 
     /// The same with other values for some of libpq's keywords.
     static func url(replacing replacements: [String: String]) throws -> String {
-        var values = Dictionary(
-            uniqueKeysWithValues: try Conninfo(url, applicationName: "postline").parameters.map { ($0.keyword, $0.value) })
+        var values: [String: String] = [:]
+        for (keyword, value) in try Conninfo(url, applicationName: "").parameters { values[keyword] = value }
+        values["fallback_application_name"] = nil
         values.merge(replacements) { $1 }
         func quoted(_ value: String) -> String {
             "'" + value.reduce(into: "") { $0 += $1 == "'" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "'"
@@ -78,6 +79,7 @@ enum TestDatabase {
     static func makePool(_ options: PoolOptions, url: String) -> Pool {
         var options = options
         options.connection.logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
+        options.connection.applicationName = "pool tests"
         return Pool(url: url, options: options, on: reactor)
     }
 
@@ -88,6 +90,14 @@ enum TestDatabase {
             throw Missing(description: "This test ends processes: it wants a PostgreSQL on a socket of this machine.")
         }
         try #require(kill(backend, number) == 0)
+    }
+
+    /// Waits until the pool has all its connections.
+    static func waitUntilWhole(_ pool: Pool, _ size: Int) async throws {
+        try await eventually("all connections are there") {
+            let counters = await pool.counters
+            return counters.idle == size && counters.opening == 0
+        }
     }
 
     /// Waits for something that no event tells of, looking every 10 ms for at most 20 s.
@@ -104,7 +114,8 @@ enum TestDatabase {
 
 extension Pool {
     /// The first value of the only call, or nil where there is no row.
-    func value(_ sql: String, _ parameters: [String?] = [], deadline: Duration? = .seconds(20)) async throws -> String? {
+    func value(_ sql: String, _ parameters: [String?] = [], deadline: Duration? = .seconds(20)) async throws -> String?
+    {
         let rows = try await run([Call(Statement(sql, sql), parameters)], deadline: deadline)[0]
         return rows.count == 0 ? nil : rows.text(0, 0)
     }
@@ -112,7 +123,8 @@ extension Pool {
 
 extension Connection {
     /// The first value of the only call, or nil where there is no row.
-    func value(_ sql: String, _ parameters: [String?] = [], deadline: Duration? = .seconds(20)) async throws -> String? {
+    func value(_ sql: String, _ parameters: [String?] = [], deadline: Duration? = .seconds(20)) async throws -> String?
+    {
         let rows = try await run([Call(Statement(sql, sql), parameters)], deadline: deadline)[0]
         return rows.count == 0 ? nil : rows.text(0, 0)
     }
