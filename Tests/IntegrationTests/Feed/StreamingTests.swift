@@ -141,7 +141,9 @@ struct StreamingTests {
         try await withNode { node in
             let audience = try await Audience(node)
             let dave = try await node.signedIn(.dave)
-            let last = try #require(try await dave.call("conversations.get", ["conversation_id": .string(Room.alps)])["last_seq"]?.integerValue)
+            // Behind which all marks but the sender's are.
+            let last = try #require(try await audience.alice.send("news", to: Room.alps)["seq"]?.integerValue)
+            for client in [audience.alice, audience.aliceElsewhere, audience.bob] { try await client.nextChanges() }
             try await dave.call("messages.mark_read", ["conversation_id": .string(Room.alps), "seq": .integer(last)])
             let mark: JSON = ["conversation_id": .string(Room.alps), "user_id": .string(Person.dave.id), "last_read_seq": .integer(last)]
             for client in [audience.alice, audience.aliceElsewhere, audience.bob] {
