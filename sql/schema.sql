@@ -350,7 +350,6 @@ $$;
 CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'extensions', 'public', 'pg_temp'
-    SET "pg_trgm.word_similarity_threshold" TO '0.3'
     AS $$
 declare
     me uuid := app.caller();
@@ -364,6 +363,8 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 50.');
     end if;
+    -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
+    perform set_config('pg_trgm.word_similarity_threshold', '0.3', true);
     -- Two characters hold no trigram of a word's middle: only beginnings can be looked up in the index.
     anywhere := case when char_length(wanted) > 2 then '%' else '' end || literal || '%';
     return (
