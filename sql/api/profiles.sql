@@ -31,8 +31,7 @@ $$;
 
 -- The operators and functions of pg_trgm stand in one of two schemas; what else is named is named in full.
 create or replace function api.search_profiles(query text, max_results integer default 20) returns json
-language plpgsql stable set search_path = extensions, public, pg_temp
-set pg_trgm.word_similarity_threshold = 0.3 as $$
+language plpgsql stable set search_path = extensions, public, pg_temp as $$
 declare
     me uuid := app.caller();
     wanted text := pg_catalog.lower(app.normalized(query));
@@ -45,6 +44,8 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 50.');
     end if;
+    -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
+    perform set_config('pg_trgm.word_similarity_threshold', '0.3', true);
     -- Two characters hold no trigram of a word's middle: only beginnings can be looked up in the index.
     anywhere := case when char_length(wanted) > 2 then '%' else '' end || literal || '%';
     return (
