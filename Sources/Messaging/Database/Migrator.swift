@@ -54,6 +54,8 @@ public struct Migrator: Sendable {
             let api = SQLFile.files(in: "api") + SQLFile.files(in: "policies.sql")
             applied += try await apply(api, as: "api", over: connection)
             if let loginRole { try await grant(loginRole, over: connection) }
+            // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
+            _ = try await connection.execute("select app.settle()")
             return applied
         }
     }
