@@ -145,12 +145,14 @@ public actor Connection {
         let id = nextID
         nextID += 1
         let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { caller in
+            await withCheckedContinuation { (caller: CheckedContinuation<Result<[Rows], PostgresError>, Never>) in
+                // A task with an executor of its own preference is enqueued anew on its way in here.
+                if Task.isCancelled { return caller.resume(returning: .failure(.cancelled)) }
                 callers[id] = caller
                 submit(Exchange(id: id, work: work, deadline: deadline))
             }
         } onCancel: {
-            // Comes after the submission, which is made in the job that is running now.
+            // One that comes before the submission is seen by the submission itself.
             reactor.submit { self.assumeIsolated { $0.giveUp(id, .cancelled) } }
         }
         return try answer.get()

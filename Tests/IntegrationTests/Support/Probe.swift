@@ -40,6 +40,11 @@ enum Probe {
         return JSONObject(members)
     }
 
+    /// A good value of that param.
+    static func value(of name: String, in method: Messaging.Operation) -> JSON? {
+        values["\(method.method) \(name)"] ?? values[name]
+    }
+
     private static let excluding: [String: Set<String>] = [
         "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
     ]
