@@ -4,7 +4,8 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-# The build folder stays between builds, so that only what changed is compiled. Names stay, for backtraces.
+# The build folder stays between builds, so that only what changed is compiled. Of the symbols the names stay, for
+# backtraces.
 RUN --mount=type=cache,target=/src/.build \
     swift build -c release --static-swift-stdlib --product postline \
     && strip --strip-debug -o /postline .build/release/postline
