@@ -146,11 +146,13 @@ public actor Connection {
         nextID += 1
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { caller in
+                // A task that prefers an executor is enqueued anew on its way in here, and may be cancelled meanwhile.
+                if Task.isCancelled { return caller.resume(returning: .failure(.cancelled)) }
                 callers[id] = caller
                 submit(Exchange(id: id, work: work, deadline: deadline))
             }
         } onCancel: {
-            // Comes after the submission, which is made in the job that is running now.
+            // One that comes before the submission is seen by the submission itself.
             reactor.submit { self.assumeIsolated { $0.giveUp(id, .cancelled) } }
         }
         return try answer.get()

@@ -181,28 +181,23 @@ public actor Pool {
         nextWaiter += 1
         let now = ContinuousClock.now
         let deadline = min(now + options.waitLimit, limit ?? now + options.waitLimit)
-        let actions = state.request(waiter: id, until: deadline, now: now)
-        if let action = actions.first {
-            switch action {
-            case .lease(let connection, _): return connection
-            case .refuse(_, let reason): throw .unavailable(reason)
-            case .open, .close, .finish: preconditionFailure("a request is leased, refused or put in line")
-            }
-        }
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
+                // All in here, and nothing before: a task with an executor of its own preference is enqueued anew on its
+                // way in, and a connection that came free meanwhile would go to a waiter that nobody can wake yet.
                 waiters[id] = waiter
-                perform([])
+                if Task.isCancelled { return stopWaiting(id) }
+                perform(state.request(waiter: id, until: deadline, now: now))
             }
         } onCancel: {
-            // Comes after the wait has begun, in the job that is running now.
+            // One that comes before the wait has begun is seen by the wait itself.
             reactor.submit { self.assumeIsolated { $0.stopWaiting(id) } }
         }
         return try answer.get()
     }
 
     private func stopWaiting(_ id: Int) {
-        guard state.cancel(waiter: id) else { return }
+        _ = state.cancel(waiter: id)
         waiters.removeValue(forKey: id)?.resume(returning: .failure(.cancelled))
     }
 }

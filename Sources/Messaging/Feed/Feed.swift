@@ -19,6 +19,9 @@ actor Feed {
         var pace: Duration = .milliseconds(1)
         var sweep: Duration = .seconds(1)
 
+        /// For how long a session that comes before the first look waits for it.
+        var firstSight: Duration = .seconds(2)
+
         /// After how many sweeps quiet sessions are told how far they are.
         var sweepsPerNote = 10
     }
@@ -80,10 +83,13 @@ actor Feed {
 extension Feed {
     /// A session is about to read its page of `sync.open`; from now on nothing is lost to it.
     ///
-    /// - Throws: `unavailable` while the feed has not seen the database yet.
+    /// - Throws: `unavailable` where the feed has not seen the database yet, and does not see it in the next moments.
     func subscribe(
         user: ID, outlet: any Outlet, messagesPerConversation: Int
-    ) throws(ProtocolError) -> SubscriptionID {
+    ) async throws(ProtocolError) -> SubscriptionID {
+        // A node takes lines from its first moment on, which may be one before the feed's first look.
+        let limit = ContinuousClock.now + settings.firstSight
+        while position == nil, .now < limit, (try? await Task.sleep(for: .milliseconds(20))) != nil {}
         guard position != nil else { throw .unavailable }
         let id = fanout.subscribe(user: user, messagesPerConversation: messagesPerConversation)
         outlets[id] = outlet
