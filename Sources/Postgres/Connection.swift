@@ -145,7 +145,7 @@ public actor Connection {
         let id = nextID
         nextID += 1
         let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { caller in
+            await withCheckedContinuation { (caller: CheckedContinuation<Result<[Rows], PostgresError>, Never>) in
                 // A task that prefers an executor is enqueued anew on its way in here, and may be cancelled meanwhile.
                 if Task.isCancelled { return caller.resume(returning: .failure(.cancelled)) }
                 callers[id] = caller
