@@ -4,15 +4,16 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-# The build folder stays between builds, so that only what changed is compiled.
+# The build folder stays between builds, so that only what changed is compiled. Of the symbols the names stay, for
+# backtraces.
 RUN --mount=type=cache,target=/src/.build \
     swift build -c release --static-swift-stdlib --product postline \
-    && cp .build/release/postline /postline
+    && strip --strip-debug -o /postline .build/release/postline
 
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates libargon2-1 libpq5 \
-    && rm -rf /var/lib/apt/lists/* \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
     && useradd --system --user-group --no-create-home --shell /usr/sbin/nologin postline
 COPY --from=build /postline /usr/local/bin/postline
 USER postline

@@ -16,9 +16,9 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 	@.build/release/postline dev $(ARGS)
 
 test: build ## Build, and run all tests against a private PostgreSQL.
-	@# The first suite ends backends as it likes, so it has a server to itself.
-	@scripts/with-postgres swift test --skip-build --disable-xctest --filter '^PostgresTests[.]'
-	@scripts/with-postgres sh -c "swift test --skip-build --disable-xctest --skip '^PostgresTests[.]' && scripts/test-sql"
+	@# The first ends backends as it likes and weighs its own memory, so it has server and process to itself.
+	@scripts/with-postgres swift test --skip-build --disable-xctest --filter '^(Postgres|LineServer)Tests[.]'
+	@scripts/with-postgres sh -c "swift test --skip-build --disable-xctest --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
 
 check: lint test schema-check ## All that a change must pass: format, build without warnings, tests, schema.
 

@@ -182,7 +182,7 @@ public actor Pool {
         let now = ContinuousClock.now
         let deadline = min(now + options.waitLimit, limit ?? now + options.waitLimit)
         let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { (waiter: CheckedContinuation<Result<Int, PostgresError>, Never>) in
+            await withCheckedContinuation { waiter in
                 // All in here, and nothing before: a task with an executor of its own preference is enqueued anew on its
                 // way in, and a connection that came free meanwhile would go to a waiter that nobody can wake yet.
                 waiters[id] = waiter

@@ -14,12 +14,12 @@ struct Keeper: Sendable {
         // Owned by the server's owner, who ends it by either of the two members above; it touches nothing but its child.
         task = Task {
             var options = PlatformOptions()
-            user?.apply(to: &options)
             // A Ctrl-C in the terminal is for us, not for the keeper: it must live to see us end.
             options.createSession = true
-            let script = "cd / && cat >/dev/null; kill -INT \"$0\""
+            let shell = ["-c", "cd / && cat >/dev/null; kill -INT \"$0\"", String(server.processID)]
+            let command = user?.command("sh", shell) ?? ["sh"] + shell
             _ = try? await Subprocess.run(
-                .name("sh"), arguments: ["-c", script, String(server.processID)], environment: Tool.environment,
+                .name(command[0]), arguments: Arguments(Array(command.dropFirst())), environment: Tool.environment,
                 platformOptions: options, input: .inputWriter, output: .discarded, error: .discarded
             ) { _ in
                 // The shell's input stays open for as long as this closure lasts.

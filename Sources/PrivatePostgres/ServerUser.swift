@@ -1,5 +1,3 @@
-import Subprocess
-
 #if canImport(Darwin)
 import Darwin
 #elseif canImport(Musl)
@@ -31,11 +29,12 @@ struct ServerUser: Sendable, Hashable {
         return ServerUser(name: name ?? String(id), id: id, group: group)
     }
 
-    func apply(to options: inout PlatformOptions) {
-        options.userID = id
-        options.groupID = group
-        // None of root's groups, and none are needed: all the server touches is its user's own.
-        options.supplementaryGroups = []
+    /// The command that runs a program as this user, with none of root's groups.
+    ///
+    /// A program does it, not the child between fork and exec: there the C library's `setgroups` waits for every
+    /// thread that was about to start in the parent, and the child has none of them.
+    func command(_ program: String, _ arguments: [String]) -> [String] {
+        ["setpriv", "--reuid=\(id)", "--regid=\(group)", "--clear-groups", program] + arguments
     }
 
     private init(name: String, id: uid_t, group: gid_t) {

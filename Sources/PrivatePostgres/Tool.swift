@@ -25,14 +25,12 @@ enum Tool {
     static func run(
         _ program: String, _ arguments: [String], as user: ServerUser? = nil, input: String = ""
     ) async throws -> Result {
-        var options = PlatformOptions()
-        user?.apply(to: &options)
+        let command = user?.command(program, arguments) ?? [program] + arguments
         // Through a shell that goes to the root first: PostgreSQL's programs look up their working directory, and
         // that user may not be allowed into ours.
         let result = try await Subprocess.run(
-            .name("sh"), arguments: Arguments(["-c", "cd / && exec \"$0\" \"$@\"", program] + arguments),
-            environment: environment, platformOptions: options, input: .string(input),
-            output: .string(limit: 16 << 20), error: .combinedWithOutput)
+            .name("sh"), arguments: Arguments(["-c", "cd / && exec \"$0\" \"$@\""] + command),
+            environment: environment, input: .string(input), output: .string(limit: 16 << 20), error: .combinedWithOutput)
         return Result(succeeded: result.terminationStatus.isSuccess, output: result.standardOutput)
     }
 }

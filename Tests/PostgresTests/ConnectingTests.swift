@@ -26,7 +26,7 @@ import Glibc
                 return
             }
         }
-        #expect(duration >= .milliseconds(300) && duration < .seconds(3))
+        #expect(duration >= .milliseconds(300) && duration < .seconds(60))
     }
 
     @Test("an attempt to connect that is cancelled ends at once")
@@ -43,7 +43,7 @@ import Glibc
                 return
             }
         }
-        #expect(duration < .seconds(3))
+        #expect(duration < .seconds(60))
     }
 }
 

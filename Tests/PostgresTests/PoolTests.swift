@@ -80,7 +80,7 @@ extension DatabaseTests {
                         let error = try await postgresError { try await pool.value("select 1") }
                         #expect(error?.isUnavailable == true, "\(String(describing: error))")
                     }
-                    #expect(duration >= .milliseconds(200) && duration < .seconds(3))
+                    #expect(duration >= .milliseconds(200) && duration < .seconds(60))
                     #expect(await pool.counters.waiting == 0)
                     try await self.release(lease, holder)
                     #expect(try await pool.value("select 1") == "1")
@@ -267,7 +267,7 @@ extension DatabaseTests {
                             #expect(error?.isUnavailable == true, "\(String(describing: error))")
                         }
                     }
-                    #expect(duration < .seconds(3))
+                    #expect(duration < .seconds(60))
                     try home.appear()
                     try await TestDatabase.eventually("a request is answered") {
                         try await postgresError { try await pool.value("select 1") } == nil

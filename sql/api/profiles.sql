@@ -36,6 +36,8 @@ declare
     me uuid := app.caller();
     wanted text := pg_catalog.lower(app.normalized(query));
     literal text := replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_');
+    -- Likeness leaves punctuation out, and would find `bob` for `b_b`: those three stand for themselves alone.
+    fuzzy boolean := literal = wanted;
     anywhere text;
 begin
     if not coalesce(char_length(wanted) between 2 and 50, false) then
@@ -63,7 +65,7 @@ begin
                   from public.user_profiles u
                  cross join lateral (select coalesce(u.username, '') as username,
                                             coalesce(lower(u.full_name), '') as full_name) k
-                 where (u.username %> wanted or u.full_name %> wanted
+                 where (fuzzy and (u.username %> wanted or u.full_name %> wanted)
                         or u.username ilike anywhere or u.full_name ilike anywhere)
                    and not u.is_guest and not u.is_deleted and u.id <> me) f
              order by place

@@ -14,7 +14,8 @@ create domain app.attachment as jsonb
         and char_length(coalesce(value ->> 'mime_type', '')) <= 255
         and coalesce(jsonb_typeof(value -> 'width'), 'null') in ('number', 'null')
         and coalesce(jsonb_typeof(value -> 'height'), 'null') in ('number', 'null')
-        and coalesce(jsonb_typeof(value -> 'bytes'), 'null') in ('number', 'null'));
+        and coalesce(jsonb_typeof(value -> 'bytes'), 'null') in ('number', 'null')
+        and not value @? '$.* ? (@.type() == "number" && @ < 0)');
 
 -- seq and commit order are one: both are given under the conversation row's lock. sent_xid is the transaction that
 -- inserted the row, changed_xid the last that changed it. first_sent is the hash of what was first sent, kept from

@@ -99,6 +99,7 @@ struct ExactnessTests {
                 try await bob.send("pong \(number)", to: Room.aliceBob)
                 try await alice.follow { $0.has("pong \(number)", in: Room.aliceBob) }
             }
+            try await bob.follow { $0.has("pong 5", in: Room.aliceBob) }
             for client in [alice, bob] { #expect(await client.replica.arrivals[Room.aliceBob]?.suffix(10) == Array(91...100)[...]) }
         }
     }
