@@ -146,7 +146,11 @@ public actor Connection {
         nextID += 1
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { (caller: CheckedContinuation<Result<[Rows], PostgresError>, Never>) in
+<<<<<<< HEAD
                 // A task that prefers an executor is enqueued anew on its way in here, and may be cancelled meanwhile.
+=======
+                // A task with an executor of its own preference is enqueued anew on its way in here.
+>>>>>>> tests
                 if Task.isCancelled { return caller.resume(returning: .failure(.cancelled)) }
                 callers[id] = caller
                 submit(Exchange(id: id, work: work, deadline: deadline))

@@ -182,7 +182,11 @@ public actor Pool {
         let now = ContinuousClock.now
         let deadline = min(now + options.waitLimit, limit ?? now + options.waitLimit)
         let answer = await withTaskCancellationHandler {
+<<<<<<< HEAD
             await withCheckedContinuation { waiter in
+=======
+            await withCheckedContinuation { (waiter: CheckedContinuation<Result<Int, PostgresError>, Never>) in
+>>>>>>> tests
                 // All in here, and nothing before: a task with an executor of its own preference is enqueued anew on its
                 // way in, and a connection that came free meanwhile would go to a waiter that nobody can wake yet.
                 waiters[id] = waiter

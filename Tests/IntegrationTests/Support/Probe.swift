@@ -40,6 +40,11 @@ enum Probe {
         return JSONObject(members)
     }
 
+    /// A good value of that param.
+    static func value(of name: String, in method: Messaging.Operation) -> JSON? {
+        values["\(method.method) \(name)"] ?? values[name]
+    }
+
     private static let excluding: [String: Set<String>] = [
         "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
     ]
@@ -49,7 +54,8 @@ enum Probe {
     ]
 
     private static let values: [String: JSON] = [
-        "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev", "username": "probe_name",
+        "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev",
+        "username": "probe_name",
         "full_name": "Probe", "bio": "probe", "website": "https://probe.example.com", "location": "Here",
         "language_code": "en", "phone_number": "+4915112345678", "date_of_birth": "1990-01-01",
         "preferred_unit_system": "metric", "preferences": ["probe": "x"], "if_version": 1,

@@ -34,6 +34,8 @@ struct TestNode: Sendable {
 
 /// What a test may set otherwise than the defaults.
 struct NodeSettings: Sendable {
+    /// 0 is one of the system's choice.
+    var port = 0
     var poolSize = 4
     var accountKeeper = AccountKeeper.builtin
     var accessTokenSeconds = 3600
@@ -67,7 +69,7 @@ func withNode<Value: Sendable>(
     _ body: @Sendable (TestNode) async throws -> Value
 ) async throws -> Value {
     var lines = LineServer.Configuration()
-    lines.port = 0
+    lines.port = settings.port
     lines.version = "test"
     lines.pingInterval = .seconds(settings.pingSeconds)
     lines.maxQueueBytes = settings.maxQueueBytes

@@ -1,0 +1,105 @@
+import Foundation
+import LineClient
+import Messaging
+import Testing
+
+@Suite("postline chat in line mode, through pipes", .timeLimit(.minutes(3)))
+struct ChatTests {
+    private func chat(_ person: Person, _ node: TestNode, password: String = TestNode.password) throws -> Command {
+        try Command(["chat", person.email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])
+    }
+
+    @Test("alice and bob talk, and each sees the other's messages and profile changes as they happen, also psql's")
+    func talk() async throws {
+        try await withNode { node in
+            let alice = try chat(.alice, node)
+            let bob = try chat(.bob, node)
+            defer {
+                alice.signal(SIGKILL)
+                bob.signal(SIGKILL)
+            }
+            try await alice.says("* connected as Alice Moreau")
+            try await bob.says("* connected as Bob Okafor")
+            try alice.type("/open bob")
+            try await alice.says("* in “Bob Okafor”")
+            try bob.type("/open alice")
+            try await bob.says("* in “Alice Moreau”")
+
+            try alice.type("Hello from a pipe")
+            try await bob.says("Alice Moreau: Hello from a pipe")
+            try await alice.says("you: Hello from a pipe")
+            try bob.type("Hello back \u{1B}[31mred")
+            try await alice.says("Bob Okafor: Hello back")
+            #expect(!alice.output.contains("\u{1B}"))
+
+            try await node.database.psql(
+                "update public.user_profiles set full_name = 'Alicia' where username = 'alice'")
+            try await bob.says("* Alice Moreau is now Alicia")
+            try bob.type("/name Robert")
+            try await alice.says("* Bob Okafor is now Robert")
+
+            try alice.endInput()
+            #expect(try await alice.exit() == 0)
+            try bob.type("/quit")
+            #expect(try await bob.exit() == 0)
+        }
+    }
+
+    @Test("a whole script is done before it ends: what was typed is delivered")
+    func script() async throws {
+        try await withNode { node in
+            let alice = try chat(.alice, node)
+            defer { alice.signal(SIGKILL) }
+            try alice.type("/open carol\nfirst\nsecond\nthird")
+            try alice.endInput()
+            #expect(try await alice.exit() == 0)
+            #expect(
+                try await node.database.column(
+                    "select content from public.messages where conversation_id = '\(Room.aliceCarol)' order by seq desc limit 3"
+                )
+                    == ["third", "second", "first"])
+        }
+    }
+
+    @Test("the server goes away and comes back: that is said, and nothing is missed")
+    func reconnects() async throws {
+        try await TestDatabase.with { database in
+            // Two nodes one after the other on the same port, as a restart is.
+            let (port, alice) = try await withNode(database) { node in
+                let alice = try chat(.alice, node)
+                try await alice.says("* connected as Alice Moreau")
+                try alice.type("/open bob")
+                try await alice.says("* in “Bob Okafor”")
+                return (node.port, alice)
+            }
+            defer { alice.signal(SIGKILL) }
+            try await alice.says("* offline: ")
+            try await database.psql(
+                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'while it was away')"
+            )
+            let before = alice.output.count
+            try await withNode(database, NodeSettings(port: port)) { node in
+                try await alice.says("* connected as Alice Moreau", from: before)
+                try await alice.says("Bob Okafor: while it was away")
+                try await node.signedIn(.bob).send("and now it is back", to: Room.aliceBob)
+                try await alice.says("Bob Okafor: and now it is back")
+                try alice.endInput()
+                #expect(try await alice.exit() == 0)
+            }
+        }
+    }
+
+    @Test("a wrong password and a server that is not there are told in a sentence")
+    func refusals() async throws {
+        try await withNode { node in
+            let wrong = try await Command.run(
+                ["chat", "alice@example.com", "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": "wrong"])
+            #expect(wrong.status == 1)
+            #expect(wrong.errors == "postline: The email address or the password is wrong.\n")
+        }
+        let nowhere = try await Command.run(
+            ["chat", "alice@example.com", "--port", "1"], environment: ["POSTLINE_PASSWORD": "x"])
+        #expect(nowhere.status == 1)
+        #expect(nowhere.errors.contains("No server can be reached at 127.0.0.1:1"))
+    }
+}

@@ -1,0 +1,152 @@
+import Foundation
+import Synchronization
+
+/// The built `postline`, run as a person runs it: a process of its own, with pipes for its input and output.
+final class Command: Sendable {
+    private struct State: Sendable {
+        var output = ""
+        var errors = ""
+
+        /// The exit status; negative for the signal that ended it.
+        var status: Int32?
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    let processID: Int32
+    private let input: FileHandle
+    private let state = Mutex(State())
+
+    /// Starts it. Of this process's environment it gets what every process needs, and nothing of Postline's.
+    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+        let process = Process()
+        process.executableURL = try Self.executable()
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment
+            .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }.merging(environment) { $1 }
+        let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
+        process.standardInput = standardInput
+        process.standardOutput = standardOutput
+        process.standardError = standardError
+        input = standardInput.fileHandleForWriting
+        let exited = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { process in
+            exited.continuation.yield(
+                process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
+            exited.continuation.finish()
+        }
+        try process.run()
+        processID = process.processIdentifier
+        follow(standardOutput.fileHandleForReading) { $0.output += $1 }
+        follow(standardError.fileHandleForReading) { $0.errors += $1 }
+        // Ends with the process, which every test ends.
+        Task { [self] in
+            for await status in exited.stream { change { $0.status = status } }
+        }
+    }
+
+    private func follow(_ file: FileHandle, _ take: @escaping @Sendable (inout State, String) -> Void) {
+        file.readabilityHandler = { [self] file in
+            let data = file.availableData
+            if data.isEmpty { file.readabilityHandler = nil }
+            change { take(&$0, String(decoding: data, as: UTF8.self)) }
+        }
+    }
+
+    private func change(_ body: (inout sending State) -> Void) {
+        let waiters = state.withLock { state in
+            body(&state)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}
+
+// MARK: - What it says
+
+extension Command {
+    /// All that came out on standard output so far.
+    var output: String { state.withLock { $0.output } }
+
+    /// All that came out on standard error so far.
+    var errors: String { state.withLock { $0.errors } }
+
+    /// Returns when standard output holds the text behind `from` characters; what it holds then.
+    @discardableResult
+    func says(_ text: String, from: Int = 0) async throws -> String {
+        try await wait("“\(text)” on standard output") { state in
+            state.output.dropFirst(from).contains(text) ? state.output : nil
+        }
+    }
+
+    @discardableResult
+    func complains(_ text: String) async throws -> String {
+        try await wait("“\(text)” on standard error") { $0.errors.contains(text) ? $0.errors : nil }
+    }
+
+    /// The exit status, once it has ended; negative for the signal that ended it.
+    func exit() async throws -> Int32 {
+        try await wait("the process's end") { $0.status }
+    }
+
+    private func wait<Value: Sendable>(
+        _ what: String, _ find: @escaping @Sendable (State) -> Value?
+    ) async throws -> Value {
+        do {
+            return try await within(what) { [self] in
+                while true {
+                    if let value = state.withLock({ find($0) }) { return value }
+                    if Task.isCancelled { throw CancellationError() }
+                    await withTaskCancellationHandler {
+                        await withCheckedContinuation { waiter in
+                            let isLate = state.withLock { state in
+                                if find(state) != nil || Task.isCancelled { return true }
+                                state.waiters.append(waiter)
+                                return false
+                            }
+                            if isLate { waiter.resume() }
+                        }
+                    } onCancel: {
+                        change { _ in }
+                    }
+                }
+            }
+        } catch let error as NotInTime {
+            throw NotInTime(description: "\(error.description); it said: \(output)\n\(errors)")
+        }
+    }
+}
+
+// MARK: - What is done to it
+
+extension Command {
+    func type(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
+
+    func endInput() throws { try input.close() }
+
+    func signal(_ signal: Int32) { kill(processID, signal) }
+
+    /// Runs it to its end: the exit status, and what it said on standard error.
+    static func run(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) async throws -> (status: Int32, output: String, errors: String) {
+        let command = try Command(arguments, environment: environment)
+        defer { command.signal(SIGKILL) }
+        let status = try await command.exit()
+        // What it wrote last may still be in the pipe.
+        return (status, command.output, command.errors)
+    }
+
+    /// Beside this test's own executable.
+    private static func executable() throws -> URL {
+        var directory = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+        while directory.path != "/" {
+            directory.deleteLastPathComponent()
+            let candidate = directory.appending(path: "postline")
+            if FileManager.default.isExecutableFile(atPath: candidate.path), !candidate.hasDirectoryPath {
+                return candidate
+            }
+        }
+        throw NotInTime(description: "The program postline is not beside the tests: build it with swift build.")
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import LineClient
+import Messaging
+
+extension TestClient {
+    /// Sends as a client should: with a client_id, and again where it was told that trying again may help.
+    @discardableResult
+    func sendSurely(_ content: String, to conversation: String) async throws -> JSON {
+        let id = UUID().uuidString.lowercased()
+        return try await within("an answer to \(content)", limit: .seconds(60)) { [self] in
+            while true {
+                do {
+                    return try await call(
+                        "messages.send",
+                        [
+                            "conversation_id": .string(conversation), "content": .string(content),
+                            "client_id": .string(id),
+                        ])
+                } catch let error as RemoteError where error.isRetryable {
+                    // Anything else is a false answer, and fails the test.
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+        }
+    }
+}
+
+extension TestDatabase {
+    /// Asks until the database says so: for what PostgreSQL tells nobody of.
+    func wait(for query: String, toBe wanted: String) async throws {
+        try await within("\(query) to be \(wanted)") {
+            while try await value(query) != wanted { try await Task.sleep(for: .milliseconds(20)) }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+import Messaging
+import PrivatePostgres
+
+/// A PostgreSQL of a test's own, to be stopped, crashed and starved, with the schema and the dev world in it.
+func withPrivateServer<Value: Sendable>(
+    settings: [String: String] = [:], _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
+) async throws -> Value {
+    await privateServers.enter()
+    let directory = FileManager.default.temporaryDirectory.appending(
+        path: "postline-own-\(UUID().uuidString.prefix(8))"
+    ).path
+    do {
+        let defaults = ["fsync": "off", "full_page_writes": "off"]
+        let postgres = PrivatePostgres(
+            installation: try await .find(), directory: directory, settings: defaults.merging(settings) { $1 })
+        try await postgres.start()
+        let value: Value
+        do {
+            let url = await postgres.url(user: "USER", database: "DATABASE")
+            let database = TestDatabase(name: "world") { user, database in
+                url.replacing("USER", with: user ?? "postgres").replacing("DATABASE", with: database)
+            }
+            try await postgres.psql("create database world")
+            let migrator = Migrator(url: database.adminURL, logger: .quiet)
+            try await migrator.migrate(loginRole: .init(name: "postline", password: nil))
+            try await migrator.seed()
+            value = try await body(postgres, database)
+        } catch {
+            try? await postgres.stop(mode: .immediate)
+            throw error
+        }
+        try await postgres.stop(mode: .immediate)
+        try? FileManager.default.removeItem(atPath: directory)
+        await privateServers.leave()
+        return value
+    } catch {
+        try? FileManager.default.removeItem(atPath: directory)
+        await privateServers.leave()
+        throw error
+    }
+}
+
+/// A server takes seconds of a processor to make.
+private let privateServers = Turnstile(2)

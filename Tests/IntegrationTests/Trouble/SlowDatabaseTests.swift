@@ -1,0 +1,168 @@
+import LineClient
+import Messaging
+import Postgres
+import Testing
+
+@Suite("A database that is busy, or in doubt", .timeLimit(.minutes(3)))
+struct SlowDatabaseTests {
+    @Test("row 25: a lock that another program holds is a timeout, and the connection serves the next request")
+    func lockTimeout() async throws {
+        let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
+        try await withNode(NodeSettings(poolSize: 1, limits: limits)) { node in
+            let alice = try await node.signedIn(.alice)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            let params: JSONObject = ["conversation_id": .string(Room.aliceBob), "content": "waits"]
+            let error = try await alice.refused(.timeout, "messages.send", params)
+            #expect(error?.isRetryable == true)
+            #expect(try await alice.call("me.get")["username"] == "alice")
+            try await alice.send("elsewhere", to: Room.aliceCarol)
+            _ = try await program.execute("rollback")
+            await program.close()
+            #expect(try await alice.call("messages.send", params)["seq"] == 91)
+        }
+    }
+
+    @Test("row 25: a statement that takes too long is a timeout, and leaves nothing behind")
+    func statementTimeout() async throws {
+        let limits = StatementLimits(statement: .milliseconds(300), lock: .seconds(5))
+        try await withNode(NodeSettings(poolSize: 1, limits: limits)) { node in
+            let alice = try await node.signedIn(.alice)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            try await alice.refused(
+                .timeout, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "waits"])
+            _ = try await program.execute("rollback")
+            await program.close()
+            #expect(try await alice.send("now", to: Room.aliceBob)["seq"] == 91)
+        }
+    }
+
+    @Test("row 22: a serialization failure or a deadlock is tried again, some times and no more")
+    func retries() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            try await bob.sync()
+            // A sequence counts attempts, since it does not roll back.
+            try await node.database.psql(
+                """
+                create sequence public.attempts;
+                create function public.fail() returns trigger language plpgsql security definer as $$
+                declare attempt bigint := nextval('public.attempts');
+                begin
+                    if new.content = 'never' or attempt <= 2 then
+                        raise exception using errcode = case when attempt % 2 = 0 then '40P01' else '40001' end, message = 'try again';
+                    end if;
+                    return new;
+                end $$;
+                create trigger fail before insert on public.messages for each row execute function public.fail();
+                """)
+            #expect(try await alice.send("at the third attempt", to: Room.aliceBob)["seq"] == 91)
+            #expect(try await node.database.value("select last_value from public.attempts") == "3")
+            let error = try await alice.refused(
+                .unavailable, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "never"])
+            #expect(error?.isRetryable == true)
+            let attempts = Int(try await node.database.value("select last_value from public.attempts") ?? "") ?? 0
+            #expect((4...20).contains(attempts))
+            try await alice.send("after", to: Room.aliceBob)
+            try await bob.follow { $0.has("after", in: Room.aliceBob) }
+            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
+        }
+    }
+
+    @Test("a fault of the SQL is an internal_error with an incident, and tells nothing of itself")
+    func fault() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await node.database.psql(
+                """
+                create function public.fail() returns trigger language plpgsql as $$
+                begin raise exception 'the secret reason' using detail = 'secret detail', hint = 'secret hint'; end $$;
+                create trigger fail before insert on public.messages for each row execute function public.fail();
+                """)
+            let text = try await alice.answerText(
+                "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "x"])
+            #expect(text.contains(#""code":"internal_error""#))
+            #expect(text.contains(#""incident":""#))
+            #expect(!text.contains("secret"))
+            try await alice.call("me.get")
+        }
+    }
+
+    @Test("row 21: foreign notifications on our channel, with any payload, are harmless")
+    func foreignNotifications() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await alice.sync()
+            for payload in [
+                "", "x", "{}", nobody, "'; drop table messages; --", "💥\n\u{1}", String(repeating: "x", count: 7_900),
+            ] {
+                let connection = try await node.database.connect()
+                for _ in 0..<20 {
+                    _ = try await connection.run(
+                        [Call(Statement("n", "select pg_notify('postline', $1)"), [payload])], deadline: .seconds(10))
+                }
+                await connection.close()
+            }
+            #expect(try await alice.pushesUpTo("end", on: node.database) == [])
+            try await node.signedIn(.bob).send("as ever", to: Room.aliceBob)
+            try await alice.follow { $0.has("as ever", in: Room.aliceBob) }
+        }
+    }
+
+    @Test("row 18: the listener's backend is terminated in a burst, and nothing is missed")
+    func listenerTerminated() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await alice.sync()
+            for round in 0..<5 {
+                for number in 0..<20 {
+                    try await node.database.psql(
+                        "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', '\(round) \(number)')"
+                    )
+                    if number == 7 {
+                        #expect(
+                            try await node.database.value(
+                                "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where datname = current_database() and query ilike 'listen %'"
+                            ) == "1")
+                    }
+                }
+                try await alice.follow { $0.has("\(round) 19", in: Room.aliceBob) }
+                // The next round ends a listener that is there again.
+                try await node.database.wait(
+                    for:
+                        "select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen %' and state = 'idle'",
+                    toBe: "1")
+            }
+            #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(100) == ArraySlice(91...190))
+        }
+    }
+
+    @Test(
+        "every backend of the service is terminated, again and again: it recovers by itself, and nothing answered is lost"
+    )
+    func allTerminated() async throws {
+        try await withNode { node in
+            let bob = try await node.signedIn(.bob)
+            try await bob.sync()
+            let alice = try await node.signedIn(.alice)
+            var answered: [String] = []
+            for number in 0..<40 {
+                if number % 10 == 5 {
+                    try await node.database.psql(
+                        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'postline'"
+                    )
+                }
+                let content = "\(number)"
+                try await alice.sendSurely(content, to: Room.aliceBob)
+                answered.append(content)
+            }
+            try await bob.follow { $0.has("39", in: Room.aliceBob) }
+            #expect(await bob.replica.contents(Room.aliceBob).suffix(40) == answered[...])
+            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(40) == ArraySlice(91...130))
+        }
+    }
+}
