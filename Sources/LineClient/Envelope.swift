@@ -157,7 +157,7 @@ private struct Scanner {
                 depth -= 1
                 index += 1
                 if depth == 0 { return true }
-            case UInt8(ascii: ",") where depth == 0:
+            case UInt8(ascii: ",") where depth == 0, 0x20 where depth == 0, 0x09 where depth == 0:
                 return true
             default:
                 index += 1

@@ -30,7 +30,12 @@ struct DirectoryLock: ~Copyable {
         _ = unsafe note.utf8.withContiguousStorageIfAvailable { unsafe write(descriptor, $0.baseAddress, $0.count) }
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        // Let go by name: a child that another thread has just forked holds the descriptor too, until it runs its
+        // program.
+        flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
 
     private static func text(of descriptor: Int32) -> String {
         unsafe withUnsafeTemporaryAllocation(byteCount: 32, alignment: 1) { buffer in

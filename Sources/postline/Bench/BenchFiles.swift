@@ -6,7 +6,13 @@ internal import Foundation
 
 /// The files of a measurement.
 enum BenchFiles {
-    static var temporaryDirectory: String { "/tmp/postline-bench-\(ProcessInfo.processInfo.processIdentifier)" }
+    /// Below `TMPDIR`, where that is set.
+    static var temporaryDirectory: String {
+        let process = ProcessInfo.processInfo
+        var parent = process.environment["TMPDIR"] ?? ""
+        while parent.hasSuffix("/") { parent.removeLast() }
+        return "\(parent.isEmpty ? "/tmp" : parent)/postline-bench-\(process.processIdentifier)"
+    }
 
     static func write(_ text: String, to path: String) throws {
         do {

@@ -10,12 +10,23 @@ enum BenchLoop {
     ) async throws -> BenchRound {
         let start = ContinuousClock.now
         let end = start + time
-        let latencies = try await withThrowingTaskGroup(of: [Duration].self) { group in
+        let latencies = try await withThrowingTaskGroup(of: [Duration]?.self) { group in
             for (client, text) in clients {
                 group.addTask { try await ask(client, until: end, method) { write(text, &$0) } }
             }
+            // A request that is never answered must not make the measurement wait for ever.
+            group.addTask {
+                try? await Task.sleep(until: end + .seconds(30))
+                return nil
+            }
             var all: [Duration] = []
-            for try await some in group { all += some }
+            for _ in clients {
+                guard let some = try await group.next() ?? nil else {
+                    throw BenchError("A request was not answered within 30 seconds.")
+                }
+                all += some
+            }
+            group.cancelAll()
             return all
         }
         let elapsed = (ContinuousClock.now - start) / .seconds(1)

@@ -93,7 +93,10 @@ struct BenchWorld: Sendable {
         // A Ctrl-C ends the bench, and that ends the node: the shell tells it to stop when its own input ends, which
         // it does with this process, however that goes.
         options.createSession = true
-        let script = "\"$0\" serve --migrate & node=$!; cat >/dev/null; kill -TERM $node; wait $node"
+        let script = """
+            "$0" serve --migrate & node=$!; cat >/dev/null; kill -TERM $node
+            (sleep 15; kill -KILL $node) 2>/dev/null & wait $node; status=$?; kill $!; exit $status
+            """
         let result = try await Subprocess.run(
             .name("sh"), arguments: ["-c", script, ownPath], environment: environment, platformOptions: options,
             input: .inputWriter, output: .discarded, error: .currentStandardError

@@ -1,0 +1,64 @@
+import NIOCore
+import Testing
+
+@testable import LineClient
+
+@Suite("What a line from the server is")
+struct ClientEnvelopeTests {
+    private func envelope(_ line: String) -> Envelope { Envelope(ByteBuffer(string: line)) }
+
+    private func text(_ bytes: ByteBuffer?) -> String? { bytes.map { String(buffer: $0) } }
+
+    @Test("an answer is found by its number, its result untouched")
+    func answer() {
+        let answer = envelope(#"{"jsonrpc":"2.0","id":17,"result":{"a":"}\"]","b":[1,{"c":null}]}}"#)
+        guard case .answer(17) = answer.kind else {
+            Issue.record("it is no answer")
+            return
+        }
+        #expect(text(answer.result) == #"{"a":"}\"]","b":[1,{"c":null}]}"#)
+        #expect(answer.error == nil)
+    }
+
+    @Test("members may stand in any order and with blanks")
+    func order() {
+        let answer = envelope(#" { "error" : {"code":-32700} , "id" : 3 , "jsonrpc" : "2.0" } "#)
+        guard case .answer(3) = answer.kind else {
+            Issue.record("it is no answer")
+            return
+        }
+        #expect(text(answer.error) == #"{"code":-32700}"#)
+    }
+
+    @Test("results that are no objects are results")
+    func scalars() {
+        for value in ["1", "null", "true", "-1.5e3", #""x""#, "[]", "{}"] {
+            #expect(text(envelope(#"{"jsonrpc":"2.0","id":1,"result":\#(value)}"#).result) == value)
+            #expect(text(envelope(#"{"result":\#(value),"id":1}"#).result) == value)
+        }
+    }
+
+    @Test("a notification has a method and no id")
+    func notification() {
+        let push = envelope(#"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"x"}}"#)
+        guard case .notification("changes") = push.kind else {
+            Issue.record("it is no notification")
+            return
+        }
+        #expect(text(push.params) == #"{"cursor":"x"}"#)
+    }
+
+    @Test(
+        "what is neither is other, and never read beyond its end",
+        arguments: [
+            "", "x", "{", "[]", #"[{"id":1,"result":1}]"#, #"{"id":null,"error":{}}"#, #"{"id":"a","result":1}"#,
+            #"{"id":1,"result":{"a":1}"#, #"{"id":1,"result":"unended}"#, #"{"id":1,"result":"x\"#, #"{"id"}"#,
+            #"{"id":99999999999999999999,"result":1}"#, #"{"a":1,}"#,
+        ])
+    func other(line: String) {
+        guard case .other = envelope(line).kind else {
+            Issue.record("\(line) is taken for something")
+            return
+        }
+    }
+}
