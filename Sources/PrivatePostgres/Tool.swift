@@ -30,7 +30,8 @@ enum Tool {
         // that user may not be allowed into ours.
         let result = try await Subprocess.run(
             .name("sh"), arguments: Arguments(["-c", "cd / && exec \"$0\" \"$@\""] + command),
-            environment: environment, input: .string(input), output: .string(limit: 16 << 20), error: .combinedWithOutput)
+            environment: environment, input: .string(input), output: .string(limit: 16 << 20),
+            error: .combinedWithOutput)
         return Result(succeeded: result.terminationStatus.isSuccess, output: result.standardOutput)
     }
 }
