@@ -14,7 +14,8 @@ struct RequestIsolationTests {
                 """
                 select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'app', 'auth')
                 union all select format('%I.%I', schemaname, viewname) from pg_views where schemaname in ('public', 'app', 'auth')
-                """).compactMap { $0 }
+                """
+            ).compactMap { $0 }
             #expect(tables.count > 10)
             let functions = try await database.column(
                 """
@@ -23,7 +24,8 @@ struct RequestIsolationTests {
                                  from unnest(p.proargtypes) with ordinality as a (t, i)))
                   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
                  where n.nspname in ('api', 'accounts', 'feed', 'app') and p.prorettype <> 'trigger'::regtype and p.prokind = 'f'
-                """).compactMap { $0 }
+                """
+            ).compactMap { $0 }
             #expect(functions.count > 20)
             let connection = try await database.connect(as: "postline")
             func refusal(_ sql: String) async throws -> String {
@@ -67,10 +69,16 @@ struct RequestIsolationTests {
                         for round in 0..<30 {
                             #expect(try await client.call("me.get")["username"]?.stringValue == person.rawValue)
                             switch round % 4 {
-                            case 0: try await client.refused(.notFound, "conversations.get", ["conversation_id": .string(nobody)])
-                            case 1: try await client.refused(.invalidParams, "me.update", ["bio": .string(String(repeating: "x", count: 501))])
+                            case 0:
+                                try await client.refused(
+                                    .notFound, "conversations.get", ["conversation_id": .string(nobody)])
+                            case 1:
+                                try await client.refused(
+                                    .invalidParams, "me.update", ["bio": .string(String(repeating: "x", count: 501))])
                             case 2: try await client.call("me.update", ["bio": "\(person) \(round)"])
-                            default: try await client.refused(.versionConflict, "me.update", ["bio": "never", "if_version": 0])
+                            default:
+                                try await client.refused(
+                                    .versionConflict, "me.update", ["bio": "never", "if_version": 0])
                             }
                         }
                     }
@@ -85,7 +93,8 @@ struct RequestIsolationTests {
                 try await group.waitForAll()
             }
             #expect(
-                try await node.database.column("select username || ' ' || bio from public.user_profiles where bio like '% 26' order by 1")
+                try await node.database.column(
+                    "select username || ' ' || bio from public.user_profiles where bio like '% 26' order by 1")
                     == ["alice alice 26", "bob bob 26", "carol carol 26"])
         }
     }
@@ -97,7 +106,10 @@ struct RequestIsolationTests {
             try await alice.call("me.get")
             // The pool's own backend cannot be asked, but any that does as it does can.
             let connection = try await node.database.connect(as: "postline")
-            let set = Statement("set", "select set_config('role', 'authenticated', true), set_config('request.jwt.claims', '{\"sub\":\"\(Person.alice.id)\"}', true)")
+            let set = Statement(
+                "set",
+                "select set_config('role', 'authenticated', true), set_config('request.jwt.claims', '{\"sub\":\"\(Person.alice.id)\"}', true)"
+            )
             let get = Statement("get", "select current_user, current_setting('request.jwt.claims', true)")
             let inside = try await connection.run([Call(set), Call(get)], deadline: .seconds(10))[1]
             #expect(inside.text(0, 0) == "authenticated")
@@ -113,13 +125,16 @@ struct RequestIsolationTests {
         try await withNode { node in
             let texts = [
                 "'; drop table public.messages; --", "\\'; select pg_sleep(100); --", "$1", "$$; rollback; $$", "{1,2}",
-                "\"}', '', true); set role postgres; --", "%s %I %L", "' || current_user || '", "null", "E'\\x41'", "\\",
+                "\"}', '', true); set role postgres; --", "%s %I %L", "' || current_user || '", "null", "E'\\x41'",
+                "\\",
             ]
             let client = try await node.signedIn(.alice)
-            let counts = "select (select count(*) from public.messages) || ' ' || (select count(*) from public.user_profiles) || ' ' || (select count(*) from auth.users)"
+            let counts =
+                "select (select count(*) from public.messages) || ' ' || (select count(*) from public.user_profiles) || ' ' || (select count(*) from auth.users)"
             var sent = 0
             for method in Probe.methods {
-                let names = try #require(Probe.stringParams(of: method), "\(method.method) takes a param that Probe does not know")
+                let names = try #require(
+                    Probe.stringParams(of: method), "\(method.method) takes a param that Probe does not know")
                 for name in names {
                     for text in texts {
                         let value: JSON =
@@ -129,7 +144,8 @@ struct RequestIsolationTests {
                             default: .string(text)
                             }
                         do {
-                            let answer = try await client.call(method.method, Probe.params(of: method, with: name, value))
+                            let answer = try await client.call(
+                                method.method, Probe.params(of: method, with: name, value))
                             if method.method == "messages.send" { sent += 1 }
                             // What is stored as it is comes back as it is.
                             let kept = method.method == "me.update" && ["full_name", "bio", "location"].contains(name)
@@ -140,7 +156,8 @@ struct RequestIsolationTests {
                         } catch let error as RemoteError {
                             let code = try #require(error.knownCode)
                             #expect(
-                                ![.internalError, .timeout, .unavailable].contains(code), "\(method.method) \(name) \(text): \(error)")
+                                ![.internalError, .timeout, .unavailable].contains(code),
+                                "\(method.method) \(name) \(text): \(error)")
                         }
                     }
                 }

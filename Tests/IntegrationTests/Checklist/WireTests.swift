@@ -63,7 +63,8 @@ struct WireTests {
                 [0xF8, 0x88, 0x80, 0x80, 0x80],
             ]
             for bytes in sequences {
-                let head = #"{"jsonrpc":"2.0","id":"x","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":""#
+                let head =
+                    #"{"jsonrpc":"2.0","id":"x","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":""#
                 try await client.line.send(bytes: ByteBuffer(bytes: Array(head.utf8) + bytes + Array("\"}}\n".utf8)))
                 #expect(try await code(client.nextLine()) == "invalid_utf8", "\(bytes)")
             }
@@ -78,13 +79,17 @@ struct WireTests {
             let before = try await Self.fingerprint(node.database)
             var probes = 0
             for method in Probe.methods {
-                let names = try #require(Probe.stringParams(of: method), "\(method.method) takes a param that Probe does not know")
+                let names = try #require(
+                    Probe.stringParams(of: method), "\(method.method) takes a param that Probe does not know")
                 for name in names {
                     // As an escape; and as a byte, which is no JSON.
                     for (nul, expected) in [(#"\u0000"#, ["invalid_params"]), ("\0", ["parse_error"])] {
-                        for value in [#""a\#(nul)b""#, #""\#(nul)""#, #"["\#(nul)"]"#, #"{"url":"\#(nul)"}"#, #"{"\#(nul)":"x"}"#] {
+                        for value in [
+                            #""a\#(nul)b""#, #""\#(nul)""#, #"["\#(nul)"]"#, #"{"url":"\#(nul)"}"#, #"{"\#(nul)":"x"}"#,
+                        ] {
                             probes += 1
-                            let params = Probe.params(of: method, with: name, "PLACE").text.replacing(#""PLACE""#, with: value)
+                            let params = Probe.params(of: method, with: name, "PLACE").text.replacing(
+                                #""PLACE""#, with: value)
                             let answer = try await client.exchange(line(method.method, params))
                             #expect(expected.contains(try code(answer)), "\(method.method) \(name) \(value)")
                         }
@@ -104,12 +109,16 @@ struct WireTests {
                 let count = 65_000 / (open.utf8.count + close.utf8.count)
                 let deep = String(repeating: open, count: count) + "1" + String(repeating: close, count: count)
                 #expect(try await code(client.exchange(deep)) == "parse_error")
-                #expect(try await code(client.exchange(String(repeating: open, count: 65_000 / open.utf8.count))) == "parse_error")
+                #expect(
+                    try await code(client.exchange(String(repeating: open, count: 65_000 / open.utf8.count)))
+                        == "parse_error")
                 let within = line("me.update", #"{"preferences":{"a":\#(deep.dropFirst(4_000).dropLast(4_000))}}"#)
                 #expect(try await code(client.exchange(within)) == "parse_error")
             }
             let bearable = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
-            #expect(try await code(client.exchange(line("me.update", #"{"preferences":{"a":\#(bearable)}}"#))) == "a result")
+            #expect(
+                try await code(client.exchange(line("me.update", #"{"preferences":{"a":\#(bearable)}}"#))) == "a result"
+            )
         }
     }
 
@@ -124,14 +133,17 @@ struct WireTests {
                     guard case .number? = Probe.value(of: name, in: method) else { continue }
                     for (number, expected) in [
                         ("1e131071", "invalid_params"), ("9223372036854775808", "invalid_params"),
-                        ("-9223372036854775809", "invalid_params"), ("1.5", "invalid_params"), ("1e-1", "invalid_params"),
+                        ("-9223372036854775809", "invalid_params"), ("1.5", "invalid_params"),
+                        ("1e-1", "invalid_params"),
                         ("1e400", "invalid_params"), ("-1", "invalid_params"), ("NaN", "parse_error"),
-                        ("Infinity", "parse_error"), ("01", "parse_error"), ("+1", "parse_error"), ("0x10", "parse_error"),
+                        ("Infinity", "parse_error"), ("01", "parse_error"), ("+1", "parse_error"),
+                        ("0x10", "parse_error"),
                         (#""1""#, "invalid_params"), ("true", "invalid_params"), ("[1]", "invalid_params"),
                         (String(repeating: "9", count: 10_000), "invalid_params"),
                     ] {
                         probes += 1
-                        let params = Probe.params(of: method, with: name, "PLACE").text.replacing(#""PLACE""#, with: number)
+                        let params = Probe.params(of: method, with: name, "PLACE").text.replacing(
+                            #""PLACE""#, with: number)
                         let answer = try await client.exchange(line(method.method, params))
                         #expect(try code(answer) == expected, "\(method.method) \(name) \(number.prefix(40))")
                     }
@@ -146,7 +158,7 @@ struct WireTests {
     func numbersInObjects() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
-            for number in ["1e131072", "1e999999", "-1e400000", String(repeating: "9", count: 60_000) ] {
+            for number in ["1e131072", "1e999999", "-1e400000", String(repeating: "9", count: 60_000)] {
                 let answer = try await client.exchange(line("me.update", #"{"preferences":{"n":\#(number)}}"#))
                 #expect(try code(answer) == "invalid_params", "\(number.prefix(20))")
             }
@@ -194,7 +206,8 @@ struct WireTests {
             let client = try await node.signedIn(.alice)
             var text = ""
             for number in 0..<1_000 {
-                text += number.isMultiple(of: 5)
+                text +=
+                    number.isMultiple(of: 5)
                     ? #"{"jsonrpc":"2.0","id":"\#(number)","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"\#(number)"}}"#
                     : #"{"jsonrpc":"2.0","id":"\#(number)","method":"server.info"}"#
                 text += "\n"
@@ -207,7 +220,8 @@ struct WireTests {
             }
             #expect(
                 try await node.database.value(
-                    "select count(*) from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 and content::int = (seq - 91) * 5")
+                    "select count(*) from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 and content::int = (seq - 91) * 5"
+                )
                     == "200")
         }
     }
@@ -218,7 +232,9 @@ struct WireTests {
             let client = try await node.signedIn(.alice)
             for number in 0..<50 {
                 try await client.line.send(
-                    line: #"{"jsonrpc":"2.0","id":"\#(number)","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"\#(number)"}}"#)
+                    line:
+                        #"{"jsonrpc":"2.0","id":"\#(number)","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"\#(number)"}}"#
+                )
             }
             try await client.line.finishSending()
             for number in 0..<50 { #expect(try await client.nextLine().contains("\"seq\":\(91 + number),")) }

@@ -32,7 +32,8 @@ struct ChatTests {
             try await alice.says("Bob Okafor: Hello back")
             #expect(!alice.output.contains("\u{1B}"))
 
-            try await node.database.psql("update public.user_profiles set full_name = 'Alicia' where username = 'alice'")
+            try await node.database.psql(
+                "update public.user_profiles set full_name = 'Alicia' where username = 'alice'")
             try await bob.says("* Alice Moreau is now Alicia")
             try bob.type("/name Robert")
             try await alice.says("* Bob Okafor is now Robert")
@@ -54,7 +55,8 @@ struct ChatTests {
             #expect(try await alice.exit() == 0)
             #expect(
                 try await node.database.column(
-                    "select content from public.messages where conversation_id = '\(Room.aliceCarol)' order by seq desc limit 3")
+                    "select content from public.messages where conversation_id = '\(Room.aliceCarol)' order by seq desc limit 3"
+                )
                     == ["third", "second", "first"])
         }
     }
@@ -73,7 +75,8 @@ struct ChatTests {
             defer { alice.signal(SIGKILL) }
             try await alice.says("* offline: ")
             try await database.psql(
-                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'while it was away')")
+                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'while it was away')"
+            )
             let before = alice.output.count
             try await withNode(database, NodeSettings(port: port)) { node in
                 try await alice.says("* connected as Alice Moreau", from: before)

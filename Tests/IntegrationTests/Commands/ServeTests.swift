@@ -16,7 +16,8 @@ struct ServeTests {
     func notMigrated() async throws {
         try await TestDatabase.with(migrated: false) { database in
             try await database.psql(
-                "do $$ begin create role postline login noinherit; exception when duplicate_object or unique_violation then null; end $$")
+                "do $$ begin create role postline login noinherit; exception when duplicate_object or unique_violation then null; end $$"
+            )
             let result = try await Command.run(["serve"], environment: environment(database))
             #expect(result.status == 78)
             #expect(result.errors.contains("postline: The database is not migrated: run `postline migrate`"))
@@ -58,7 +59,8 @@ struct ServeTests {
     func superuser() async throws {
         try await TestDatabase.with { database in
             let result = try await Command.run(
-                ["serve"], environment: environment(database).merging(["POSTLINE_DATABASE_URL": database.adminURL]) { $1 })
+                ["serve"],
+                environment: environment(database).merging(["POSTLINE_DATABASE_URL": database.adminURL]) { $1 })
             #expect(result.status == 78)
             #expect(result.errors.contains("superuser"))
         }
@@ -69,7 +71,8 @@ struct ServeTests {
         try await withNode { node in
             let result = try await Command.run(["serve"], environment: environment(node.database, port: node.port))
             #expect(result.status != 0)
-            #expect(result.errors.contains("postline: Cannot listen on 127.0.0.1, port \(node.port): the port is in use."))
+            #expect(
+                result.errors.contains("postline: Cannot listen on 127.0.0.1, port \(node.port): the port is in use."))
         }
     }
 
@@ -130,9 +133,11 @@ struct ServeTests {
             #expect(result.status == 0, "\(result.errors)")
             let client = try await node.connect()
             try await client.call(
-                "session.authenticate", ["access_token": .string(result.output.trimmingCharacters(in: .whitespacesAndNewlines))])
+                "session.authenticate",
+                ["access_token": .string(result.output.trimmingCharacters(in: .whitespacesAndNewlines))])
             #expect(try await client.call("me.get")["username"] == "alice")
-            let unknown = try await Command.run(["token", "nobody@example.com"], environment: environment(node.database))
+            let unknown = try await Command.run(
+                ["token", "nobody@example.com"], environment: environment(node.database))
             #expect(unknown.status == 1)
             #expect(unknown.errors.contains("nobody@example.com"))
         }
@@ -151,7 +156,9 @@ struct ServeTests {
             let start = ContinuousClock.now
             for number in 0..<50 {
                 try await alice.line.send(
-                    line: #"{"jsonrpc":"2.0","id":"\#(number)","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"\#(number)"}}"#)
+                    line:
+                        #"{"jsonrpc":"2.0","id":"\#(number)","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"\#(number)"}}"#
+                )
             }
             #expect(try await alice.nextLine().contains("\"seq\":91,"))
             command.signal(SIGTERM)
@@ -163,7 +170,8 @@ struct ServeTests {
             var answered = 1
             while (try? await alice.nextLine()) != nil { answered += 1 }
             let stored = try await database.column(
-                "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 order by seq")
+                "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 order by seq"
+            )
             #expect(stored.count == answered)
             #expect(stored == (0..<answered).map { "\($0)" })
         }

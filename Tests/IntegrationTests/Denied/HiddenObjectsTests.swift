@@ -27,7 +27,9 @@ struct HiddenObjectsTests {
                 }
             }
             #expect(covered >= 4)
-            #expect(try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'") == "90")
+            #expect(
+                try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'")
+                    == "90")
         }
     }
 
@@ -51,9 +53,13 @@ struct HiddenObjectsTests {
                     try await frank.answerText(
                         method,
                         .object(
-                            JSONObject(([("conversation_id", .string(room))] + params).map { .init(name: $0.0, value: $0.1) })))
+                            JSONObject(
+                                ([("conversation_id", .string(room))] + params).map { .init(name: $0.0, value: $0.1) }))
+                    )
                 }
-                #expect(answers[0].replacing(Room.aliceBob, with: "ID") == answers[1].replacing(nobody, with: "ID"), "\(method) \(params)")
+                #expect(
+                    answers[0].replacing(Room.aliceBob, with: "ID") == answers[1].replacing(nobody, with: "ID"),
+                    "\(method) \(params)")
             }
         }
     }
@@ -64,15 +70,19 @@ struct HiddenObjectsTests {
             let dave = try await node.signedIn(.dave)
             try await dave.call("conversations.get", ["conversation_id": .string(Room.alps)])
             try await node.database.psql(
-                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'")
+                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
+            )
             for method in Probe.methods where method.parameters.contains("conversation_id") {
-                try await dave.refused(.notFound, method.method, Probe.params(of: method, with: "conversation_id", .string(Room.alps)))
+                try await dave.refused(
+                    .notFound, method.method, Probe.params(of: method, with: "conversation_id", .string(Room.alps)))
             }
             let list = try await dave.call("conversations.list")
             #expect(list["conversations"]?.arrayValue?.map { $0["id"] } == [.string(Room.bobDave)])
             try await node.database.psql(
-                "insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(Person.dave.id)')")
-            let messages = try await dave.call("messages.list", ["conversation_id": .string(Room.alps), "after_seq": 0, "limit": 200])
+                "insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(Person.dave.id)')"
+            )
+            let messages = try await dave.call(
+                "messages.list", ["conversation_id": .string(Room.alps), "after_seq": 0, "limit": 200])
             #expect(messages["messages"]?.arrayValue?.first?["seq"] == 1)
         }
     }

@@ -29,7 +29,8 @@ struct StrangerTests {
 
             #expect(try await stranger.pushesUpTo("end", on: node.database) == [])
             let world = await stranger.replica
-            #expect(world.profiles.isEmpty && world.conversations.isEmpty && world.messages.isEmpty && world.marks.isEmpty)
+            #expect(
+                world.profiles.isEmpty && world.conversations.isEmpty && world.messages.isEmpty && world.marks.isEmpty)
         }
     }
 
@@ -66,7 +67,8 @@ struct StrangerTests {
             }
             var rooms: [String: Set<Person>] = [
                 Room.aliceBob: [.alice, .bob], Room.aliceCarol: [.alice, .carol], Room.bobDave: [.bob, .dave],
-                Room.carolErin: [.carol, .erin], Room.aliceErin: [.alice, .erin], Room.alps: [.alice, .bob, .carol, .dave],
+                Room.carolErin: [.carol, .erin], Room.aliceErin: [.alice, .erin],
+                Room.alps: [.alice, .bob, .carol, .dave],
                 Room.bookClub: [.erin, .alice, .frank],
             ]
             // Who was in a room when a text was written into it; the text names the room.
@@ -91,12 +93,18 @@ struct StrangerTests {
                     guard people[who] != .alice else { continue }
                     let id = people[who].id
                     if groupMembers.remove(people[who]) != nil {
-                        try await node.database.psql("delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(id)'")
+                        try await node.database.psql(
+                            "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(id)'"
+                        )
                         // What was written so far is shown again to one who comes back, so its readers are as of the end.
                     } else {
-                        try await node.database.psql("insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(id)')")
+                        try await node.database.psql(
+                            "insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(id)')"
+                        )
                         groupMembers.insert(people[who])
-                        for (text, who) in readers where text.hasSuffix(Room.alps) { readers[text] = who.union(groupMembers) }
+                        for (text, who) in readers where text.hasSuffix(Room.alps) {
+                            readers[text] = who.union(groupMembers)
+                        }
                     }
                     rooms[Room.alps] = groupMembers
                 }
@@ -104,8 +112,12 @@ struct StrangerTests {
             for (person, client) in zip(people, clients) {
                 _ = try await client.pushesUpTo("end", on: node.database)
                 let world = await client.replica
-                for room in world.conversations.keys { #expect(rooms[room]?.contains(person) == true, "seed \(seed): \(person), \(room)") }
-                for room in world.messages.keys { #expect(rooms[room]?.contains(person) == true, "seed \(seed): \(person), \(room)") }
+                for room in world.conversations.keys {
+                    #expect(rooms[room]?.contains(person) == true, "seed \(seed): \(person), \(room)")
+                }
+                for room in world.messages.keys {
+                    #expect(rooms[room]?.contains(person) == true, "seed \(seed): \(person), \(room)")
+                }
                 for changes in await client.received {
                     for message in changes["messages"]?.arrayValue ?? [] {
                         guard let text = message["content"]?.stringValue, let allowed = readers[text] else { continue }

@@ -8,7 +8,8 @@ import Testing
 struct UnauthenticatedTests {
     /// The protocol's `U`.
     private static let open: Set<String> = [
-        "server.info", "session.authenticate", "auth.register", "auth.login", "auth.guest", "auth.refresh", "avatars.list",
+        "server.info", "session.authenticate", "auth.register", "auth.login", "auth.guest", "auth.refresh",
+        "avatars.list",
     ]
 
     @Test("gets unauthenticated from every method but those that the protocol opens to anybody")
@@ -16,10 +17,12 @@ struct UnauthenticatedTests {
         try await withNode { node in
             for method in Probe.methods {
                 let client = try await node.connect()
-                let params = try #require(Probe.params(of: method), "\(method.method) takes a param that Probe does not know")
+                let params = try #require(
+                    Probe.params(of: method), "\(method.method) takes a param that Probe does not know")
                 let text = try await client.answerText(method.method, .object(params))
                 #expect(
-                    text.contains(#""code":"unauthenticated""#) == !Self.open.contains(method.method), "\(method.method): \(text)")
+                    text.contains(#""code":"unauthenticated""#) == !Self.open.contains(method.method),
+                    "\(method.method): \(text)")
                 await client.close()
             }
         }

@@ -10,7 +10,9 @@ struct SpecificationTests {
         func text(_ answer: JSON) -> String {
             #expect(answer["jsonrpc"] == "2.0")
             #expect(answer.names.count == 3)
-            let what = answer["error"]?["data"]?["code"]?.stringValue ?? answer["result"].map { $0.names.joined(separator: "+") }
+            let what =
+                answer["error"]?["data"]?["code"]?.stringValue
+                ?? answer["result"].map { $0.names.joined(separator: "+") }
             return "\(answer["id"]?.text ?? "-") \(what ?? "-")"
         }
         switch try JSON(parsing: ByteBuffer(string: line)) {
@@ -48,7 +50,9 @@ struct SpecificationTests {
                     #"["1" invalid_params, "2" invalid_params, null invalid_request, "5" unknown_method, "9" avatars]"#
                 ),
             ]
-            for (line, expected) in examples { #expect(try await summary(client.exchange(line)) == expected, "\(line)") }
+            for (line, expected) in examples {
+                #expect(try await summary(client.exchange(line)) == expected, "\(line)")
+            }
         }
     }
 
@@ -56,16 +60,21 @@ struct SpecificationTests {
     func notifications() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
-            let send = #"{"jsonrpc":"2.0","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"CONTENT"}}"#
+            let send =
+                #"{"jsonrpc":"2.0","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"CONTENT"}}"#
             try await client.line.send(line: #"{"jsonrpc": "2.0", "method": "update", "params": [1,2,3,4,5]}"#)
             try await client.line.send(line: #"{"jsonrpc": "2.0", "method": "foobar"}"#)
             try await client.line.send(line: #"[{"jsonrpc": "2.0", "method": "notify_sum", "params": [1,2,4]}]"#)
             try await client.line.send(line: send.replacing("CONTENT", with: "one"))
-            try await client.line.send(line: "[\(send.replacing("CONTENT", with: "two")),\(send.replacing("CONTENT", with: ""))]")
-            #expect(try await summary(client.exchange(#"{"jsonrpc":"2.0","method":"sync.close","id":"end"}"#)) == #""end" "#)
+            try await client.line.send(
+                line: "[\(send.replacing("CONTENT", with: "two")),\(send.replacing("CONTENT", with: ""))]")
+            #expect(
+                try await summary(client.exchange(#"{"jsonrpc":"2.0","method":"sync.close","id":"end"}"#)) == #""end" "#
+            )
             #expect(
                 try await node.database.column(
-                    "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 order by seq")
+                    "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90 order by seq"
+                )
                     == ["one", "two"])
         }
     }
@@ -94,11 +103,14 @@ struct SpecificationTests {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
             func batch(_ count: Int) -> String {
-                let one = #"{"jsonrpc":"2.0","id":"x","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"b"}}"#
+                let one =
+                    #"{"jsonrpc":"2.0","id":"x","method":"messages.send","params":{"conversation_id":"\#(Room.aliceBob)","content":"b"}}"#
                 return "[\(Array(repeating: one, count: count).joined(separator: ","))]"
             }
             #expect(try await summary(client.exchange(batch(51))) == "null invalid_request")
-            #expect(try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'") == "90")
+            #expect(
+                try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'")
+                    == "90")
             let answers = try JSON(parsing: ByteBuffer(string: try await client.exchange(batch(50))))
             #expect(answers.arrayValue?.map { $0["result"]?["seq"]?.integerValue } == Array(91...140))
         }
@@ -125,7 +137,8 @@ struct SpecificationTests {
             let client = try await node.signedIn(.alice)
             func list(_ numbers: String) async throws -> Int {
                 let answer = try await client.exchange(
-                    #"{"jsonrpc":"2.0","id":"x","method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)",\#(numbers)}}"#)
+                    #"{"jsonrpc":"2.0","id":"x","method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)",\#(numbers)}}"#
+                )
                 return try JSON(parsing: ByteBuffer(string: answer))["result"]?["messages"]?.arrayValue?.count ?? -1
             }
             #expect(try await list(#""limit":20.0"#) == 20)

@@ -42,7 +42,9 @@ struct MessagesFeatureTests {
             let mark = try await frank.call("messages.mark_read", ["conversation_id": .string(room), "seq": 2])
             #expect(mark["unread_count"] == 0)
             #expect(try await frank.call("conversations.list")["conversations"]?[0]?["unread_count"] == 0)
-            #expect(try await bob.call("messages.list", ["conversation_id": .string(room)])["messages"]?[1]?["is_read"] == true)
+            #expect(
+                try await bob.call("messages.list", ["conversation_id": .string(room)])["messages"]?[1]?["is_read"]
+                    == true)
 
             // Getting or creating it again, from either side, gives the same.
             #expect(try await frank.conversation(with: Person.bob.id) == room)
@@ -61,13 +63,15 @@ struct MessagesFeatureTests {
                 group.addTask {
                     for number in 0..<10 {
                         try await node.database.psql(
-                            "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'psql \(number)')")
+                            "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'psql \(number)')"
+                        )
                     }
                 }
                 try await group.waitForAll()
             }
             func expectTrue() async throws {
-                let newest = try await bob.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])["messages"]?[0]
+                let newest = try await bob.call(
+                    "messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])["messages"]?[0]
                 let conversation = try await bob.call("conversations.get", ["conversation_id": .string(Room.aliceBob)])
                 #expect(conversation["last_message_content"] == newest?["content"])
                 #expect(conversation["last_message_time"] == newest?["created_at"])
@@ -75,15 +79,20 @@ struct MessagesFeatureTests {
                 #expect(conversation["last_seq"] == newest?["seq"])
             }
             try await expectTrue()
-            #expect(try await bob.call("conversations.get", ["conversation_id": .string(Room.aliceBob)])["last_seq"] == 160)
+            #expect(
+                try await bob.call("conversations.get", ["conversation_id": .string(Room.aliceBob)])["last_seq"] == 160)
             try await node.database.psql(
-                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.alice.id)', 'last of all')")
+                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.alice.id)', 'last of all')"
+            )
             try await expectTrue()
-            #expect(try await bob.call("conversations.list")["conversations"]?[0]?["last_message_content"] == "last of all")
+            #expect(
+                try await bob.call("conversations.list")["conversations"]?[0]?["last_message_content"] == "last of all")
         }
     }
 
-    @Test("a user sees only its conversations, reads only their messages, and sends only into them, whoever it says it is")
+    @Test(
+        "a user sees only its conversations, reads only their messages, and sends only into them, whoever it says it is"
+    )
     func rules() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -95,31 +104,42 @@ struct MessagesFeatureTests {
                 try await frank.refused(.notFound, method, params)
             }
             #expect(
-                try await frank.call("conversations.list")["conversations"]?.arrayValue?.map { $0["id"] } == [.string(Room.bookClub)])
+                try await frank.call("conversations.list")["conversations"]?.arrayValue?.map { $0["id"] } == [
+                    .string(Room.bookClub)
+                ])
             let world = try await frank.answerText("sync.open", ["live": false])
             for hidden in [Room.aliceBob, Room.alps, Person.bob.id, Person.dave.id] { #expect(!world.contains(hidden)) }
             // The user is the token's, and no param says otherwise.
             try await frank.refused(
                 .invalidParams, "messages.send",
-                ["conversation_id": .string(Room.bookClub), "content": "x", "sender_id": .string(Person.alice.id)], field: "sender_id")
-            try await frank.refused(.invalidParams, "conversations.list", ["user_id": .string(Person.alice.id)], field: "user_id")
+                ["conversation_id": .string(Room.bookClub), "content": "x", "sender_id": .string(Person.alice.id)],
+                field: "sender_id")
+            try await frank.refused(
+                .invalidParams, "conversations.list", ["user_id": .string(Person.alice.id)], field: "user_id")
             // The same rules hold in SQL, under the same policies.
-            let asFrank = "set local role authenticated; set local request.jwt.claims = '{\"sub\":\"\(Person.frank.id)\",\"role\":\"authenticated\"}';"
-            try await node.database.psql("begin; \(asFrank) select 1 / (count(*) = 1)::int from public.conversations; rollback")
+            let asFrank =
+                "set local role authenticated; set local request.jwt.claims = '{\"sub\":\"\(Person.frank.id)\",\"role\":\"authenticated\"}';"
             try await node.database.psql(
-                "begin; \(asFrank) select 1 / (count(*) = 0)::int from public.messages where conversation_id <> '\(Room.bookClub)'; rollback")
+                "begin; \(asFrank) select 1 / (count(*) = 1)::int from public.conversations; rollback")
+            try await node.database.psql(
+                "begin; \(asFrank) select 1 / (count(*) = 0)::int from public.messages where conversation_id <> '\(Room.bookClub)'; rollback"
+            )
             await #expect(throws: (any Error).self) {
                 try await node.database.psql(
-                    "begin; \(asFrank) insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.frank.id)', 'x'); rollback")
+                    "begin; \(asFrank) insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.frank.id)', 'x'); rollback"
+                )
             }
             await #expect(throws: (any Error).self) {
                 try await node.database.psql(
-                    "begin; \(asFrank) insert into public.messages (conversation_id, sender_id, content) values ('\(Room.bookClub)', '\(Person.alice.id)', 'x'); rollback")
+                    "begin; \(asFrank) insert into public.messages (conversation_id, sender_id, content) values ('\(Room.bookClub)', '\(Person.alice.id)', 'x'); rollback"
+                )
             }
         }
     }
 
-    @Test("each error has a stable code, its class, and whether to try again, so that a client can be silent about a 401 and show the rest")
+    @Test(
+        "each error has a stable code, its class, and whether to try again, so that a client can be silent about a 401 and show the rest"
+    )
     func errors() async throws {
         try await withNode { node in
             let anybody = try await node.connect()

@@ -72,7 +72,8 @@ struct ExactnessTests {
             var arrivals: [Int] = []
             for round in 1...6 {
                 for number in 0..<5 { try await bob.send("\(round) \(number)", to: Room.aliceBob) }
-                try await alice.follow { [expected = 90 + round * 6 - 1] in $0.messages[Room.aliceBob]?[expected] != nil }
+                try await alice.follow { [expected = 90 + round * 6 - 1] in $0.messages[Room.aliceBob]?[expected] != nil
+                }
                 cursor = await alice.cursor
                 arrivals += (await alice.replica.arrivals[Room.aliceBob] ?? []).filter { $0 > 90 }
                 await alice.close()
@@ -100,11 +101,15 @@ struct ExactnessTests {
                 try await alice.follow { $0.has("pong \(number)", in: Room.aliceBob) }
             }
             try await bob.follow { $0.has("pong 5", in: Room.aliceBob) }
-            for client in [alice, bob] { #expect(await client.replica.arrivals[Room.aliceBob]?.suffix(10) == Array(91...100)[...]) }
+            for client in [alice, bob] {
+                #expect(await client.replica.arrivals[Room.aliceBob]?.suffix(10) == Array(91...100)[...])
+            }
         }
     }
 
-    @Test("row 20: a transaction of another program that is held open, with an xid, stalls nothing, and comes whole in the end")
+    @Test(
+        "row 20: a transaction of another program that is held open, with an xid, stalls nothing, and comes whole in the end"
+    )
     func openTransaction() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -132,7 +137,10 @@ struct ExactnessTests {
             _ = try await program.execute("commit")
             await program.close()
             for client in [alice, late] {
-                try await client.follow { $0.has("in the end", in: Room.aliceCarol) && $0.profiles[Person.carol.id]?["full_name"] == "In the end" }
+                try await client.follow {
+                    $0.has("in the end", in: Room.aliceCarol)
+                        && $0.profiles[Person.carol.id]?["full_name"] == "In the end"
+                }
             }
             let delta = try await late.sync(from: cursor, live: false)
             #expect(delta[0]["messages"]?.arrayValue?.map { $0["content"] } == ["in the end"])
@@ -161,7 +169,8 @@ struct ExactnessTests {
                             if number % 5 == 0 { try await client.call("me.update", ["bio": "\(person) \(number)"]) }
                             if number % 7 == 0 {
                                 try await client.call(
-                                    "messages.mark_read", ["conversation_id": .string(rooms[person]?[0] ?? ""), "seq": 1_000])
+                                    "messages.mark_read",
+                                    ["conversation_id": .string(rooms[person]?[0] ?? ""), "seq": 1_000])
                             }
                         }
                     }

@@ -12,7 +12,8 @@ struct MembershipTests {
             try await dave.sync()
             try await alice.sync()
             try await node.database.psql(
-                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'")
+                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
+            )
             let changes = try await dave.nextChanges()
             #expect(changes.names == ["cursor", "reset", "more", "left"])
             #expect(changes["left"] == [.string(Room.alps)])
@@ -20,7 +21,8 @@ struct MembershipTests {
             #expect(seen["conversations"]?[0]?["members"]?.arrayValue?.count == 3)
 
             try await alice.send("without dave", to: Room.alps)
-            try await node.database.psql("update public.conversations set title = 'Without Dave' where id = '\(Room.alps)'")
+            try await node.database.psql(
+                "update public.conversations set title = 'Without Dave' where id = '\(Room.alps)'")
             try await alice.call("messages.mark_read", ["conversation_id": .string(Room.alps), "seq": 1_000])
             #expect(try await dave.pushesUpTo("end", on: node.database) == [])
         }
@@ -45,7 +47,8 @@ struct MembershipTests {
                 }
                 try await dave.follow("the flow") { $0.messages[Room.alps]?.count ?? 0 > 40 }
                 try await node.database.psql(
-                    "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'")
+                    "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
+                )
                 try await dave.follow("left") { $0.conversations[Room.alps] == nil }
                 let arrivals = await dave.replica.arrivals[Room.alps] ?? []
                 #expect(arrivals == Array((arrivals.first ?? 0)...(arrivals.last ?? 0)))
@@ -65,11 +68,15 @@ struct MembershipTests {
             try await erin.sync()
             try await bob.sync()
             try await node.database.psql(
-                "insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(Person.erin.id)')")
+                "insert into public.conversation_members (conversation_id, user_id) values ('\(Room.alps)', '\(Person.erin.id)')"
+            )
             let changes = try await erin.nextChanges()
             let whole = try await erin.call("conversations.get", ["conversation_id": .string(Room.alps)])
             #expect(changes["conversations"] == [whole])
-            #expect(Set(changes["profiles"]?.arrayValue?.compactMap { $0["username"]?.stringValue } ?? []) == ["alice", "bob", "carol", "dave"])
+            #expect(
+                Set(changes["profiles"]?.arrayValue?.compactMap { $0["username"]?.stringValue } ?? []) == [
+                    "alice", "bob", "carol", "dave",
+                ])
             let newest = try await erin.call("messages.list", ["conversation_id": .string(Room.alps), "limit": 20])
             #expect(changes["messages"] == newest["messages"])
             #expect(changes["limited"] == [.string(Room.alps)])
@@ -122,7 +129,8 @@ struct MembershipTests {
             let cursor = await dave.cursor
             try await node.signedIn(.alice).send("before dave goes", to: Room.alps)
             try await node.database.psql(
-                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'")
+                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
+            )
             let delta = try await dave.sync(from: cursor, live: false)[0]
             #expect(delta.names == ["cursor", "reset", "more", "left"])
             try await SyncOpenTests.expectEqual(dave, node.database, newest: 20)

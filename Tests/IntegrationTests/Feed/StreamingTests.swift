@@ -31,7 +31,10 @@ struct StreamingTests {
                 #expect(changes["messages"] == [sent])
                 #expect(
                     changes["reads"] == [
-                        ["conversation_id": .string(Room.aliceBob), "user_id": .string(Person.alice.id), "last_read_seq": 91]
+                        [
+                            "conversation_id": .string(Room.aliceBob), "user_id": .string(Person.alice.id),
+                            "last_read_seq": 91,
+                        ]
                     ])
             }
             #expect(try await audience.frank.pushesUpTo("end", on: node.database) == [])
@@ -43,7 +46,8 @@ struct StreamingTests {
         try await withNode { node in
             let audience = try await Audience(node)
             try await node.database.psql(
-                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'by psql')")
+                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'by psql')"
+            )
             for client in [audience.alice, audience.aliceElsewhere, audience.bob] {
                 let changes = try await client.nextChanges()
                 #expect(changes["messages"]?.arrayValue?.map { $0["content"] } == ["by psql"])
@@ -66,7 +70,8 @@ struct StreamingTests {
                 #expect(message?["version"] == 2)
                 expectTimestamp(message?["edited_at"])
             }
-            let conversation = try await audience.bob.call("conversations.get", ["conversation_id": .string(Room.aliceBob)])
+            let conversation = try await audience.bob.call(
+                "conversations.get", ["conversation_id": .string(Room.aliceBob)])
             #expect(conversation["last_message_content"] == "edited")
             try await node.database.psql("update public.messages set deleted_at = now() where \(last)")
             let message = try await audience.alice.nextChanges()["messages"]?[0]
@@ -98,7 +103,8 @@ struct StreamingTests {
     func profileByPsql() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
-            try await node.database.psql("update public.user_profiles set full_name = 'Alice by SQL' where username = 'alice'")
+            try await node.database.psql(
+                "update public.user_profiles set full_name = 'Alice by SQL' where username = 'alice'")
             for client in [audience.alice, audience.aliceElsewhere] {
                 #expect(try await client.nextChanges()["me"]?["full_name"] == "Alice by SQL")
             }
@@ -129,7 +135,8 @@ struct StreamingTests {
             let carol = try await node.signedIn(.carol)
             try await carol.sync()
             try await node.database.psql(
-                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'")
+                "delete from public.conversation_members where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
+            )
             try await carol.follow { $0.conversations[Room.alps]?["members"]?.arrayValue?.count == 3 }
             try await node.signedIn(.dave).call("me.update", ["full_name": "Dave, who left"])
             try await carol.follow { $0.profiles[Person.dave.id]?["full_name"] == "Dave, who left" }
@@ -145,14 +152,18 @@ struct StreamingTests {
             let last = try #require(try await audience.alice.send("news", to: Room.alps)["seq"]?.integerValue)
             for client in [audience.alice, audience.aliceElsewhere, audience.bob] { try await client.nextChanges() }
             try await dave.call("messages.mark_read", ["conversation_id": .string(Room.alps), "seq": .integer(last)])
-            let mark: JSON = ["conversation_id": .string(Room.alps), "user_id": .string(Person.dave.id), "last_read_seq": .integer(last)]
+            let mark: JSON = [
+                "conversation_id": .string(Room.alps), "user_id": .string(Person.dave.id),
+                "last_read_seq": .integer(last),
+            ]
             for client in [audience.alice, audience.aliceElsewhere, audience.bob] {
                 let changes = try await client.nextChanges()
                 #expect(changes.names == ["cursor", "reset", "more", "reads"])
                 #expect(changes["reads"] == [mark])
             }
             try await node.database.psql(
-                "update public.conversation_members set last_read_seq = \(last) where conversation_id = '\(Room.alps)' and user_id = '\(Person.carol.id)'")
+                "update public.conversation_members set last_read_seq = \(last) where conversation_id = '\(Room.alps)' and user_id = '\(Person.carol.id)'"
+            )
             for client in [audience.alice, audience.bob] {
                 #expect(try await client.nextChanges()["reads"]?[0]?["user_id"]?.stringValue == Person.carol.id)
             }
@@ -182,7 +193,8 @@ struct StreamingTests {
     func metadata() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
-            try await node.database.psql("update public.conversations set title = 'Alps again' where id = '\(Room.alps)'")
+            try await node.database.psql(
+                "update public.conversations set title = 'Alps again' where id = '\(Room.alps)'")
             for client in [audience.alice, audience.bob] {
                 let changes = try await client.nextChanges()
                 #expect(changes.names == ["cursor", "reset", "more", "conversations"])
@@ -191,9 +203,12 @@ struct StreamingTests {
                 #expect(changes["conversations"] == [whole])
             }
             try await node.database.psql(
-                "update public.conversation_members set role = 'admin' where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'")
+                "update public.conversation_members set role = 'admin' where conversation_id = '\(Room.alps)' and user_id = '\(Person.dave.id)'"
+            )
             let changes = try await audience.bob.nextChanges()
-            let dave = changes["conversations"]?[0]?["members"]?.arrayValue?.first { $0["user_id"]?.stringValue == Person.dave.id }
+            let dave = changes["conversations"]?[0]?["members"]?.arrayValue?.first {
+                $0["user_id"]?.stringValue == Person.dave.id
+            }
             #expect(dave?["role"] == "admin")
         }
     }

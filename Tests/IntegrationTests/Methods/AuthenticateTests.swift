@@ -114,7 +114,8 @@ struct AuthenticateTests {
                 insert into auth.users (id, email, raw_user_meta_data) values ('\(id)', 'ext@example.com', '{"full_name":"Ext"}');
                 alter table auth.users enable trigger user;
                 """)
-            #expect(try await node.database.value("select count(*) from public.user_profiles where id = '\(id)'") == "0")
+            #expect(
+                try await node.database.value("select count(*) from public.user_profiles where id = '\(id)'") == "0")
             let client = try await node.connect()
             let token = try await Self.signed(.init(sub: id, session_id: nobody))
             try await client.call("session.authenticate", ["access_token": .string(token)])

@@ -11,7 +11,9 @@ struct AvatarsTests {
             let answer = try await anybody.call("avatars.list")
             expectShape(answer, ["avatars"])
             let avatars = answer["avatars"]?.arrayValue ?? []
-            #expect(avatars.count.description == (try await node.database.value("select count(*) from public.built_in_avatars")))
+            #expect(
+                avatars.count.description
+                    == (try await node.database.value("select count(*) from public.built_in_avatars")))
             for avatar in avatars { expectShape(avatar, ["id", "name", "color"]) }
             #expect(avatars.contains { $0["id"] == "fox" })
             let alice = try await node.signedIn(.alice)

@@ -20,7 +20,8 @@ struct ConversationsListTests {
             #expect(roles.contains([.string(Person.bob.id), "admin"]))
             #expect(roles.contains([.string(Person.dave.id), "member"]))
             try await alice.refused(.invalidParams, "conversations.get", field: "conversation_id")
-            try await alice.refused(.invalidParams, "conversations.get", ["conversation_id": "x"], field: "conversation_id")
+            try await alice.refused(
+                .invalidParams, "conversations.get", ["conversation_id": "x"], field: "conversation_id")
             try await alice.refused(.notFound, "conversations.get", ["conversation_id": .string(nobody)])
         }
     }
@@ -95,7 +96,8 @@ struct ConversationsListTests {
     func empty() async throws {
         try await withNode { node in
             let stranger = try await node.stranger()
-            #expect(try await stranger.call("conversations.list") == ["conversations": [], "profiles": [], "next": .null])
+            #expect(
+                try await stranger.call("conversations.list") == ["conversations": [], "profiles": [], "next": .null])
         }
     }
 
@@ -109,12 +111,14 @@ struct ConversationsListTests {
             try await node.database.psql("alter database \(node.database.name) set track_functions = 'all'")
             // The pool's connection is made anew, with that setting.
             try await node.database.psql(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()")
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()"
+            )
             let alice = try await node.signedIn(.alice)
             try await alice.call("conversations.list")
             // What a backend has counted is written when it ends.
             try await node.database.psql(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()")
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()"
+            )
             #expect(try await node.database.value(calls) == "conversations 1")
         }
     }

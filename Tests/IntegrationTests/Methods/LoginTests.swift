@@ -24,7 +24,8 @@ struct LoginTests {
     func sameBytes() async throws {
         try await withNode { node in
             let client = try await node.connect()
-            let unknown = try await client.answerText("auth.login", ["email": "nobody@example.com", "password": "wrong"])
+            let unknown = try await client.answerText(
+                "auth.login", ["email": "nobody@example.com", "password": "wrong"])
             let wrong = try await client.answerText("auth.login", ["email": "alice@example.com", "password": "wrong"])
             #expect(unknown == wrong)
             #expect(wrong.contains(#""code":"invalid_credentials""#))
@@ -56,7 +57,8 @@ struct LoginTests {
             try await client.signIn(.alice)
             #expect(try await client.call("me.get")["username"] == "alice")
             #expect(
-                try await node.database.value("select count(*) from app.sessions where user_id = '\(Person.bob.id)'") == "0")
+                try await node.database.value("select count(*) from app.sessions where user_id = '\(Person.bob.id)'")
+                    == "0")
         }
     }
 
@@ -68,7 +70,8 @@ struct LoginTests {
                 .forbidden, "auth.login", ["email": .string(Person.bob.email), "password": .string(TestNode.password)])
             try await client.refused(
                 .forbidden, "auth.register", ["email": "n@example.com", "password": "longenough", "full_name": "N"])
-            #expect(try await node.database.value("select count(*) from auth.users where email = 'n@example.com'") == "0")
+            #expect(
+                try await node.database.value("select count(*) from auth.users where email = 'n@example.com'") == "0")
         }
     }
 }

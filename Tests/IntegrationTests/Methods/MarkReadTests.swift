@@ -35,11 +35,13 @@ struct MarkReadTests {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             let before = try await node.database.column(
-                "select last_read_seq from public.conversation_members where conversation_id = '\(Room.alps)' and user_id <> '\(Person.alice.id)' order by user_id")
+                "select last_read_seq from public.conversation_members where conversation_id = '\(Room.alps)' and user_id <> '\(Person.alice.id)' order by user_id"
+            )
             try await alice.call("messages.mark_read", ["conversation_id": .string(Room.alps), "seq": 1_000])
             #expect(
                 try await node.database.column(
-                    "select last_read_seq from public.conversation_members where conversation_id = '\(Room.alps)' and user_id <> '\(Person.alice.id)' order by user_id") == before)
+                    "select last_read_seq from public.conversation_members where conversation_id = '\(Room.alps)' and user_id <> '\(Person.alice.id)' order by user_id"
+                ) == before)
         }
     }
 
@@ -49,7 +51,8 @@ struct MarkReadTests {
             let alice = try await node.signedIn(.alice)
             for seq: JSON in [-1, "5", true, .null] {
                 try await alice.refused(
-                    .invalidParams, "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": seq], field: "seq")
+                    .invalidParams, "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": seq],
+                    field: "seq")
             }
             try await alice.refused(
                 .invalidParams, "messages.mark_read", ["conversation_id": .string(Room.aliceBob)], field: "seq")

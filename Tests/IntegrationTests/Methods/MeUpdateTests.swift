@@ -10,17 +10,20 @@ struct MeUpdateTests {
             let alice = try await node.signedIn(.alice)
             var before = try await alice.call("me.get")
             let values: [(String, JSON, JSON?)] = [
-                ("full_name", "Ada Lovelace", nil), ("bio", "Two\nlines", .null), ("website", "https://ada.example.com/", .null),
-                ("location", "London", .null), ("language_code", "pt-BR", .null), ("phone_number", "+4915112345678", .null),
+                ("full_name", "Ada Lovelace", nil), ("bio", "Two\nlines", .null),
+                ("website", "https://ada.example.com/", .null),
+                ("location", "London", .null), ("language_code", "pt-BR", .null),
+                ("phone_number", "+4915112345678", .null),
                 ("date_of_birth", "1815-12-10", .null), ("preferred_unit_system", "imperial", "metric"),
             ]
-            for (name, value, cleared) in values {
-                guard name != "date_of_birth" else { continue }
+            for (name, value, cleared) in values where name != "date_of_birth" {
                 let me = try await alice.call("me.update", JSONObject([.init(name: name, value: value)]))
                 expectMe(me)
                 #expect(me[name] == value)
                 let changed = [name, "version", "updated_at"]
-                for other in Shape.me where !changed.contains(other) { #expect(me[other] == before[other], "\(name): \(other)") }
+                for other in Shape.me where !changed.contains(other) {
+                    #expect(me[other] == before[other], "\(name): \(other)")
+                }
                 #expect((me["version"]?.integerValue ?? 0) > (before["version"]?.integerValue ?? 0))
                 #expect(try await alice.call("me.get") == me)
                 before = me
@@ -101,7 +104,8 @@ struct MeUpdateTests {
             let before = try await alice.call("me.get")
             let version = try #require(before["version"])
             let me = try await alice.call("me.update", ["bio": "first", "if_version": version])
-            let conflict = try await alice.refused(.versionConflict, "me.update", ["bio": "second", "if_version": version])
+            let conflict = try await alice.refused(
+                .versionConflict, "me.update", ["bio": "second", "if_version": version])
             #expect(conflict?.data["current"] == me)
             #expect(try await alice.call("me.get")["bio"] == "first")
             try await alice.refused(.invalidParams, "me.update", ["if_version": "1"], field: "if_version")
@@ -144,7 +148,8 @@ struct MeUpdateTests {
             ]
             for (wrong, right) in spellings {
                 let error = try await alice.refused(
-                    .invalidParams, "me.update", JSONObject([.init(name: wrong, value: "x"), .init(name: "bio", value: "x")]),
+                    .invalidParams, "me.update",
+                    JSONObject([.init(name: wrong, value: "x"), .init(name: "bio", value: "x")]),
                     field: wrong)
                 #expect(error?.data["suggestion"]?.stringValue == right, "\(wrong)")
             }
@@ -153,7 +158,8 @@ struct MeUpdateTests {
                 "username", "email", "avatar_url", "photoURL", "profilePicture", "profile_picture_url", "avatar_type",
                 "attributes", "is_verified", "version", "id", "height_cm",
             ] {
-                try await alice.refused(.invalidParams, "me.update", JSONObject([.init(name: name, value: "x")]), field: name)
+                try await alice.refused(
+                    .invalidParams, "me.update", JSONObject([.init(name: name, value: "x")]), field: name)
             }
             #expect(try await alice.call("me.get") == me)
         }
@@ -178,21 +184,30 @@ struct MeUpdateTests {
             let bad: [(String, [JSON])] = [
                 ("full_name", [.null, "", "   ", "\u{200B}", 5, ["x"], .string(String(repeating: "x", count: 101))]),
                 ("bio", [.string(String(repeating: "x", count: 501)), 5, "a\u{202E}b", "a\u{1B}[2Jb"]),
-                ("website", ["http://example.com", "javascript:alert(1)", "https://", "example.com", "https://a b.c", true]),
+                (
+                    "website",
+                    ["http://example.com", "javascript:alert(1)", "https://", "example.com", "https://a b.c", true]
+                ),
                 ("location", [.string(String(repeating: "x", count: 101)), "a\u{2066}b", "a\u{1}b"]),
                 ("language_code", ["", "english!", "e", "de_DE", .string(String(repeating: "a-", count: 40)), 1]),
                 ("phone_number", ["0151123", "+0123456", "+49 151 12345", "phone", "+1234567890123456", 491511234567]),
-                ("date_of_birth", ["1985-13-01", "1985-02-30", "10.12.1985", "1985-1-1", "2999-01-01", "1815-12-10", "", 1985]),
+                (
+                    "date_of_birth",
+                    ["1985-13-01", "1985-02-30", "10.12.1985", "1985-1-1", "2999-01-01", "1815-12-10", "", 1985]
+                ),
                 ("preferred_unit_system", ["Metric", "us", "", 1]),
                 ("preferences", ["x", [1], 1, true]),
             ]
             for (name, values) in bad {
                 for value in values {
-                    let error = try await alice.refused(.invalidParams, "me.update", JSONObject([.init(name: name, value: value)]))
+                    let error = try await alice.refused(
+                        .invalidParams, "me.update", JSONObject([.init(name: name, value: value)]))
                     #expect(error?.field == name, "\(name): \(value.text)")
                 }
             }
-            for scalar in ["\u{202A}", "\u{202E}", "\u{2066}", "\u{2069}", "\u{85}", "\u{9F}", "\u{7F}", "\u{1}", "\u{1F}"] {
+            for scalar in [
+                "\u{202A}", "\u{202E}", "\u{2066}", "\u{2069}", "\u{85}", "\u{9F}", "\u{7F}", "\u{1}", "\u{1F}",
+            ] {
                 try await alice.refused(.invalidParams, "me.update", ["full_name": "a\(scalar)b"], field: "full_name")
             }
             #expect(try await alice.call("me.get") == me)
@@ -204,14 +219,16 @@ struct MeUpdateTests {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             let params: JSONObject = [
-                "full_name": .string(String(repeating: "😀", count: 100)), "bio": .string(String(repeating: "é", count: 500)),
+                "full_name": .string(String(repeating: "😀", count: 100)),
+                "bio": .string(String(repeating: "é", count: 500)),
                 "location": .string(String(repeating: "ß", count: 100)),
                 "website": .string("https://a.bc/" + String(repeating: "x", count: 2_035)),
             ]
             let me = try await alice.call("me.update", params)
             for member in params.members { #expect(me[member.name] == member.value) }
             try await alice.refused(
-                .invalidParams, "me.update", ["website": .string("https://a.bc/" + String(repeating: "x", count: 2_036))],
+                .invalidParams, "me.update",
+                ["website": .string("https://a.bc/" + String(repeating: "x", count: 2_036))],
                 field: "website")
         }
     }

@@ -36,7 +36,8 @@ struct MessagesListTests {
             let bob = try await node.signedIn(.bob)
             try await bob.call("me.update", ["full_name": "Robert"])
             let alice = try await node.signedIn(.alice)
-            let messages = try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 200])
+            let messages = try await alice.call(
+                "messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 200])
             let bobs = (messages["messages"]?.arrayValue ?? []).filter { $0["sender_id"]?.stringValue == Person.bob.id }
             #expect(!bobs.isEmpty)
             for message in bobs { #expect(message["sender"]?["full_name"] == "Robert") }
@@ -50,10 +51,12 @@ struct MessagesListTests {
             let bob = try await node.signedIn(.bob)
             let sent = try await alice.send("read me", to: Room.aliceBob)
             func isRead() async throws -> JSON? {
-                try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])["messages"]?[0]?["is_read"]
+                try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])[
+                    "messages"]?[0]?["is_read"]
             }
             #expect(try await isRead() == false)
-            try await bob.call("messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": sent["seq"] ?? 0])
+            try await bob.call(
+                "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": sent["seq"] ?? 0])
             #expect(try await isRead() == true)
         }
     }
@@ -81,13 +84,16 @@ struct MessagesListTests {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             let bad: [(String, JSON)] = [
-                ("limit", 0), ("limit", 201), ("limit", "5"), ("before_seq", 0), ("before_seq", -1), ("before_seq", "1"),
+                ("limit", 0), ("limit", 201), ("limit", "5"), ("before_seq", 0), ("before_seq", -1),
+                ("before_seq", "1"),
                 ("after_seq", -1), ("after_seq", true), ("seq", 1), ("before", 5),
             ]
             for (name, value) in bad {
                 try await alice.refused(
                     .invalidParams, "messages.list",
-                    JSONObject([.init(name: "conversation_id", value: .string(Room.aliceBob)), .init(name: name, value: value)]),
+                    JSONObject([
+                        .init(name: "conversation_id", value: .string(Room.aliceBob)), .init(name: name, value: value),
+                    ]),
                     field: name)
             }
             try await alice.refused(

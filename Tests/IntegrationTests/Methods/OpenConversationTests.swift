@@ -7,7 +7,8 @@ struct OpenConversationTests {
     @Test("gives the one direct conversation of the two, from both sides, each as it sees it")
     func existing() async throws {
         try await withNode { node in
-            let ofAlice = try await node.signedIn(.alice).call("conversations.open", ["user_id": .string(Person.bob.id)])
+            let ofAlice = try await node.signedIn(.alice).call(
+                "conversations.open", ["user_id": .string(Person.bob.id)])
             let ofBob = try await node.signedIn(.bob).call("conversations.open", ["user_id": .string(Person.alice.id)])
             expectConversation(ofAlice)
             expectConversation(ofBob)
@@ -68,12 +69,14 @@ struct OpenConversationTests {
     func refusals() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
-            try await bob.refused(.invalidParams, "conversations.open", ["user_id": .string(Person.bob.id)], field: "user_id")
+            try await bob.refused(
+                .invalidParams, "conversations.open", ["user_id": .string(Person.bob.id)], field: "user_id")
             try await bob.refused(.invalidParams, "conversations.open", field: "user_id")
             try await bob.refused(.invalidParams, "conversations.open", ["user_id": "bob"], field: "user_id")
             try await bob.refused(.invalidParams, "conversations.open", ["userid": "bob"], field: "userid")
             try await bob.refused(.notFound, "conversations.open", ["user_id": .string(nobody)])
-            try await node.database.psql("update public.user_profiles set is_deleted = true where username in ('alice', 'frank')")
+            try await node.database.psql(
+                "update public.user_profiles set is_deleted = true where username in ('alice', 'frank')")
             try await bob.refused(.notFound, "conversations.open", ["user_id": .string(Person.frank.id)])
             #expect(try await bob.conversation(with: Person.alice.id) == Room.aliceBob)
         }

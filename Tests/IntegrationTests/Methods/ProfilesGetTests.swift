@@ -8,7 +8,9 @@ struct ProfilesGetTests {
     func order() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
-            let asked: [JSON] = [Person.dave.id, nobody, Person.bob.id, Person.dave.id, Person.alice.id].map { .string($0) }
+            let asked: [JSON] = [Person.dave.id, nobody, Person.bob.id, Person.dave.id, Person.alice.id].map {
+                .string($0)
+            }
             let answer = try await alice.call("profiles.get", ["ids": .array(asked)])
             expectShape(answer, ["profiles"])
             let profiles = answer["profiles"]?.arrayValue ?? []
@@ -47,7 +49,8 @@ struct ProfilesGetTests {
     @Test("a deleted user is a tombstone without names")
     func tombstone() async throws {
         try await withNode { node in
-            try await node.database.psql("update public.user_profiles set is_deleted = true where id = '\(Person.bob.id)'")
+            try await node.database.psql(
+                "update public.user_profiles set is_deleted = true where id = '\(Person.bob.id)'")
             let alice = try await node.signedIn(.alice)
             let profile = try await alice.call("profiles.get", ["ids": [.string(Person.bob.id)]])["profiles"]?[0]
             expectProfile(profile)
@@ -68,7 +71,8 @@ struct ProfilesGetTests {
                 try await alice.refused(.invalidParams, "profiles.get", ["ids": bad], field: "ids")
             }
             try await alice.refused(.invalidParams, "profiles.get", field: "ids")
-            try await alice.refused(.invalidParams, "profiles.get", ["ids": [id], "username": "bob"], field: "username")
+            try await alice.refused(
+                .invalidParams, "profiles.get", ["ids": [id], "username": "bob"], field: "username")
             try await alice.refused(.invalidParams, "profiles.get", ["username": 5], field: "username")
             try await alice.refused(.invalidParams, "profiles.get", ["id": id], field: "id")
         }

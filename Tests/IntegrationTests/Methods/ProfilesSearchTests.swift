@@ -5,7 +5,8 @@ import Testing
 @Suite("profiles.search", .timeLimit(.minutes(3)))
 struct ProfilesSearchTests {
     private func found(_ query: String, by client: TestClient, limit: Int? = nil) async throws -> [String] {
-        let members = [JSONObject.Member(name: "query", value: .string(query))]
+        let members =
+            [JSONObject.Member(name: "query", value: .string(query))]
             + (limit.map { [.init(name: "limit", value: .integer($0))] } ?? [])
         let answer = try await client.call("profiles.search", JSONObject(members))
         expectShape(answer, ["profiles"])
@@ -74,7 +75,8 @@ struct ProfilesSearchTests {
             #expect(try await found("quentin", by: alice, limit: 1).count == 1)
             #expect(try await found("quentin", by: alice, limit: 50).count == 50)
             for limit in [0, 51, -1] {
-                try await alice.refused(.invalidParams, "profiles.search", ["query": "ab", "limit": .integer(limit)], field: "limit")
+                try await alice.refused(
+                    .invalidParams, "profiles.search", ["query": "ab", "limit": .integer(limit)], field: "limit")
             }
         }
     }

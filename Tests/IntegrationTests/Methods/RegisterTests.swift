@@ -5,7 +5,8 @@ import Testing
 @Suite("auth.register", .timeLimit(.minutes(3)))
 struct RegisterTests {
     private static let whole: JSONObject = [
-        "email": "New.Person@Example.com", "password": "correct horse", "username": "New.Person", "full_name": "  Zoë  ",
+        "email": "New.Person@Example.com", "password": "correct horse", "username": "New.Person",
+        "full_name": "  Zoë  ",
     ]
 
     @Test("makes an account, signs the connection in, and lets the user in again")
@@ -63,10 +64,13 @@ struct RegisterTests {
         try await withNode { node in
             let client = try await node.connect()
             func with(_ name: String, _ value: JSON?) -> JSONObject {
-                JSONObject(Self.whole.members.filter { $0.name != name } + (value.map { [.init(name: name, value: $0)] } ?? []))
+                JSONObject(
+                    Self.whole.members.filter { $0.name != name } + (value.map { [.init(name: name, value: $0)] } ?? [])
+                )
             }
             let bad: [(String, JSON?)] = [
-                ("email", nil), ("email", "no address"), ("email", "a@b"), ("email", "@example.com"), ("email", "a b@c.de"),
+                ("email", nil), ("email", "no address"), ("email", "a@b"), ("email", "@example.com"),
+                ("email", "a b@c.de"),
                 ("email", ""), ("email", 7), ("email", .string(String(repeating: "a", count: 250) + "@b.de")),
                 ("password", nil), ("password", "1234567"), ("password", .string(String(repeating: "x", count: 73))),
                 ("password", ["12345678"]),
@@ -125,7 +129,10 @@ struct RegisterTests {
                         do {
                             try await client.call(
                                 "auth.register",
-                                ["email": "\(number)@example.com", "password": "longenough", "username": "one", "full_name": "N"])
+                                [
+                                    "email": "\(number)@example.com", "password": "longenough", "username": "one",
+                                    "full_name": "N",
+                                ])
                             return "made"
                         } catch let error as RemoteError {
                             return error.code

@@ -61,13 +61,18 @@ struct SendTests {
             #expect(try await alice.call("messages.send", params) == message)
             let elsewhere = try await other.signedIn(.alice)
             #expect(try await elsewhere.call("messages.send", params) == message)
-            try await one.database.psql("update public.messages set content = 'edited' where client_id = '\(Self.clientID)'")
+            try await one.database.psql(
+                "update public.messages set content = 'edited' where client_id = '\(Self.clientID)'")
             let again = try await alice.call("messages.send", params)
             #expect(again["id"] == message["id"])
             #expect(again["content"] == "edited")
-            try await one.database.psql("update public.messages set deleted_at = now() where client_id = '\(Self.clientID)'")
+            try await one.database.psql(
+                "update public.messages set deleted_at = now() where client_id = '\(Self.clientID)'")
             #expect(try await alice.call("messages.send", params)["content"] == .null)
-            #expect(try await one.database.value("select count(*) from public.messages where content = 'once' or client_id = '\(Self.clientID)'") == "1")
+            #expect(
+                try await one.database.value(
+                    "select count(*) from public.messages where content = 'once' or client_id = '\(Self.clientID)'")
+                    == "1")
         }
     }
 
@@ -77,9 +82,10 @@ struct SendTests {
             let alice = try await node.signedIn(.alice)
             func params(_ changes: (String, JSON)...) -> JSONObject {
                 var members: [(String, JSON)] = [
-                    ("conversation_id", .string(Room.aliceBob)), ("content", "one"), ("client_id", .string(Self.clientID)),
+                    ("conversation_id", .string(Room.aliceBob)), ("content", "one"),
+                    ("client_id", .string(Self.clientID)),
                 ]
-                for change in changes { members.removeAll { $0.0 == change.0 } ; members.append(change) }
+                for change in changes { members.removeAll { $0.0 == change.0 }; members.append(change) }
                 return JSONObject(members.map { .init(name: $0.0, value: $0.1) })
             }
             let message = try await alice.call("messages.send", params())
@@ -129,7 +135,8 @@ struct SendTests {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             let attachment: JSON = [
-                "url": "https://images.example.com/a.png", "mime_type": "image/png", "width": 640, "height": 480, "bytes": 1024,
+                "url": "https://images.example.com/a.png", "mime_type": "image/png", "width": 640, "height": 480,
+                "bytes": 1024,
             ]
             let message = try await alice.call(
                 "messages.send",
@@ -185,7 +192,9 @@ struct SendTests {
             try await alice.refused(.invalidParams, "messages.send", ["content": "x"], field: "conversation_id")
             try await alice.refused(
                 .invalidParams, "messages.send", ["conversation_id": .string(Room.aliceBob)], field: "content")
-            #expect(try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'") == "90")
+            #expect(
+                try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'")
+                    == "90")
         }
     }
 
@@ -220,7 +229,9 @@ struct SendTests {
                 """
             #expect(try await node.database.value(wrong) == "0")
             #expect(
-                try await node.database.value("select last_seq - (select count(*) from public.messages where conversation_id = '\(Room.alps)') from public.conversations where id = '\(Room.alps)'") == "0")
+                try await node.database.value(
+                    "select last_seq - (select count(*) from public.messages where conversation_id = '\(Room.alps)') from public.conversations where id = '\(Room.alps)'"
+                ) == "0")
         }
     }
 }

@@ -143,7 +143,9 @@ extension Command {
         while directory.path != "/" {
             directory.deleteLastPathComponent()
             let candidate = directory.appending(path: "postline")
-            if FileManager.default.isExecutableFile(atPath: candidate.path), !candidate.hasDirectoryPath { return candidate }
+            if FileManager.default.isExecutableFile(atPath: candidate.path), !candidate.hasDirectoryPath {
+                return candidate
+            }
         }
         throw NotInTime(description: "The program postline is not beside the tests: build it with swift build.")
     }

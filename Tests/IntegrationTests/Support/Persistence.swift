@@ -12,7 +12,10 @@ extension TestClient {
                 do {
                     return try await call(
                         "messages.send",
-                        ["conversation_id": .string(conversation), "content": .string(content), "client_id": .string(id)])
+                        [
+                            "conversation_id": .string(conversation), "content": .string(content),
+                            "client_id": .string(id),
+                        ])
                 } catch let error as RemoteError where error.isRetryable {
                     // Anything else is a false answer, and fails the test.
                     try await Task.sleep(for: .milliseconds(20))

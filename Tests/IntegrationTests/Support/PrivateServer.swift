@@ -7,7 +7,9 @@ func withPrivateServer<Value: Sendable>(
     settings: [String: String] = [:], _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
 ) async throws -> Value {
     await privateServers.enter()
-    let directory = FileManager.default.temporaryDirectory.appending(path: "postline-own-\(UUID().uuidString.prefix(8))").path
+    let directory = FileManager.default.temporaryDirectory.appending(
+        path: "postline-own-\(UUID().uuidString.prefix(8))"
+    ).path
     do {
         let defaults = ["fsync": "off", "full_page_writes": "off"]
         let postgres = PrivatePostgres(

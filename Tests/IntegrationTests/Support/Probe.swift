@@ -54,7 +54,8 @@ enum Probe {
     ]
 
     private static let values: [String: JSON] = [
-        "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev", "username": "probe_name",
+        "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev",
+        "username": "probe_name",
         "full_name": "Probe", "bio": "probe", "website": "https://probe.example.com", "location": "Here",
         "language_code": "en", "phone_number": "+4915112345678", "date_of_birth": "1990-01-01",
         "preferred_unit_system": "metric", "preferences": ["probe": "x"], "if_version": 1,

@@ -37,7 +37,9 @@ struct Replica: Sendable, Equatable {
             conversations[id] = conversation
         }
         for message in changes["messages"]?.arrayValue ?? [] {
-            guard let id = message["conversation_id"]?.stringValue, let seq = message["seq"]?.integerValue else { continue }
+            guard let id = message["conversation_id"]?.stringValue, let seq = message["seq"]?.integerValue else {
+                continue
+            }
             if message["version"] == 1 { arrivals[id, default: []].append(seq) }
             mark(id, message["sender_id"]?.stringValue, message["version"] == 1 ? seq : 0)
             guard message.version >= messages[id]?[seq]?.version ?? 0 else { continue }

@@ -52,7 +52,9 @@ extension TestClient {
     ) async throws -> RemoteError? {
         do {
             let answer = try await call(method, params)
-            Issue.record("\(method) \(JSON.object(params).text) was answered with \(answer.text)", sourceLocation: sourceLocation)
+            Issue.record(
+                "\(method) \(JSON.object(params).text) was answered with \(answer.text)", sourceLocation: sourceLocation
+            )
             return nil
         } catch let error as RemoteError {
             #expect(error.code == code.rawValue, "\(method): \(error.message)", sourceLocation: sourceLocation)
@@ -64,7 +66,8 @@ extension TestClient {
     }
 
     func signIn(_ person: Person) async throws {
-        let tokens = try await call("auth.login", ["email": .string(person.email), "password": .string(TestNode.password)])
+        let tokens = try await call(
+            "auth.login", ["email": .string(person.email), "password": .string(TestNode.password)])
         userID = tokens["user_id"]?.stringValue ?? ""
     }
 
@@ -191,13 +194,17 @@ extension TestClient {
     func pushesUpTo(_ fence: String, on database: TestDatabase) async throws -> [JSON] {
         let start = received.count
         try await database.psql(
-            "update public.user_private set preferences = preferences || '{\"fence\":\"\(fence)\"}' where id = '\(userID)'")
+            "update public.user_private set preferences = preferences || '{\"fence\":\"\(fence)\"}' where id = '\(userID)'"
+        )
         try await follow("the fence \(fence)") { $0.me?["preferences"]?["fence"]?.stringValue == fence }
-        return received[start...].filter { $0["me"]?["preferences"]?["fence"]?.stringValue != fence || $0.names.count > 4 }
+        return received[start...].filter {
+            $0["me"]?["preferences"]?["fence"]?.stringValue != fence || $0.names.count > 4
+        }
     }
 
     private func ended() async -> NotInTime {
-        NotInTime(description: "the connection ended (\(await line.goodbye?.message ?? "without a goodbye, or too late"))")
+        NotInTime(
+            description: "the connection ended (\(await line.goodbye?.message ?? "without a goodbye, or too late"))")
     }
 
     /// As `within`, for a wait that is this actor's own: closes the connection when it takes too long, which ends the wait.

@@ -28,14 +28,16 @@ struct DatabaseAwayTests {
                 try await alice.follow { $0.has("back", in: Room.aliceBob) }
 
                 try await postgres.stop()
-                try await bob.refused(.unavailable, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "lost"])
+                try await bob.refused(
+                    .unavailable, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "lost"])
                 try await bob.refused(.unavailable, "sync.open")
                 try await bob.call("server.info")
 
                 try await postgres.start()
                 // The session that was live is live still, and nothing was missed, also of what psql did first.
                 try await database.psql(
-                    "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'first')")
+                    "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'first')"
+                )
                 try await bob.sendSurely("again", to: Room.aliceBob)
                 try await alice.follow { $0.has("again", in: Room.aliceBob) }
                 #expect(await alice.replica.contents(Room.aliceBob).suffix(3) == ["back", "first", "again"])
@@ -44,7 +46,9 @@ struct DatabaseAwayTests {
         }
     }
 
-    @Test("row 16: backends are killed with -9 under load: what was answered is kept, once, and every client equals the database")
+    @Test(
+        "row 16: backends are killed with -9 under load: what was answered is kept, once, and every client equals the database"
+    )
     func killed() async throws {
         try await withPrivateServer { _, database in
             try await Self.underLoad(on: database) {
@@ -117,7 +121,8 @@ struct DatabaseAwayTests {
 
     @Test("row 26: with no connection slot left requests are unavailable within a bound, and then served again")
     func noSlots() async throws {
-        try await withPrivateServer(settings: ["max_connections": "12", "superuser_reserved_connections": "2"]) { _, database in
+        try await withPrivateServer(settings: ["max_connections": "12", "superuser_reserved_connections": "2"]) {
+            _, database in
             let hogs = try await (0..<10).asyncMap { _ in try await database.connect(as: "postline") }
             try await withNode(database) { node in
                 let alice = try await node.connect()

@@ -18,7 +18,8 @@ struct FrozenListenerTests {
             var waits: [Duration] = []
             for number in 0..<5 {
                 try await node.database.psql(
-                    "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'unheard \(number)')")
+                    "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'unheard \(number)')"
+                )
                 let start = ContinuousClock.now
                 try await alice.follow { $0.has("unheard \(number)", in: Room.aliceBob) }
                 waits.append(.now - start)

@@ -11,7 +11,8 @@ struct SlowDatabaseTests {
         try await withNode(NodeSettings(poolSize: 1, limits: limits)) { node in
             let alice = try await node.signedIn(.alice)
             let program = try await node.database.connect()
-            _ = try await program.execute("begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
             let params: JSONObject = ["conversation_id": .string(Room.aliceBob), "content": "waits"]
             let error = try await alice.refused(.timeout, "messages.send", params)
             #expect(error?.isRetryable == true)
@@ -29,7 +30,8 @@ struct SlowDatabaseTests {
         try await withNode(NodeSettings(poolSize: 1, limits: limits)) { node in
             let alice = try await node.signedIn(.alice)
             let program = try await node.database.connect()
-            _ = try await program.execute("begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
             try await alice.refused(
                 .timeout, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "waits"])
             _ = try await program.execute("rollback")
@@ -95,10 +97,13 @@ struct SlowDatabaseTests {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             try await alice.sync()
-            for payload in ["", "x", "{}", nobody, "'; drop table messages; --", "💥\n\u{1}", String(repeating: "x", count: 7_900)] {
+            for payload in [
+                "", "x", "{}", nobody, "'; drop table messages; --", "💥\n\u{1}", String(repeating: "x", count: 7_900),
+            ] {
                 let connection = try await node.database.connect()
                 for _ in 0..<20 {
-                    _ = try await connection.run([Call(Statement("n", "select pg_notify('postline', $1)"), [payload])], deadline: .seconds(10))
+                    _ = try await connection.run(
+                        [Call(Statement("n", "select pg_notify('postline', $1)"), [payload])], deadline: .seconds(10))
                 }
                 await connection.close()
             }
@@ -116,23 +121,29 @@ struct SlowDatabaseTests {
             for round in 0..<5 {
                 for number in 0..<20 {
                     try await node.database.psql(
-                        "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', '\(round) \(number)')")
+                        "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', '\(round) \(number)')"
+                    )
                     if number == 7 {
                         #expect(
                             try await node.database.value(
-                                "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where datname = current_database() and query ilike 'listen %'") == "1")
+                                "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where datname = current_database() and query ilike 'listen %'"
+                            ) == "1")
                     }
                 }
                 try await alice.follow { $0.has("\(round) 19", in: Room.aliceBob) }
                 // The next round ends a listener that is there again.
                 try await node.database.wait(
-                    for: "select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen %' and state = 'idle'", toBe: "1")
+                    for:
+                        "select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen %' and state = 'idle'",
+                    toBe: "1")
             }
             #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(100) == ArraySlice(91...190))
         }
     }
 
-    @Test("every backend of the service is terminated, again and again: it recovers by itself, and nothing answered is lost")
+    @Test(
+        "every backend of the service is terminated, again and again: it recovers by itself, and nothing answered is lost"
+    )
     func allTerminated() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -142,7 +153,8 @@ struct SlowDatabaseTests {
             for number in 0..<40 {
                 if number % 10 == 5 {
                     try await node.database.psql(
-                        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'postline'")
+                        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and usename = 'postline'"
+                    )
                 }
                 let content = "\(number)"
                 try await alice.sendSurely(content, to: Room.aliceBob)
