@@ -160,7 +160,7 @@ struct WireTests {
             let client = try await node.signedIn(.alice)
             for number in ["1e131072", "1e999999", "-1e400000", String(repeating: "9", count: 60_000)] {
                 let answer = try await client.exchange(line("me.update", #"{"preferences":{"n":\#(number)}}"#))
-                #expect(try code(answer) == "invalid_params", "\(number.prefix(20))")
+                #expect(try code(answer) == "invalid_params", "\(number.prefix(20)): \(answer.prefix(300))")
             }
         }
     }
