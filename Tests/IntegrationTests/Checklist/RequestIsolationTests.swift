@@ -32,8 +32,7 @@ struct RequestIsolationTests {
                 do {
                     _ = try await connection.execute(sql)
                     return "done"
-                } catch let error as PostgresError {
-                    guard case .server(let error) = error else { throw error }
+                } catch PostgresError.server(let error) {
                     return error.sqlState.rawValue
                 }
             }
