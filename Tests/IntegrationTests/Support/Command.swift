@@ -56,11 +56,13 @@ final class Command: Sendable {
             while true {
                 let isOver = state.withLock { $0.status != nil }
                 var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                if unsafe poll(&polled, 1, 20) > 0 {
+                let ready = unsafe poll(&polled, 1, 20)
+                if ready > 0 {
                     let data = file.availableData
                     change { take(&$0, String(decoding: data, as: UTF8.self)) }
                     if !data.isEmpty { continue }
-                } else if !isOver {
+                } else if ready < 0 || !isOver {
+                    // A signal, such as that of the process's own end, is no answer.
                     continue
                 }
                 return change { $0.open -= 1 }
