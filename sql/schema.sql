@@ -13,7 +13,7 @@ CREATE SCHEMA feed;
 CREATE SCHEMA public;
 
 CREATE DOMAIN app.attachment AS jsonb
-	CONSTRAINT messages_attachment_valid CHECK (((VALUE IS NULL) OR ((jsonb_typeof(VALUE) = 'object'::text) AND ((VALUE - '{url,mime_type,width,height,bytes}'::text[]) = '{}'::jsonb) AND (COALESCE(jsonb_typeof((VALUE -> 'url'::text)), ''::text) = 'string'::text) AND (char_length((VALUE ->> 'url'::text)) <= 2048) AND ((VALUE ->> 'url'::text) ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text) AND (COALESCE(jsonb_typeof((VALUE -> 'mime_type'::text)), 'null'::text) = ANY (ARRAY['string'::text, 'null'::text])) AND (char_length(COALESCE((VALUE ->> 'mime_type'::text), ''::text)) <= 255) AND (COALESCE(jsonb_typeof((VALUE -> 'width'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((VALUE -> 'height'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((VALUE -> 'bytes'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])))));
+	CONSTRAINT messages_attachment_valid CHECK (((VALUE IS NULL) OR ((jsonb_typeof(VALUE) = 'object'::text) AND ((VALUE - '{url,mime_type,width,height,bytes}'::text[]) = '{}'::jsonb) AND (COALESCE(jsonb_typeof((VALUE -> 'url'::text)), ''::text) = 'string'::text) AND (char_length((VALUE ->> 'url'::text)) <= 2048) AND ((VALUE ->> 'url'::text) ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text) AND (COALESCE(jsonb_typeof((VALUE -> 'mime_type'::text)), 'null'::text) = ANY (ARRAY['string'::text, 'null'::text])) AND (char_length(COALESCE((VALUE ->> 'mime_type'::text), ''::text)) <= 255) AND (COALESCE(jsonb_typeof((VALUE -> 'width'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((VALUE -> 'height'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((VALUE -> 'bytes'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (NOT (VALUE @? '$.*?(@.type() == "number" && @ < 0)'::jsonpath)))));
 
 CREATE DOMAIN app.conversation_kind AS text
 	CONSTRAINT conversations_kind_valid CHECK ((VALUE = ANY (ARRAY['direct'::text, 'group'::text])));
@@ -373,6 +373,8 @@ declare
     me uuid := app.caller();
     wanted text := pg_catalog.lower(app.normalized(query));
     literal text := replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_');
+    -- Likeness leaves punctuation out, and would find `bob` for `b_b`: those three stand for themselves alone.
+    fuzzy boolean := literal = wanted;
     anywhere text;
 begin
     if not coalesce(char_length(wanted) between 2 and 50, false) then
@@ -400,7 +402,7 @@ begin
                   from public.user_profiles u
                  cross join lateral (select coalesce(u.username, '') as username,
                                             coalesce(lower(u.full_name), '') as full_name) k
-                 where (u.username %> wanted or u.full_name %> wanted
+                 where (fuzzy and (u.username %> wanted or u.full_name %> wanted)
                         or u.username ilike anywhere or u.full_name ilike anywhere)
                    and not u.is_guest and not u.is_deleted and u.id <> me) f
              order by place

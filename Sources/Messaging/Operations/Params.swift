@@ -130,6 +130,7 @@ extension Params {
         case nil, .null: return nil
         case .object(let value):
             if let twice = JSON.object(value).duplicate { throw .invalid(name, "has the member \(twice) twice") }
+            if JSON.object(value).hasUnboundedNumber { throw .invalid(name, "has a number that is out of range") }
             return JSON.object(value).text
         default: throw .invalid(name, "must be an object")
         }
@@ -152,6 +153,18 @@ extension ProtocolError {
 }
 
 extension JSON {
+    /// Whether a number stands anywhere in this value that no double comes near, and perhaps not even PostgreSQL's `jsonb`
+    /// can hold: too large, too small, or written with more digits than any use has.
+    var hasUnboundedNumber: Bool {
+        switch self {
+        case .null, .bool, .string: false
+        case .number(let number):
+            number.text.utf8.count > 400 || number.double == nil || number.double == 0 && number.integer != 0
+        case .array(let elements): elements.contains { $0.hasUnboundedNumber }
+        case .object(let object): object.members.contains { $0.value.hasUnboundedNumber }
+        }
+    }
+
     /// Whether a NUL stands in any string or name of this value.
     var containsNUL: Bool {
         switch self {

@@ -158,10 +158,27 @@ struct WireTests {
     func numbersInObjects() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
-            for number in ["1e131072", "1e999999", "-1e400000", String(repeating: "9", count: 60_000)] {
-                let answer = try await client.exchange(line("me.update", #"{"preferences":{"n":\#(number)}}"#))
-                #expect(try code(answer) == "invalid_params", "\(number.prefix(20))")
+            let numbers = [
+                "1e131072", "1e999999", "-1e400000", "1e309", "1e-20000", "1e-99999999999",
+                "1." + String(repeating: "0", count: 20_000),
+                "0." + String(repeating: "0", count: 20_000) + "1", String(repeating: "9", count: 10_000),
+            ]
+            for number in numbers {
+                for (method, params) in [
+                    ("me.update", #"{"preferences":{"a":[{"n":\#(number)}]}}"#),
+                    (
+                        "messages.send",
+                        #"{"conversation_id":"\#(Room.aliceBob)","kind":"image","attachment":{"url":"https://a.example.com/b.png","width":\#(number)}}"#
+                    ),
+                ] {
+                    let answer = try await client.exchange(line(method, params))
+                    #expect(
+                        try code(answer) == "invalid_params", "\(method) \(number.prefix(20)): \(answer.prefix(300))")
+                }
             }
+            let kept = "[0,-0.0,1e308,4.9e-324,-1.5,12345678901234567890123456789]"
+            #expect(
+                try await code(client.exchange(line("me.update", #"{"preferences":{"n":\#(kept)}}"#))) == "a result")
         }
     }
 

@@ -99,9 +99,7 @@ struct ServeTests {
             let second = try await Command.run(["migrate"], environment: environment(database))
             #expect(second.status == 0)
             #expect(second.output == "The database is up to date.\n")
-            try await withNode(database) { node in
-                try await node.stranger().call("me.get")
-            }
+            try await withNode(database) { node in _ = try await node.stranger().call("me.get") }
         }
     }
 

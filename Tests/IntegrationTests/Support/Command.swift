@@ -7,6 +7,9 @@ final class Command: Sendable {
         var output = ""
         var errors = ""
 
+        /// Of the two, those that are still read.
+        var open = 2
+
         /// The exit status; negative for the signal that ended it.
         var status: Int32?
         var waiters: [CheckedContinuation<Void, Never>] = []
@@ -44,11 +47,26 @@ final class Command: Sendable {
         }
     }
 
+    /// Reads until the process has ended and nothing more is there.
+    ///
+    /// Not until the pipe's end: a process that was started at the same moment may hold the pipe open.
     private func follow(_ file: FileHandle, _ take: @escaping @Sendable (inout State, String) -> Void) {
-        file.readabilityHandler = { [self] file in
-            let data = file.availableData
-            if data.isEmpty { file.readabilityHandler = nil }
-            change { take(&$0, String(decoding: data, as: UTF8.self)) }
+        let descriptor = file.fileDescriptor
+        Thread.detachNewThread { [self] in
+            while true {
+                let isOver = state.withLock { $0.status != nil }
+                var polled = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+                let ready = unsafe poll(&polled, 1, 20)
+                if ready > 0 {
+                    let data = file.availableData
+                    change { take(&$0, String(decoding: data, as: UTF8.self)) }
+                    if !data.isEmpty { continue }
+                } else if ready < 0 || !isOver {
+                    // A signal, such as that of the process's own end, is no answer.
+                    continue
+                }
+                return change { $0.open -= 1 }
+            }
         }
     }
 
@@ -84,9 +102,9 @@ extension Command {
         try await wait("“\(text)” on standard error") { $0.errors.contains(text) ? $0.errors : nil }
     }
 
-    /// The exit status, once it has ended; negative for the signal that ended it.
+    /// The exit status, once it has ended and all that it said is here; negative for the signal that ended it.
     func exit() async throws -> Int32 {
-        try await wait("the process's end") { $0.status }
+        try await wait("the process's end") { $0.open == 0 ? $0.status : nil }
     }
 
     private func wait<Value: Sendable>(
@@ -133,7 +151,6 @@ extension Command {
         let command = try Command(arguments, environment: environment)
         defer { command.signal(SIGKILL) }
         let status = try await command.exit()
-        // What it wrote last may still be in the pipe.
         return (status, command.output, command.errors)
     }
 

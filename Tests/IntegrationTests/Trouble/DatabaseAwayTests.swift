@@ -1,6 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
+import Postgres
 import PrivatePostgres
 import Testing
 
