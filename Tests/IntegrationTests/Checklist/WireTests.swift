@@ -168,12 +168,12 @@ struct WireTests {
                     ("me.update", #"{"preferences":{"a":[{"n":\#(number)}]}}"#),
                     (
                         "messages.send",
-                        #"{"conversation_id":"\#(Room.aliceBob)","kind":"image","attachment":{"url":"https://a.example.com/b.png","width":\#(number)}}"#
+                        #"{"conversation_id":"\#(Room.aliceBob)","kind":"image","#
+                            + #""attachment":{"url":"https://a.example.com/b.png","width":\#(number)}}"#
                     ),
                 ] {
                     let answer = try await client.exchange(line(method, params))
-                    #expect(
-                        try code(answer) == "invalid_params", "\(method) \(number.prefix(20)): \(answer.prefix(300))")
+                    #expect(try code(answer) == "invalid_params", "\(method) \(number.prefix(20))")
                 }
             }
             let kept = "[0,-0.0,1e308,4.9e-324,-1.5,12345678901234567890123456789]"

@@ -38,7 +38,7 @@ struct UnauthenticatedTests {
         }
     }
 
-    @Test("is told goodbye after a while, also when it sends a byte now and then")
+    @Test("row 3: is told goodbye after a while, also when it sends a byte now and then")
     func deadline() async throws {
         try await withNode(NodeSettings(authenticationSeconds: 1)) { node in
             let silent = try await node.connect()

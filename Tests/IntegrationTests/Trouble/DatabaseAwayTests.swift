@@ -53,9 +53,18 @@ struct DatabaseAwayTests {
     func killed() async throws {
         try await withPrivateServer { _, database in
             try await Self.underLoad(on: database) {
-                let backends = try await database.column(
-                    "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()")
-                let backend = try #require(backends.compactMap { $0.flatMap { Int32($0) } }.randomElement())
+                // The server may still be at the recovery from the time before.
+                let backend = try await within("a backend to kill") {
+                    while true {
+                        let backends = try? await database.column(
+                            "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()"
+                        )
+                        if let backend = backends?.randomElement().flatMap({ $0 }).flatMap({ Int32($0) }) {
+                            return backend
+                        }
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                }
                 kill(backend, SIGKILL)
             }
         }
