@@ -188,8 +188,8 @@ extension Feed {
     private static let look = Statement(
         "feed.look",
         """
-        select app.epoch(), pg_current_snapshot()::text, l.* \
-        from (values (1)) as one left join feed.look($1::pg_snapshot) as l on $1 is not null
+        with now as materialized (select app.epoch(), pg_current_snapshot()::text) \
+        select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
         """)
 }
 

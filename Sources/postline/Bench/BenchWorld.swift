@@ -177,7 +177,8 @@ struct BenchWorld: Sendable {
         return Pair(sender: sender, receiver: receiver, conversationID: id)
     }
 
-    /// Tells pgbench's clients whom they play.
+    /// Tells pgbench's clients whom they play, and gives each conversation a past: plans made for empty tables are not
+    /// those that a service has after its first minutes.
     private static func describe(_ pairs: [Pair], in postgres: PrivatePostgres) async throws {
         let rows = pairs.enumerated().map { number, pair in
             "(\(number), $claims$\(pair.sender.claims)$claims$, '\(pair.conversationID)')"
@@ -187,7 +188,10 @@ struct BenchWorld: Sendable {
             create schema bench;
             create table bench.clients (n integer primary key, claims text, conversation uuid);
             insert into bench.clients values \(rows.joined(separator: ",\n"));
-            analyze;
+            insert into public.messages (conversation_id, sender_id, content)
+            select c.conversation, (c.claims::json ->> 'sub')::uuid, 'Message ' || number
+              from bench.clients c, generate_series(1, 200) number;
+            vacuum analyze;
             """, database: "postline")
     }
 
