@@ -1230,13 +1230,16 @@ CREATE FUNCTION app.my_message(conversation_id uuid, seq bigint DEFAULT NULL::bi
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
     AS $$
+declare
+    newest bigint := (select m.sent_seq from public.conversation_members m
+                       where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid());
 begin
-    return (
-        select o.object
-          from public.conversation_members m
-          join app.message_objects o
-            on o.conversation_id = m.conversation_id and o.seq = coalesce(my_message.seq, m.sent_seq)
-         where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid() and o.sender_id = m.user_id);
+    if newest is null then
+        return null;
+    end if;
+    seq := coalesce(seq, newest);
+    return (select o.object from app.message_objects o
+             where o.conversation_id = my_message.conversation_id and o.seq = my_message.seq);
 end
 $$;
 
@@ -2013,9 +2016,6 @@ ALTER TABLE ONLY public.conversations
     ADD CONSTRAINT conversations_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.messages
-    ADD CONSTRAINT messages_client_id_key UNIQUE (conversation_id, sender_id, client_id);
-
-ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.messages
@@ -2056,6 +2056,8 @@ CREATE INDEX conversations_changed_xid ON public.conversations USING btree (chan
 CREATE INDEX conversations_participant2_id ON public.conversations USING btree (participant2_id);
 
 CREATE INDEX messages_changed_xid ON public.messages USING btree (changed_xid);
+
+CREATE UNIQUE INDEX messages_client_id_key ON public.messages USING btree (conversation_id, sender_id, client_id) WHERE (client_id IS NOT NULL);
 
 CREATE INDEX messages_edited ON public.messages USING btree (conversation_id, changed_xid) WHERE (version > 1);
 

@@ -48,10 +48,9 @@ public final class MessagingService: Service, SessionFactory {
     }
 
     public init(configuration: Configuration, logger: Logger) {
-        let reactor = Reactor(name: "postgres")
         var options = PoolOptions(size: configuration.poolSize)
         options.connection = .logging(to: logger)
-        pool = Pool(url: configuration.databaseURL, options: options, on: reactor)
+        pool = Pool(url: configuration.databaseURL, options: options)
         database = Database(pool: pool, limits: configuration.limits)
         accounts = Accounts(
             keeper: configuration.accountKeeper,
@@ -69,7 +68,7 @@ public final class MessagingService: Service, SessionFactory {
         feed = Feed(
             settings: .init(
                 url: configuration.databaseURL, limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
-            reactor: reactor, logger: logger)
+            reactor: Reactor(name: "feed"), logger: logger)
         info = configuration.info
         self.logger = logger
     }

@@ -44,7 +44,7 @@ struct Node: Sendable {
     ///
     /// - Throws: `SettingsError` where it is not migrated, or the login role has rights that it must not have.
     func awaitDatabase(migrating: Bool) async throws {
-        var backoff = Postgres.Backoff(base: .milliseconds(100), limit: .seconds(5))
+        var backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
         while true {
             do {
                 if migrating { _ = try await settings.migrate(logger: logger) }
@@ -53,9 +53,10 @@ struct Node: Sendable {
                 }
                 return
             } catch MigrationError.unreachable(let why) {
-                let delay = backoff.next()
-                logger.warning("waiting for the database", metadata: ["error": "\(why)", "retry_in": "\(delay)"])
-                try await Task.sleep(for: delay)
+                if backoff.attempts == 0 {
+                    logger.warning("waiting for the database", metadata: ["error": "\(why)"])
+                }
+                try await Task.sleep(for: backoff.next())
             }
         }
     }
