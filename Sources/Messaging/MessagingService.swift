@@ -9,6 +9,8 @@ public import ServiceLifecycle
 public final class MessagingService: Service, SessionFactory {
     let database: Database
     let accounts: Accounts
+    let signInLimits: SignInLimits
+    let connectedSessions: ConnectedSessions
     let sync: Sync
     let feed: Feed
     let info: ServerInfo
@@ -28,11 +30,15 @@ public final class MessagingService: Service, SessionFactory {
 
         /// What refresh tokens are derived from: at least 32 bytes, the same on every node.
         public var refreshSecret: String
+
+        /// False for load tests.
+        public var hasRateLimits: Bool
         public var info: ServerInfo
 
         public init(
             databaseURL: String, poolSize: Int, limits: StatementLimits, accountKeeper: AccountKeeper, keys: TokenKeys,
-            issuer: String, audience: String, accessTokenSeconds: Int, refreshSecret: String, info: ServerInfo
+            issuer: String, audience: String, accessTokenSeconds: Int, refreshSecret: String,
+            hasRateLimits: Bool, info: ServerInfo
         ) {
             self.databaseURL = databaseURL
             self.poolSize = poolSize
@@ -43,6 +49,7 @@ public final class MessagingService: Service, SessionFactory {
             self.audience = audience
             self.accessTokenSeconds = accessTokenSeconds
             self.refreshSecret = refreshSecret
+            self.hasRateLimits = hasRateLimits
             self.info = info
         }
     }
@@ -63,6 +70,8 @@ public final class MessagingService: Service, SessionFactory {
                     inputKeyMaterial: SymmetricKey(data: Array(configuration.refreshSecret.utf8)),
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
             hasher: PasswordHasher(threads: 2, queueLimit: 64))
+        signInLimits = SignInLimits(isOn: configuration.hasRateLimits)
+        connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(database: database)
         // A look that has much to read may take its time: nobody waits for an answer.
         feed = Feed(
@@ -79,6 +88,7 @@ public final class MessagingService: Service, SessionFactory {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.pool.run() }
                 group.addTask { await self.feed.run() }
+                if self.accounts.keeper == .builtin { group.addTask { await self.connectedSessions.run() } }
             }
         }
     }
