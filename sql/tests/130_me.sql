@@ -38,6 +38,7 @@ exception when sqlstate 'PL011' then
     perform set_config('tests.detail', detail, true), tests.owner();
 end $$;
 select is(current_setting('tests.detail')::json ->> 'current', tests.as('alice', 'api.me()'), 'and the current Me comes with it');
+select tests.age();
 select is(tests.as('alice', format($$api.update_physical('{"height_cm":180}', %s) ->> 'version'$$, version))::bigint, version + 1, 'the current version is taken, and grows by one') from seen;
 select is(tests.as('alice', format($$api.update_physical('{"height_cm":180}', %s) ->> 'version'$$, version + 1))::bigint, version + 1, 'no change is no new version') from seen;
 
