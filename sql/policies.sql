@@ -39,6 +39,7 @@ alter table public.messages enable row level security;
 alter table app.former_members enable row level security;
 alter table app.sessions enable row level security;
 alter table app.settings enable row level security;
+alter table app.merged_guests enable row level security;
 alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.
@@ -70,7 +71,7 @@ create policy everybody_select on public.built_in_avatars for select to anon, au
 
 -- user_profiles: every user reads, its own user writes what is its own to say.
 grant select on public.user_profiles to authenticated, postline_feed;
-grant update (full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code)
+grant update (username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code)
     on public.user_profiles to authenticated;
 drop policy if exists user_select on public.user_profiles;
 create policy user_select on public.user_profiles for select to authenticated using (true);
@@ -88,7 +89,9 @@ drop policy if exists own_select on public.user_private;
 create policy own_select on public.user_private for select to authenticated using (id = (select auth.uid()));
 drop policy if exists own_update on public.user_private;
 create policy own_update on public.user_private for update to authenticated
-    using (id = (select auth.uid())) with check (id = (select auth.uid()));
+    using (id = (select auth.uid())
+           and not (select p.is_deleted from public.user_profiles p where p.id = user_private.id))
+    with check (id = (select auth.uid()));
 drop policy if exists feed_select on public.user_private;
 create policy feed_select on public.user_private for select to postline_feed using (true);
 
@@ -156,7 +159,8 @@ grant execute on all functions in schema feed to postline_feed;
 grant execute on function app.utc(timestamptz), app.epoch() to authenticated, postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
-    app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date),
+    app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date), app.refuse_unknown(jsonb, text[]),
+    app.locked_caller(bigint), app.refuse_username(), app.is_https(text),
     app.my_conversations(), app.is_member(uuid), app.sent_before(uuid, uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
 grant execute on function public.is_read(public.messages) to authenticated, service_role;

@@ -5,14 +5,11 @@ create or replace function accounts.register(
     email text, password_hash text, username text, full_name text) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
-    address text := pg_catalog.lower(pg_catalog.btrim(email));
+    address text := app.checked_email(email);
     name text := app.checked_name('full_name', full_name, 'A name');
     new_id uuid;
 begin
-    if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
-       or pg_catalog.char_length(address) > 254 then
-        perform app.refuse_param('email', 'That is not an email address.');
-    elsif name is null then
+    if name is null then
         perform app.refuse_param('full_name', 'A name cannot be empty.');
     end if;
     insert into auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
@@ -25,15 +22,13 @@ begin
     on conflict do nothing
     returning id into new_id;
     if new_id is null then
-        raise exception using errcode = 'PL010', message = 'That email address has an account already.',
-            detail = '{"field":"email"}';
+        perform app.refuse_email();
     end if;
     if register.username is not null then
         begin
             update public.user_profiles p set username = register.username where p.id = new_id;
         exception when unique_violation then
-            raise exception using errcode = 'PL009', message = 'That username is taken.',
-                detail = '{"field":"username"}';
+            perform app.refuse_username();
         end;
     end if;
     return new_id;
@@ -51,31 +46,100 @@ begin
 end
 $$;
 
-create or replace function accounts.open_session(user_id uuid) returns table (
-    session_id uuid, generation integer, email text, phone text, is_anonymous boolean,
-    app_metadata json, user_metadata json)
-language plpgsql security definer set search_path = '' as $$
+-- The stored hash of a signed-in user's password; null where it has none.
+create or replace function accounts.password_hash(user_id uuid) returns text
+language plpgsql stable security definer set search_path = '' as $$
 begin
-    perform accounts.ensure_profile(user_id, null);
-    update auth.users u set last_sign_in_at = pg_catalog.now() where u.id = open_session.user_id;
-    return query
-        with opened as (
-            insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)
-        select o.id, o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
-               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
-               coalesce(u.raw_user_meta_data, '{}')::json
-          from opened o, auth.users u where u.id = open_session.user_id;
+    return (select nullif(u.encrypted_password::text, '') from auth.users u
+             where u.id = password_hash.user_id and u.deleted_at is null);
 end
 $$;
 
-create or replace function accounts.use_session(user_id uuid, session_id uuid) returns boolean
+-- A guest: an account without address and password, which a session alone leads to.
+create or replace function accounts.guest(full_name text default null) returns uuid
 language plpgsql security definer set search_path = '' as $$
+declare
+    name text := app.checked_name('full_name', full_name, 'A name');
+    new_id uuid;
 begin
-    if not exists (select from app.sessions s
-                    where s.id = session_id and s.user_id = use_session.user_id and s.revoked_at is null) then
-        raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
+    insert into auth.users (instance_id, id, aud, role, confirmation_token, recovery_token, email_change,
+                            email_change_token_new, last_sign_in_at, raw_app_meta_data, raw_user_meta_data,
+                            created_at, updated_at, is_anonymous)
+    values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated', 'authenticated',
+            '', '', '', '', pg_catalog.now(), '{}',
+            pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb,
+            pg_catalog.now(), pg_catalog.now(), true)
+    returning id into new_id;
+    return new_id;
+end
+$$;
+
+-- Makes a guest a full account: the same user, with an address and a password. Of many at once, one does.
+create or replace function accounts.upgrade(
+    user_id uuid, email text, password_hash text, full_name text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+    address text := app.checked_email(email);
+    name text := app.checked_name('full_name', full_name, 'A name');
+begin
+    if not coalesce((select u.is_anonymous and u.deleted_at is null from auth.users u
+                      where u.id = upgrade.user_id for update), false) then
+        raise exception using errcode = 'PL007', message = 'This is a full account already.';
     end if;
-    return accounts.ensure_profile(user_id, null);
+    begin
+        update auth.users u
+           set email = address, encrypted_password = upgrade.password_hash, email_confirmed_at = pg_catalog.now(),
+               is_anonymous = false, updated_at = pg_catalog.now(),
+               raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}')
+                   || '{"provider":"email","providers":["email"]}',
+               raw_user_meta_data = coalesce(u.raw_user_meta_data, '{}')
+                   || pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb
+         where u.id = upgrade.user_id;
+    exception when unique_violation then
+        perform app.refuse_email();
+    end;
+    if name is not null then
+        update public.user_profiles p set full_name = name where p.id = upgrade.user_id;
+    end if;
+end
+$$;
+
+-- Sets another password, and ends every other session of the user. `old_hash` is the stored hash that the service has
+-- verified the current password against: where it is not the stored one any more, another change came first.
+create or replace function accounts.change_password(
+    user_id uuid, session_id uuid, old_hash text, new_hash text) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+    ended integer;
+begin
+    update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
+     where u.id = change_password.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+    if not found then
+        perform app.refuse_credentials();
+    end if;
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.user_id = change_password.user_id and s.revoked_at is null
+       and s.id is distinct from change_password.session_id;
+    get diagnostics ended = row_count;
+    return ended;
+end
+$$;
+
+-- Makes a tombstone of the user. `password_hash` is the stored hash that the service has verified the password
+-- against, null where accounts.password_hash gave none.
+create or replace function accounts.delete_user(user_id uuid, password_hash text) returns json
+language plpgsql security definer set search_path = '' as $$
+declare
+    account auth.users;
+begin
+    select u.* into account from auth.users u where u.id = delete_user.user_id for update;
+    if account.id is null or account.deleted_at is not null then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    elsif nullif(account.encrypted_password::text, '') is distinct from password_hash then
+        perform app.refuse_credentials();
+    end if;
+    update public.user_profiles p set is_deleted = true where p.id = delete_user.user_id;
+    return '{"deleted":true}';
 end
 $$;
 
@@ -99,5 +163,34 @@ begin
     end if;
     perform app.adopt_account(account);
     return coalesce(account.is_anonymous, false);
+end
+$$;
+
+-- An address in the form it is stored and compared in, or a refusal.
+create or replace function app.checked_email(email text) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+    address text := pg_catalog.lower(pg_catalog.btrim(email));
+begin
+    if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
+       or pg_catalog.char_length(address) > 254 then
+        perform app.refuse_param('email', 'That is not an email address.');
+    end if;
+    return address;
+end
+$$;
+
+create or replace function app.refuse_email() returns void
+language plpgsql set search_path = '' as $$
+begin
+    raise exception using errcode = 'PL010', message = 'That email address has an account already.',
+        detail = '{"field":"email"}';
+end
+$$;
+
+create or replace function app.refuse_credentials() returns void
+language plpgsql set search_path = '' as $$
+begin
+    raise exception using errcode = 'PL003', message = 'The email address or the password is wrong.';
 end
 $$;

@@ -34,7 +34,8 @@ begin
     end if;
 
     if row(new.id, new.kind, new.participant1_id, new.participant2_id)
-       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id) then
+       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id)
+       and not app.is_merging() then
         raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
     end if;
     if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
@@ -93,6 +94,11 @@ declare
 begin
     select c.kind = 'direct', new.user_id in (c.participant1_id, c.participant2_id) into direct, participant
       from public.conversations c where c.id = new.conversation_id;
+    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone.
+    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for share;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
     if direct and not participant then
         raise exception using errcode = 'PL007', message = 'A direct conversation has its two members and no more.';
     elsif not direct and (select count(*) from public.conversation_members m

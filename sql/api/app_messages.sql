@@ -70,6 +70,15 @@ language plpgsql security definer set search_path = '' as $$
 begin
     if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
+        if new.id = old.id and app.is_merging() then
+            -- What comes to another conversation is sent there, by this transaction.
+            if new.conversation_id <> old.conversation_id then
+                new.sent_xid := pg_catalog.pg_current_xact_id();
+            end if;
+            new.version := old.version + 1;
+            new.changed_xid := pg_catalog.pg_current_xact_id();
+            return new;
+        end if;
         raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
     end if;
     if old.deleted_at is not null then
@@ -113,7 +122,9 @@ begin
 end
 $$;
 create or replace trigger follow_changed after update on public.messages
-    for each row when (old.version <> new.version) execute function app.follow_message();
+    for each row when (
+        old.version <> new.version and old.conversation_id = new.conversation_id and old.sender_id = new.sender_id)
+    execute function app.follow_message();
 
 -- For apps that query the tables through Supabase's API.
 create or replace function public.is_read(message public.messages) returns boolean

@@ -12,7 +12,7 @@ insert into expected
 -- Reading: what the four users may see of the world's rows (others' rows are left out by the where).
 select who, format('select from %s where %s', t.name, t.mine), case
          when who = 'service_role' and t.name = 'app.former_members' then '1'
-         when who = 'service_role' and t.name in ('app.sessions', 'app.settings', 'auth.users') then '42501'
+         when who = 'service_role' and t.name in ('app.sessions', 'app.merged_guests', 'app.settings', 'auth.users') then '42501'
          when who = 'service_role' then t.everything
          when who = 'postline_feed' then t.feed
          when who = 'alice' then t.alice
@@ -31,6 +31,7 @@ select who, format('select from %s where %s', t.name, t.mine), case
         ('public.messages', $$conversation_id in (tests.id('direct'), tests.id('group'))$$, '2', '2', '2', '0', '0'),
         ('app.former_members', $$conversation_id = tests.id('group')$$, '1', '1', '1', '0', '1'),
         ('app.sessions', 'true', '42501', '42501', '42501', '42501', '42501'),
+        ('app.merged_guests', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('app.settings', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('auth.users', 'true', '42501', '42501', '42501', '42501', '42501'))
        as t (name, mine, everything, feed, alice, mallory, carol),
@@ -51,7 +52,9 @@ select who, statement, '42501'
         $$update public.messages set content = 'x'$$, $$update public.username_history set old_username = 'x'$$,
         $$delete from public.conversation_members$$, $$delete from public.messages$$, $$delete from public.user_profiles$$,
         $$delete from public.conversations$$, $$delete from app.former_members$$, $$delete from public.user_private$$,
-        $$insert into app.sessions (user_id) values (tests.id('alice'))$$, $$update app.settings set value = '9'$$]) statement;
+        $$insert into app.sessions (user_id) values (tests.id('alice'))$$, $$update app.settings set value = '9'$$,
+        $$insert into app.settings values ('clock_offset', '1 year')$$, $$delete from public.username_history$$,
+        $$insert into app.merged_guests (guest_id, account_id) values (tests.id('alice'), tests.id('mallory'))$$]) statement;
 
 insert into expected values
 -- A user: its own, and no more.
@@ -59,7 +62,9 @@ insert into expected values
 ('alice', $$update public.user_profiles set bio = 'x' where id = tests.id('bob')$$, '0'),
 ('alice', $$update public.user_profiles set is_verified = true$$, '42501'),
 ('alice', $$update public.user_profiles set attributes = '{"tier":"gold"}'$$, '42501'),
-('alice', $$update public.user_profiles set username = 'tap_other'$$, '42501'),
+('alice', $$update public.user_profiles set username = 'tap_other'$$, '1'),
+('alice', $$update public.user_profiles set username = 'tap_other' where id = tests.id('bob')$$, '0'),
+('alice', $$update public.user_profiles set is_deleted = true$$, '42501'),
 ('alice', $$update public.user_profiles set version = 9$$, '42501'),
 ('alice', $$update public.user_profiles set changed_xid = '3'$$, '42501'),
 ('alice', $$update public.user_profiles set is_guest = true$$, '42501'),
@@ -104,6 +109,14 @@ insert into expected values
 ('alice', $$delete from app.former_members$$, '42501'),
 ('alice', $$insert into app.sessions (user_id) values (tests.id('alice'))$$, '42501'),
 ('alice', $$select accounts.credentials('tap.bob@example.org')$$, '42501'),
+('alice', $$select accounts.merge_guest(tests.id('alice'), gen_random_uuid(), 1, 10)$$, '42501'),
+('alice', $$select accounts.delete_user(tests.id('bob'), null)$$, '42501'),
+('alice', $$select app.merge_users(tests.id('bob'), tests.id('alice'))$$, '42501'),
+('alice', $$select app.leave_group(tests.id('group'), tests.id('bob'))$$, '42501'),
+('alice', $$insert into app.settings values ('clock_offset', '1 year')$$, '42501'),
+('service_role', $$insert into app.settings values ('clock_offset', '1 year')$$, '42501'),
+('alice', $$delete from public.username_history$$, '42501'),
+('alice', $$insert into public.username_history (user_id, old_username, held_until) values (tests.id('alice'), 'tap_bob', now())$$, '42501'),
 ('alice', $$select feed.look('4:4:')$$, '42501'),
 ('alice', $$select app.renew_epoch()$$, '42501'),
 ('alice', $$select app.admit('authenticated')$$, '42501'),

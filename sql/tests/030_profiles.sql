@@ -19,7 +19,7 @@ select throws_ok(format('update public.user_profiles set username = %L where id 
   from unnest(array['ab', '1abc', 'a b c', 'ümlaut', repeat('a', 31), '_abc', 'abc-d', 'αβγ']) bad;
 update public.user_profiles set username = ' Tap.Alice_9 ' where id = tests.id('alice');
 select is((select username from public.user_profiles where id = tests.id('alice')), 'tap.alice_9', 'a username is folded');
-select throws_ok('update public.user_profiles set username = ''TAP_BOB'' where id = tests.id(''alice'')', '23505', null,
+select throws_ok('update public.user_profiles set username = ''TAP_BOB'' where id = tests.id(''carol'')', '23505', null,
     'a username is one user''s');
 select throws_ok(format('update public.user_profiles set website = %L where id = tests.id(''alice'')', bad), 'PL001', null,
         'website ' || bad)

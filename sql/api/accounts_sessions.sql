@@ -1,0 +1,126 @@
+-- Sessions of Postline's own accounts, for the role postline_accounts alone.
+--
+-- A session is a family of refresh tokens, one a generation. The service derives the token from the session and its
+-- generation, HMAC-SHA256 with a key that the database never sees, and gives these functions the two numbers only
+-- after it has checked the code. So nothing that could be used is stored, and the same child can be given again.
+
+create or replace function accounts.open_session(user_id uuid) returns table (
+    session_id uuid, generation integer, email text, phone text, is_anonymous boolean,
+    app_metadata json, user_metadata json)
+language plpgsql security definer set search_path = '' as $$
+begin
+    perform accounts.ensure_profile(user_id, null);
+    update auth.users u set last_sign_in_at = pg_catalog.now() where u.id = open_session.user_id;
+    return query
+        with opened as (
+            insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)
+        select o.id, o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
+               coalesce(u.raw_user_meta_data, '{}')::json
+          from opened o, auth.users u where u.id = open_session.user_id;
+end
+$$;
+
+create or replace function accounts.use_session(user_id uuid, session_id uuid) returns boolean
+language plpgsql security definer set search_path = '' as $$
+begin
+    if not exists (select from app.sessions s
+                    where s.id = session_id and s.user_id = use_session.user_id and s.revoked_at is null) then
+        raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
+    end if;
+    return accounts.ensure_profile(user_id, null);
+end
+$$;
+
+-- Whether a refresh token of that generation is taken: the active one, or its parent within the reuse window, for a
+-- client that did not get the answer.
+create or replace function app.is_taken(session app.sessions, generation integer, reuse_seconds integer)
+returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    return session.revoked_at is null and (
+        session.generation = is_taken.generation
+        or session.generation - 1 = is_taken.generation
+           and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
+end
+$$;
+
+-- Takes a refresh token. `outcome` is
+--   active    the session goes on: give the token of `active_generation`, which many calls at once get alike
+--   revoked   it has ended, or ends with this: an older token was used again. A row and not an error, so that the
+--             end is committed
+--   unknown   no session of this database gave that token
+create or replace function accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) returns table (
+    outcome text, user_id uuid, active_generation integer, email text, phone text, is_anonymous boolean,
+    app_metadata json, user_metadata json)
+language plpgsql security definer set search_path = '' as $$
+declare
+    session app.sessions;
+begin
+    select s.* into session from app.sessions s where s.id = refresh.session_id for update;
+    if not found or generation is null or generation > session.generation then
+        outcome := 'unknown';
+        return next;
+        return;
+    elsif session.revoked_at is null and not app.is_taken(session, generation, reuse_seconds) then
+        update app.sessions s set revoked_at = pg_catalog.now() where s.id = session.id
+        returning s.* into session;
+    end if;
+    if session.revoked_at is not null or exists (
+           select from auth.users u where u.id = session.user_id and u.banned_until > pg_catalog.now()) then
+        outcome := 'revoked';
+        return next;
+        return;
+    end if;
+    if generation = session.generation then
+        update app.sessions s set generation = s.generation + 1, refreshed_at = app.now() where s.id = session.id
+        returning s.* into session;
+    end if;
+    return query
+        select 'active', u.id, session.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
+               coalesce(u.raw_user_meta_data, '{}')::json
+          from auth.users u where u.id = session.user_id;
+end
+$$;
+
+-- Ends this session of the user, or all of them. Answers how many ended.
+create or replace function accounts.logout(user_id uuid, session_id uuid, everywhere boolean) returns integer
+language plpgsql security definer set search_path = '' as $$
+declare
+    ended integer;
+begin
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.user_id = logout.user_id and s.revoked_at is null and (everywhere or s.id = logout.session_id);
+    get diagnostics ended = row_count;
+    return ended;
+end
+$$;
+
+-- The sessions that ended since a snapshot, and the snapshot to ask with next; with none, just that. By this every
+-- node learns whose connections to end, whoever ended the session.
+create or replace function accounts.ended_sessions(since pg_snapshot, out snapshot text, out session_ids text)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    snapshot := pg_catalog.pg_current_snapshot()::text;
+    session_ids := array(
+        select s.id from app.sessions s where s.ended_xid >= pg_catalog.pg_snapshot_xmax(since)
+        union all
+        select s.id from app.sessions s where s.ended_xid = any(array(select pg_catalog.pg_snapshot_xip(since))))::text;
+end
+$$;
+
+-- An end is told to the nodes, and is for good.
+create or replace function app.end_session() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+    if old.revoked_at is not null then
+        new.revoked_at := old.revoked_at;
+    else
+        new.ended_xid := pg_catalog.pg_current_xact_id();
+    end if;
+    return new;
+end
+$$;
+create or replace trigger end_session before update on app.sessions
+    for each row when (new.revoked_at is distinct from old.revoked_at) execute function app.end_session();

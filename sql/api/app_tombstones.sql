@@ -1,0 +1,80 @@
+-- Setting is_deleted makes a profile a tombstone, whoever sets it: nothing of the user stays but the messages.
+
+create or replace function app.bury() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    if not new.is_deleted then
+        raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
+            hint = 'The address is free: register it anew.';
+    end if;
+    new.username := null;
+    new.full_name := null;
+    new.bio := null;
+    new.avatar_type := null;
+    new.avatar_id := null;
+    new.avatar_url := null;
+    new.website := null;
+    new.location := null;
+    new.language_code := null;
+    new.is_verified := false;
+    new.attributes := '{}';
+    return new;
+end
+$$;
+-- Before `keep`, which then sees what changed.
+create or replace trigger bury before update on public.user_profiles
+    for each row when (new.is_deleted or old.is_deleted) execute function app.bury();
+
+-- The account keeps its row, which the tombstone and the ended sessions stand on. A group goes on without the user,
+-- whose mark would else leave every message of it unread; a direct conversation has its two members for good.
+create or replace function app.erase_user() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    room uuid;
+begin
+    update auth.users u
+       set email = null, phone = null, encrypted_password = null, raw_user_meta_data = '{}', email_change = '',
+           phone_change = '', confirmation_token = '', recovery_token = '', email_change_token_new = '',
+           email_change_token_current = '', phone_change_token = '', reauthentication_token = '',
+           deleted_at = coalesce(u.deleted_at, pg_catalog.now()), updated_at = pg_catalog.now()
+     where u.id = new.id;
+    update public.user_private
+       set email = null, phone_number = null, phone_verified = false, date_of_birth = null,
+           preferred_unit_system = 'metric', preferences = '{}', biological_sex = null, height_cm = null,
+           username_changed_at = null, username_change_count = 0
+     where id = new.id;
+    -- Of its names, those that are held stay until they are free.
+    delete from public.username_history h where h.user_id = new.id and h.held_until <= app.now();
+    update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
+    for room in
+        select m.conversation_id from public.conversation_members m
+          join public.conversations c on c.id = m.conversation_id
+         where m.user_id = new.id and c.kind = 'group' order by m.conversation_id
+    loop
+        perform app.leave_group(room, new.id);
+    end loop;
+    return null;
+end
+$$;
+create or replace trigger erase_user after update on public.user_profiles
+    for each row when (new.is_deleted and not old.is_deleted) execute function app.erase_user();
+
+-- When the owner leaves, the oldest admin, else member, follows.
+create or replace function app.leave_group(conversation_id uuid, user_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+    left_role text;
+begin
+    perform app.touch_conversation(leave_group.conversation_id);
+    delete from public.conversation_members m
+     where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id
+    returning m.role into left_role;
+    if left_role = 'owner' then
+        update public.conversation_members m set role = 'owner'
+         where m.conversation_id = leave_group.conversation_id
+           and m.user_id = (select n.user_id from public.conversation_members n
+                             where n.conversation_id = leave_group.conversation_id
+                             order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
+    end if;
+end
+$$;

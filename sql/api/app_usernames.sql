@@ -1,0 +1,59 @@
+-- A username is one user's, is changed once in 90 days, and is held for its former owner for 120. The first one is no
+-- change. An operator lifts a cooldown with `update public.user_private set username_changed_at = null`.
+
+create or replace function app.keep_username() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    allowed_at timestamptz;
+begin
+    if new.username is null then
+        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+    end if;
+    -- The profile's row is locked by now: of two changes the second sees what the first noted.
+    select s.username_changed_at + interval '90 days' into allowed_at
+      from public.user_private s where s.id = new.id;
+    if allowed_at > app.now() then
+        raise exception using errcode = 'PL013', message = 'A username can be changed once in 90 days.',
+            detail = pg_catalog.json_build_object('retry_at', app.utc(allowed_at))::text;
+    end if;
+    return new;
+end
+$$;
+-- After `keep`, which folds the name.
+create or replace trigger keep_username before update on public.user_profiles
+    for each row when (new.username is distinct from old.username and old.username is not null and not new.is_deleted)
+    execute function app.keep_username();
+
+-- After the row, not before it: a claim of a name that is just being given up waits at the unique index, and then
+-- finds the hold that was committed with it.
+create or replace function app.note_username() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    if tg_op = 'UPDATE' then
+        if old.username is not distinct from new.username then
+            return null;
+        elsif old.username is not null then
+            insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
+            values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
+            update public.user_private
+               set username_changed_at = app.now(), username_change_count = username_change_count + 1
+             where id = new.id and not new.is_deleted;
+        end if;
+    end if;
+    if exists (select from public.username_history h
+                where h.old_username = new.username and h.user_id <> new.id and h.held_until > app.now()) then
+        perform app.refuse_username();
+    end if;
+    return null;
+end
+$$;
+create or replace trigger note_username after insert or update on public.user_profiles
+    for each row execute function app.note_username();
+
+-- In use or held: the two are told apart by nothing.
+create or replace function app.refuse_username() returns void
+language plpgsql set search_path = '' as $$
+begin
+    raise exception using errcode = 'PL009', message = 'That username is taken.', detail = '{"field":"username"}';
+end
+$$;

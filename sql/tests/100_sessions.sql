@@ -1,0 +1,82 @@
+-- Refresh tokens, and how sessions end.
+begin;
+select no_plan();
+select tests.make_world();
+create function tests.account(expression text) returns text language sql as $$ select tests.as('postline_accounts', expression) $$;
+create function tests.open(who text) returns uuid language sql as $$
+    select tests.account(format('(select session_id from accounts.open_session(%L))', tests.id(who)))::uuid $$;
+create function tests.refresh(session uuid, generation integer, reuse integer default 10) returns text language sql as $$
+    select tests.account(format('(select outcome || coalesce('' '' || active_generation, '''') from accounts.refresh(%L, %L, %L))', session, generation, reuse)) $$;
+create function tests.forward(by interval) returns void language sql as $$
+    insert into app.settings values ('clock_offset', by::text) on conflict (name) do update set value = excluded.value $$;
+
+-- Rotation.
+create temporary table s as select tests.open('alice') as id, tests.open('alice') as other, tests.open('bob') as bobs;
+select is(tests.refresh(id, 1), 'active 2', 'the active token is rotated') from s;
+select is(tests.refresh(id, 1), 'active 2', 'its parent gets the same child again') from s;
+select is(tests.refresh(id, 2), 'active 3', 'and the child its own') from s;
+select is(tests.refresh(id, 2), 'active 3', 'as often as it is asked') from s;
+select is(tests.refresh(id, 9), 'unknown', 'a token that was never given is not known') from s;
+select is(tests.refresh(gen_random_uuid(), 1), 'unknown', 'nor one of no session');
+select is(tests.refresh(id, null), 'unknown', 'nor none') from s;
+select is((select revoked_at from app.sessions where id = s.id), null, 'and that ends nothing') from s;
+select results_eq($$select user_id, email, is_anonymous, app_metadata::text from accounts.refresh((select id from s), 3, 10)$$,
+    $$select tests.id('alice'), 'tap.alice@example.org', false, '{}'$$, 'with what the access token says');
+select is(tests.refresh(id, 4), 'active 5', 'on and on') from s;
+
+-- Reuse.
+select is(tests.refresh(id, 3), 'revoked', 'a grandparent ends the family') from s;
+select isnt((select revoked_at from app.sessions where id = s.id), null, 'by a row that is committed, not by an error') from s;
+select is(tests.refresh(id, 5), 'revoked', 'the active token is of no use any more') from s;
+select is(tests.refresh(id, 4), 'revoked', 'nor its parent') from s;
+select is(tests.refresh(other, 1), 'active 2', 'the user''s other session goes on') from s;
+select tests.forward('10 seconds');
+select is(tests.refresh(other, 1), 'active 2', 'the reuse window is inclusive') from s;
+select tests.forward('10.1 seconds');
+select is(tests.refresh(other, 1), 'revoked', 'a parent past the window ends the family') from s;
+select tests.forward('10 years');
+select is(tests.refresh(bobs, 1), 'active 2', 'a session unused for long goes on') from s;
+update auth.users set banned_until = now() + interval '1 day' where id = tests.id('bob');
+select is(tests.refresh(bobs, 2), 'revoked', 'not that of a banned user') from s;
+update auth.users set banned_until = null where id = tests.id('bob');
+select is(tests.refresh(bobs, 2), 'active 3', 'whom that does not sign out') from s;
+
+-- Logout.
+truncate app.sessions;
+truncate s;
+insert into s select tests.open('alice'), tests.open('alice'), tests.open('bob');
+select is(tests.account(format('accounts.logout(%L, %L, false)', tests.id('alice'), bobs)), '0', 'nobody logs another out') from s;
+select is(tests.account(format('accounts.logout(%L, %L, false)', tests.id('alice'), id)), '1', 'a session ends') from s;
+select is(tests.account(format('accounts.logout(%L, %L, false)', tests.id('alice'), id)), '0', 'once') from s;
+select matches(tests.account(format('accounts.use_session(%L, %L)', tests.id('alice'), id)), '^PL006 ', 'and is not used any more') from s;
+select is(tests.account(format('accounts.use_session(%L, %L)', tests.id('alice'), other)), 'false', 'the other is') from s;
+select is((select count(*) from s, tests.open('alice')), 1::bigint);
+select is(tests.account(format('accounts.logout(%L, %L, true)', tests.id('alice'), other)), '2', 'all end') from s;
+select is(tests.refresh(bobs, 1), 'active 2', 'of that user') from s;
+
+-- The password.
+update auth.users set encrypted_password = 'old' where id = tests.id('bob');
+select is(tests.account(format('accounts.password_hash(%L)', tests.id('bob'))), 'old', 'the hash to verify against');
+select is(tests.account(format('accounts.password_hash(%L)', tests.id('alice'))), null, 'none where there is none');
+select tests.open('bob'), tests.open('bob');
+select matches(tests.account(format('accounts.change_password(%L, %L, ''wrong'', ''new'')', tests.id('bob'), bobs)), '^PL003 ', 'another change came first') from s;
+select matches(tests.account(format('accounts.change_password(%L, %L, null, ''new'')', tests.id('alice'), id)), '^PL003 ', 'a user without a password changes none') from s;
+select is(tests.account(format('accounts.change_password(%L, %L, ''old'', ''new'')', tests.id('bob'), bobs)), '2', 'every other session ends') from s;
+select is(tests.account(format('accounts.use_session(%L, %L)', tests.id('bob'), bobs)), 'false', 'this one goes on') from s;
+select is(tests.account(format('accounts.password_hash(%L)', tests.id('bob'))), 'new', 'and the password is the new one');
+
+-- What the nodes learn.
+select is(tests.account('(select session_ids from accounts.ended_sessions(null))'), '{}', 'without a snapshot: none');
+select is(cardinality(tests.account('(select session_ids from accounts.ended_sessions(''4:4:''))')::uuid[]), 5, 'those that ended since');
+select is(tests.account('(select session_ids from accounts.ended_sessions(''4:4:''))')::uuid[] @> array[id, other], true, 'by name') from s;
+update app.sessions set ended_xid = '3' where revoked_at is not null;
+select is(tests.account('(select session_ids from accounts.ended_sessions(''4:4:''))'), '{}', 'and no others');
+select is(cardinality(tests.account('(select session_ids from accounts.ended_sessions(''3:4:3''))')::uuid[]), 5, 'also those that were about to');
+update app.sessions set revoked_at = now() where id = (select bobs from s);
+select is(tests.account('(select session_ids from accounts.ended_sessions(''4:4:''))')::uuid[], array[bobs], 'whoever ends it') from s;
+update app.sessions set revoked_at = null where id = (select bobs from s);
+select isnt((select revoked_at from app.sessions where id = bobs), null, 'an end is for good') from s;
+
+select is((select count(*) from information_schema.columns where table_schema = 'app' and table_name = 'sessions' and column_name ~ 'token|secret|hash'), 0::bigint, 'nothing that could be used is stored');
+select * from finish();
+rollback;
