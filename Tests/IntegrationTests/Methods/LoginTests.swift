@@ -20,7 +20,7 @@ struct LoginTests {
         }
     }
 
-    @Test("an unknown address and a wrong password get the same bytes")
+    @Test("row 46: an unknown address and a wrong password get the same bytes")
     func sameBytes() async throws {
         try await withNode { node in
             let client = try await node.connect()
