@@ -9,7 +9,8 @@ struct EmbedSQL: BuildToolPlugin {
         // The tests and the dumped schema are not applied to databases.
         let parts = ["api", "bootstrap", "migrations"]
         let paths = parts.flatMap { part in
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: part).path())) ?? []
+            let names =
+                (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: part).path())) ?? []
             return names.map { "\(part)/\($0)" }
         }
         // The folders are inputs too: what is here asked for once, a build asks of them again, and sees new files.
