@@ -94,9 +94,11 @@ begin
                and not u.is_guest and not u.is_deleted
              limit 100);
     end if;
-    -- The words as they may have been meant: each by one slip, and where that leads to nobody, by likeness, for one word
-    -- or two. The longest three tell enough.
-    if cardinality(candidates) <= max_results and fuzzy and words <> '{}' then
+    -- The words as they may have been meant, unless somebody is called just so: each by one slip, and where that leads
+    -- to nobody, by likeness, for one word or two. The longest three tell enough.
+    if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
+           select from public.user_profiles u
+            where u.id = any (candidates) and wanted in (u.username, lower(u.full_name))) then
         words := array(select w from unnest(words) as w order by char_length(w) desc, w limit 3);
         -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
         perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
