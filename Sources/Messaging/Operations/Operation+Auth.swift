@@ -39,6 +39,8 @@ extension Operation {
             let password = try params.required("password") { name throws(ProtocolError) in try params.password(name) }
             let fullName = try params.string("full_name")
             let token = try await session.token
+            // The database decides; this saves it, and the hashing, the trouble.
+            guard token.isGuest else { throw ProtocolError(.forbidden, "This is a full account already.") }
             try session.limits.takeSignIn(from: session.peerAddress)
             try await session.accounts.upgrade(token.user, email: email, password: password, fullName: fullName)
             session.service.feed.changed()
