@@ -40,7 +40,7 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
-         where u.email = pg_catalog.lower(pg_catalog.btrim(credentials.email)) and not u.is_sso_user
+         where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
            and (u.banned_until is null or u.banned_until < pg_catalog.now());
 end

@@ -96,7 +96,7 @@ struct Accounts: Sendable {
         of token: VerifiedToken, from current: String, to new: String
     ) async throws(ProtocolError) -> Int {
         try requireBuiltin()
-        let stored = try await verifiedHash(of: token.user, password: current)
+        let stored = try await verifiedHash(of: token.user, password: current, field: "current_password")
         let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(new) }
         let rows = try await database.rows(
             Functions.changePassword,
@@ -109,14 +109,17 @@ struct Accounts: Sendable {
     /// - Parameter password: nil for a guest, who has none.
     func delete(_ user: ID, password: String?) async throws(ProtocolError) -> ByteBuffer {
         try requireBuiltin()
-        let stored = try await verifiedHash(of: user, password: password)
+        let stored = try await verifiedHash(of: user, password: password, field: "password")
         return try await database.json(Functions.deleteUser, [user.description, stored], as: .accounts)
     }
 
     /// The stored hash that this password matches; nil for a guest, who gives none.
     ///
+    /// - Parameter field: the param that the password came in.
     /// - Throws: `invalid_credentials` where it does not.
-    private func verifiedHash(of user: ID, password: String?) async throws(ProtocolError) -> String? {
+    private func verifiedHash(
+        of user: ID, password: String?, field: String
+    ) async throws(ProtocolError) -> String? {
         let rows = try await database.rows(Functions.passwordHash, [user.description], as: .accounts)
         let stored = rows.text(0, 0)
         switch (stored, password) {
@@ -127,8 +130,8 @@ struct Accounts: Sendable {
             }
             guard matches else { throw ProtocolError(.invalidCredentials, "The password is wrong.") }
             return stored
-        case (nil, _?): throw .invalid("password", "cannot be given: a guest has none")
-        case (_?, nil): throw .invalid("password", "is missing")
+        case (nil, _?): throw .invalid(field, "cannot be given: a guest has none")
+        case (_?, nil): throw .invalid(field, "is missing")
         }
     }
 
