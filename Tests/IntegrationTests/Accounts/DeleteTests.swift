@@ -49,7 +49,9 @@ struct DeleteTests {
             #expect(list["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.alice.id } == profile)
             // The group goes on without her, and has an owner.
             let alps = try await bob.call("conversations.get", ["conversation_id": .string(Room.alps)])
-            let roles = alps["members"]?.arrayValue?.map { "\($0["user_id"]?.stringValue ?? "") \($0["role"]?.stringValue ?? "")" }
+            let roles = alps["members"]?.arrayValue?.map {
+                "\($0["user_id"]?.stringValue ?? "") \($0["role"]?.stringValue ?? "")"
+            }
             #expect(roles?.contains("\(Person.bob.id) owner") == true)
             #expect(roles?.contains { $0.hasPrefix(Person.alice.id) } == false)
         }
@@ -122,7 +124,9 @@ struct DeleteTests {
                     "update public.user_profiles set is_deleted = false where id = '\(Person.alice.id)'")
             }
             await #expect(throws: (any Error).self) {
-                try await node.database.psql("update app.sessions set revoked_at = null; select 1 / (select count(*) from app.sessions where revoked_at is null and user_id = '\(Person.alice.id)')")
+                try await node.database.psql(
+                    "update app.sessions set revoked_at = null; select 1 / (select count(*) from app.sessions where revoked_at is null and user_id = '\(Person.alice.id)')"
+                )
             }
         }
     }

@@ -54,7 +54,8 @@ struct GuestTests {
             for client in [elsewhere, alice] { try await client.sync() }
 
             let upgraded = try await guest.call(
-                "auth.upgrade", JSONObject(Self.account("Gwen@Example.com").members + [.init(name: "full_name", value: "Gwen Full")]))
+                "auth.upgrade",
+                JSONObject(Self.account("Gwen@Example.com").members + [.init(name: "full_name", value: "Gwen Full")]))
             expectShape(upgraded, Shape.tokens)
             #expect(upgraded["user_id"] == tokens["user_id"])
             #expect(upgraded["is_guest"] == false)
@@ -72,7 +73,9 @@ struct GuestTests {
                     == sent["id"])
             try await elsewhere.follow { $0.me == me }
             let id = await guest.userID
-            try await alice.follow { $0.profiles[id]?["is_guest"] == false && $0.profiles[id]?["full_name"] == "Gwen Full" }
+            try await alice.follow {
+                $0.profiles[id]?["is_guest"] == false && $0.profiles[id]?["full_name"] == "Gwen Full"
+            }
 
             let again = try await other.connect()
             #expect(try await again.logIn("gwen@example.com")["user_id"] == tokens["user_id"])

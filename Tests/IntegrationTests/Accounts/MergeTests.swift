@@ -105,7 +105,8 @@ struct MergeTests {
             let own = try await database.makeGroup("Guest's own", [id, Person.bob.id])
             try await guest.send("my group", to: own)
             try await database.psql(
-                "insert into public.conversation_members (conversation_id, user_id, role) values ('\(Room.bookClub)', '\(id)', 'admin')")
+                "insert into public.conversation_members (conversation_id, user_id, role) values ('\(Room.bookClub)', '\(id)', 'admin')"
+            )
             try await guest.send("in the club", to: Room.bookClub)
             for client in [alice, bob, frank] { try await client.sync() }
 
@@ -141,7 +142,8 @@ struct MergeTests {
             #expect(await bob.replica.contents(Room.aliceBob).suffix(3) == ["guest 1", "bob 2", "guest 3"])
             #expect(await bob.replica.messages[Room.aliceBob]?[93]?["sender_id"]?.stringValue == Person.alice.id)
             // The stronger role stays, in each group.
-            let roles = "select role from public.conversation_members where user_id = '\(Person.alice.id)' and conversation_id = "
+            let roles =
+                "select role from public.conversation_members where user_id = '\(Person.alice.id)' and conversation_id = "
             #expect(try await database.value("\(roles)'\(own)'") == "owner")
             #expect(try await database.value("\(roles)'\(Room.bookClub)'") == "admin")
             // And life goes on there.
@@ -150,7 +152,9 @@ struct MergeTests {
         }
     }
 
-    @Test("an unknown token, a full account's, or one of before is invalid_token; with a wrong password too, nothing happens")
+    @Test(
+        "an unknown token, a full account's, or one of before is invalid_token; with a wrong password too, nothing happens"
+    )
     func refused() async throws {
         try await withNode { node in
             let guest = try await node.connect()
@@ -267,7 +271,8 @@ struct MergeTests {
                         try await one.connect().logIn(Person.alice.email, guest: tokens)
                     }
                 }
-                #expect([["done", "forbidden"], ["done", "invalid_token"], ["done", "session_revoked"]].contains(outcomes))
+                #expect(
+                    [["done", "forbidden"], ["done", "invalid_token"], ["done", "session_revoked"]].contains(outcomes))
                 let kept = try await one.database.value(
                     "select count(*) from auth.users where email = 'gwen\(round)@example.com'")
                 #expect(outcomes.contains("invalid_token") == (kept == "1"))

@@ -113,7 +113,8 @@ struct RefreshTests {
             let good = try #require(tokens["refresh_token"]?.stringValue)
             let parts = good.split(separator: ".").map(String.init)
             let forged = [
-                "", "x", "..", good + "0", String(good.dropLast()), " " + good, tokens["access_token"]?.stringValue ?? "",
+                "", "x", "..", good + "0", String(good.dropLast()), " " + good,
+                tokens["access_token"]?.stringValue ?? "",
                 "\(parts[0]).1.\(parts[2])", "\(parts[0]).-1.\(parts[2])", "\(nobody).0.\(parts[2])", "\(parts[0]).0.",
                 "' or true --", String(repeating: "A", count: 50_000),
             ]
@@ -133,14 +134,16 @@ struct RefreshTests {
             let tokens = try await node.connect().logIn(Person.alice.email)
             let next = try await Self.refresh(tokens, on: node)
             let tables = try await node.database.column(
-                "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'app', 'auth')")
+                "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'app', 'auth')"
+            )
             for tokens in [tokens, next] {
                 for name in ["access_token", "refresh_token"] {
                     let secret = try #require(tokens[name]?.stringValue?.split(separator: ".").last)
                     for table in tables.compactMap({ $0 }) {
                         #expect(
                             try await node.database.value(
-                                "select count(*) from \(table) as r where r::text like '%\(secret)%'") == "0", "\(table)")
+                                "select count(*) from \(table) as r where r::text like '%\(secret)%'") == "0",
+                            "\(table)")
                     }
                 }
             }

@@ -56,7 +56,8 @@ struct ForgedTokenTests {
             let later = Int(Date.now.timeIntervalSince1970) + 3600
             let changes: [(String, String)] = [
                 ("aud", ""), ("aud", #""other""#), ("aud", "[]"), ("aud", "null"), ("iss", ""), ("iss", #""other""#),
-                ("iss", "7"), ("sub", ""), ("sub", #""""#), ("sub", #""alice""#), ("sub", #""' or true --""#), ("exp", ""),
+                ("iss", "7"), ("sub", ""), ("sub", #""""#), ("sub", #""alice""#), ("sub", #""' or true --""#),
+                ("exp", ""),
                 ("exp", "\"\(later)\""), ("exp", "null"), ("exp", "1e400"), ("nbf", "\(later)"), ("nbf", #""x""#),
                 ("iat", "\(later)"), ("role", ""), ("role", #""service_role""#), ("session_id", ""),
                 ("session_id", #""x""#),
@@ -75,7 +76,8 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: with published keys, one key serves one algorithm: the public key is no secret, and each kid its own")
+    @Test(
+        "row 43: with published keys, one key serves one algorithm: the public key is no secret, and each kid its own")
     func publishedKeys() async throws {
         let key = ES256PrivateKey()
         let parameters = try #require(key.parameters)

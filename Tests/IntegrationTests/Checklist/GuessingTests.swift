@@ -78,7 +78,9 @@ struct GuessingTests {
         }
     }
 
-    @Test("row 47: an address has sixty logins and registrations a minute, of all kinds together; who is signed in goes on")
+    @Test(
+        "row 47: an address has sixty logins and registrations a minute, of all kinds together; who is signed in goes on"
+    )
     func perAddress() async throws {
         try await withNode(Self.limited) { node in
             let guest = try await node.guest()

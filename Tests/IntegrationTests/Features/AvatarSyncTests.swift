@@ -120,7 +120,9 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("an avatar of a shape that does not fit its type, or that the catalogue has not, is refused, and none is lost by it")
+    @Test(
+        "an avatar of a shape that does not fit its type, or that the catalogue has not, is refused, and none is lost by it"
+    )
     func refused() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -141,7 +143,9 @@ struct AvatarSyncTests {
                 ("avatar_id", ["avatar_type": .null, "avatar_id": "fox"]),
                 ("avatar_url", ["avatar_type": .null, "avatar_url": .string(Self.photo)]),
             ]
-            for (field, params) in bad { try await alice.refused(.invalidParams, "me.set_avatar", params, field: field) }
+            for (field, params) in bad {
+                try await alice.refused(.invalidParams, "me.set_avatar", params, field: field)
+            }
             #expect(try await alice.call("me.get") == me)
             let most = JSON.string(String(long.dropLast()))
             #expect(

@@ -24,7 +24,9 @@ struct BirthdayTests {
         }
     }
 
-    @Test("a guest's birthday moves to the account that has none, the guest's copy is gone, and no other user's is touched")
+    @Test(
+        "a guest's birthday moves to the account that has none, the guest's copy is gone, and no other user's is touched"
+    )
     func merged() async throws {
         try await withNode { node in
             let guest = try await node.connect()

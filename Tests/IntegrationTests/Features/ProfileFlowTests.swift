@@ -25,7 +25,9 @@ struct ProfileFlowTests {
                     for name in Shape.profile { #expect(profile?[name] == stored[name], "\(name)") }
                 }
                 let messages = try await client.call("messages.list", ["conversation_id": .string(circle.group)])
-                for name in Shape.sender { #expect(messages["messages"]?[0]?["sender"]?[name] == stored[name], "\(name)") }
+                for name in Shape.sender {
+                    #expect(messages["messages"]?[0]?["sender"]?[name] == stored[name], "\(name)")
+                }
             }
             for name in Shape.profile { #expect(me[name] == stored[name], "\(name)") }
         }
@@ -64,7 +66,9 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("two sessions that change different fields at once both keep theirs: no answer or change overwrites another's field")
+    @Test(
+        "two sessions that change different fields at once both keep theirs: no answer or change overwrites another's field"
+    )
     func differentFields() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)

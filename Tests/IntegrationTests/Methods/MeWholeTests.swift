@@ -1,6 +1,7 @@
 import LineClient
-import Messaging
 import Testing
+
+@testable import Messaging
 
 @Suite("Me is always whole", .timeLimit(.minutes(3)))
 struct MeWholeTests {
@@ -137,7 +138,10 @@ struct MeWholeTests {
             #expect(try await alice.call("me.update", ["preferences": .null])["preferences"] == [:])
             let good: [(String, String, [JSON])] = [
                 ("me.update", "full_name", ["x", long(100)]), ("me.update", "bio", [long(500), "x"]),
-                ("me.update", "website", [.string("https://a.bc/" + String(repeating: "x", count: 2_035)), "https://a"]),
+                (
+                    "me.update", "website",
+                    [.string("https://a.bc/" + String(repeating: "x", count: 2_035)), "https://a"]
+                ),
                 ("me.update", "location", [long(100), "x"]),
                 ("me.update", "language_code", ["de", "zh-Hant-TW", "i-klingon", "es-419", "abcdefgh"]),
                 ("me.update", "phone_number", ["+1234567", "+123456789012345"]),
@@ -168,7 +172,10 @@ struct MeWholeTests {
                 ("me.update", "full_name", [long(101), ""]), ("me.update", "bio", [long(501)]),
                 ("me.update", "website", [.string("https://a.bc/" + String(repeating: "x", count: 2_036))]),
                 ("me.update", "location", [long(101)]),
-                ("me.update", "language_code", ["x", "abcdefghi", .string("en" + String(repeating: "-abcdefgh", count: 4))]),
+                (
+                    "me.update", "language_code",
+                    ["x", "abcdefghi", .string("en" + String(repeating: "-abcdefgh", count: 4))]
+                ),
                 ("me.update", "phone_number", ["+123456", "+1234567890123456", "+0123456"]),
                 ("me.update", "date_of_birth", ["1899-12-31", "9999-12-31", "2001-02-29", "1990-01-01T00:00:00Z"]),
                 ("me.update", "preferences", [["k": long(16_384)]]),
@@ -179,7 +186,10 @@ struct MeWholeTests {
                 ("me.update_physical", "biological_sex", ["Male", "m", "", 1, "unknown"]),
                 ("me.update_physical", "date_of_birth", ["1899-12-31", "9999-12-31", "2001-02-29", "today", 19900101]),
                 ("me.update_physical", "if_version", [-1, "1", 1.5]), ("me.update", "if_version", [-1, "1", 1.5]),
-                ("me.change_username", "username", [.null, "ab", long(31), "1abc", "_ab", ".ab", "a-b", "a b", "häns", "ａbc", 5]),
+                (
+                    "me.change_username", "username",
+                    [.null, "ab", long(31), "1abc", "_ab", ".ab", "a-b", "a b", "häns", "ａbc", 5]
+                ),
                 ("me.change_username", "if_version", [1]),
                 ("me.set_avatar", "avatar_type", ["built-in", "none", "", 1]),
             ]
@@ -207,7 +217,10 @@ struct MeWholeTests {
                 ("me.update", ["phone_number": "+4915112345678", "website": "http://x.example.com"]),
                 ("me.update_physical", ["height_cm": 170, "biological_sex": "x"]),
                 ("me.update_physical", ["date_of_birth": "1990-01-01", "height_cm": 1]),
-                ("me.set_avatar", ["avatar_type": "custom", "avatar_url": "https://a.example.com", "avatar_id": "fox"]),
+                (
+                    "me.set_avatar",
+                    ["avatar_type": "custom", "avatar_url": "https://a.example.com", "avatar_id": "fox"]
+                ),
             ]
             for (method, params) in mixed { try await alice.refused(.invalidParams, method, params) }
             #expect(try await alice.call("me.get") == me)
@@ -217,7 +230,9 @@ struct MeWholeTests {
         }
     }
 
-    @Test("of another user nobody changes anything: no method takes whose data it is, and SQL as another user changes no row")
+    @Test(
+        "of another user nobody changes anything: no method takes whose data it is, and SQL as another user changes no row"
+    )
     func ownOnly() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)

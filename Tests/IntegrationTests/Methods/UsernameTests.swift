@@ -92,7 +92,10 @@ struct UsernameTests {
                 try await bob.refused(.usernameTaken, "me.change_username", Self.name(taken))
             }
             // Letters that look alike, that fold to ASCII, or that join with it.
-            for foreign in ["аlice", "ａlice", "al\u{131}ce", "AL\u{130}CE", "\u{212A}arl", "alice\u{301}", "al\u{200B}ice", "ali\u{202E}ce"] {
+            for foreign in [
+                "аlice", "ａlice", "al\u{131}ce", "AL\u{130}CE", "\u{212A}arl", "alice\u{301}", "al\u{200B}ice",
+                "ali\u{202E}ce",
+            ] {
                 try await bob.refused(.invalidParams, "me.change_username", Self.name(foreign), field: "username")
             }
             #expect(try await bob.call("me.change_username", Self.name("Bob.O_K4"))["username"] == "bob.o_k4")
@@ -116,7 +119,8 @@ struct UsernameTests {
             }
             #expect(outcomes == ["done"] + Array(repeating: "username_taken", count: 5))
             #expect(
-                try await one.database.value("select count(*) from public.user_profiles where username = 'the.one'") == "1")
+                try await one.database.value("select count(*) from public.user_profiles where username = 'the.one'")
+                    == "1")
         }
     }
 

@@ -4,7 +4,8 @@ import Testing
 
 extension TestClient {
     /// The session has ended: its connections end within five seconds on every node, and are told why.
-    func expectEnd(_ code: GoodbyeCode = .sessionRevoked, sourceLocation: SourceLocation = #_sourceLocation) async throws
+    func expectEnd(_ code: GoodbyeCode = .sessionRevoked, sourceLocation: SourceLocation = #_sourceLocation)
+        async throws
     {
         let line = line
         try await within("the goodbye", limit: .seconds(5)) { await line.waitUntilClosed() }
