@@ -102,7 +102,7 @@ struct MergeTests {
             try await guest.send("to myself", to: withAlice)
             try await alice.send("from myself", to: withAlice)
             // A group of the guest's own, and one where both are.
-            let own = try await database.makeGroup("Guest's own", [id, Person.bob.id])
+            let own = try await database.makeGroup("Of a guest", [id, Person.bob.id])
             try await guest.send("my group", to: own)
             try await database.psql(
                 "insert into public.conversation_members (conversation_id, user_id, role) values ('\(Room.bookClub)', '\(id)', 'admin')"

@@ -115,7 +115,7 @@ struct RefreshTests {
             let forged = [
                 "", "x", "..", good + "0", String(good.dropLast()), " " + good,
                 tokens["access_token"]?.stringValue ?? "",
-                "\(parts[0]).1.\(parts[2])", "\(parts[0]).-1.\(parts[2])", "\(nobody).0.\(parts[2])", "\(parts[0]).0.",
+                "\(parts[0]).2.\(parts[2])", "\(parts[0]).-1.\(parts[2])", "\(nobody).0.\(parts[2])", "\(parts[0]).0.",
                 "' or true --", String(repeating: "A", count: 50_000),
             ]
             let client = try await node.connect()
