@@ -69,13 +69,22 @@ begin
 end
 $$;
 
--- The words there are that are most like this one. The operators of pg_trgm stand in one of two schemas.
-create or replace function app.like_words(word text) returns text[]
+-- The words that may be meant by this one: those of one slip, where there are none the most alike.
+--
+-- The operators of pg_trgm stand in one of two schemas; what else is named is named in full.
+create or replace function app.meant_words(word text) returns text[]
 language plpgsql stable set search_path = extensions, public, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+    meant text[] := app.spellings(word);
 begin
-    return array(
-        select w.word from app.words w where like_words.word <% w.word
-         order by similarity(like_words.word, w.word) desc, w.word limit 20);
+    if meant = '{}' then
+        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
+        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
+        meant := array(
+            select w.word from app.words w where meant_words.word <% w.word
+             order by similarity(meant_words.word, w.word) desc, w.word limit 20);
+    end if;
+    return meant;
 end
 $$;
