@@ -28,10 +28,10 @@ enum DescriptorLimit {
             limit.rlim_cur = min(limit.rlim_max, wanted)
             _ = unsafe setrlimit(resource, &limit)
         }
-        if limit.rlim_cur < wanted {
+        if limit.rlim_cur < rlim_t(connections) {
             logger.warning(
                 "the system allows fewer open files than POSTLINE_MAX_CONNECTIONS needs; those beyond are turned away",
-                metadata: ["allowed": "\(limit.rlim_cur)", "needed": "\(wanted)"])
+                metadata: ["allowed": "\(limit.rlim_cur)", "needed": "\(connections)"])
         }
     }
 }
