@@ -1,6 +1,7 @@
 public import Logging
 internal import Crypto
 internal import FoundationEssentials
+internal import NIOCore
 internal import PasswordHashing
 internal import Postgres
 public import ServiceLifecycle
@@ -9,6 +10,8 @@ public import ServiceLifecycle
 public final class MessagingService: Service, SessionFactory {
     let database: Database
     let accounts: Accounts
+    let signInLimits: SignInLimits
+    let connectedSessions: ConnectedSessions
     let sync: Sync
     let feed: Feed
     let info: ServerInfo
@@ -28,11 +31,15 @@ public final class MessagingService: Service, SessionFactory {
 
         /// What refresh tokens are derived from: at least 32 bytes, the same on every node.
         public var refreshSecret: String
+
+        /// False for load tests.
+        public var hasRateLimits: Bool
         public var info: ServerInfo
 
         public init(
             databaseURL: String, poolSize: Int, limits: StatementLimits, accountKeeper: AccountKeeper, keys: TokenKeys,
-            issuer: String, audience: String, accessTokenSeconds: Int, refreshSecret: String, info: ServerInfo
+            issuer: String, audience: String, accessTokenSeconds: Int, refreshSecret: String,
+            hasRateLimits: Bool, info: ServerInfo
         ) {
             self.databaseURL = databaseURL
             self.poolSize = poolSize
@@ -43,15 +50,15 @@ public final class MessagingService: Service, SessionFactory {
             self.audience = audience
             self.accessTokenSeconds = accessTokenSeconds
             self.refreshSecret = refreshSecret
+            self.hasRateLimits = hasRateLimits
             self.info = info
         }
     }
 
     public init(configuration: Configuration, logger: Logger) {
-        let reactor = Reactor(name: "postgres")
         var options = PoolOptions(size: configuration.poolSize)
         options.connection = .logging(to: logger)
-        pool = Pool(url: configuration.databaseURL, options: options, on: reactor)
+        pool = Pool(url: configuration.databaseURL, options: options)
         database = Database(pool: pool, limits: configuration.limits)
         accounts = Accounts(
             keeper: configuration.accountKeeper,
@@ -63,13 +70,16 @@ public final class MessagingService: Service, SessionFactory {
                 refreshKey: HKDF<SHA256>.deriveKey(
                     inputKeyMaterial: SymmetricKey(data: Array(configuration.refreshSecret.utf8)),
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
-            hasher: PasswordHasher(threads: 2, queueLimit: 64))
+            // Half of the machine at most: those who are signed in have the other.
+            hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64))
+        signInLimits = SignInLimits(isOn: configuration.hasRateLimits)
+        connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(database: database)
         // A look that has much to read may take its time: nobody waits for an answer.
         feed = Feed(
             settings: .init(
                 url: configuration.databaseURL, limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
-            reactor: reactor, logger: logger)
+            reactor: Reactor(name: "feed"), logger: logger)
         info = configuration.info
         self.logger = logger
     }
@@ -80,6 +90,7 @@ public final class MessagingService: Service, SessionFactory {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.pool.run() }
                 group.addTask { await self.feed.run() }
+                if self.accounts.keeper == .builtin { group.addTask { await self.connectedSessions.run() } }
             }
         }
     }

@@ -33,4 +33,8 @@ public struct ProtocolError: Error, Sendable, Equatable {
         ProtocolError(
             code, message, data: data + [.init(name: "incident", value: .string(incident.description))], reason: reason)
     }
+
+    static let unauthenticated = ProtocolError(
+        .unauthenticated, "Sign in first: auth.login, or session.authenticate with a token.")
+    static let sessionRevoked = ProtocolError(.sessionRevoked, "This session has ended. Sign in again.")
 }

@@ -11,6 +11,10 @@ actor Session: LineSession {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe outlet.executor }
 
     private var user: VerifiedToken?
+    private var place: ConnectedSessions.Place?
+
+    /// The user's session is over: no more is done for it on this connection, unless it signs in again.
+    private var hasEnded = false
     private var subscription: Feed.SubscriptionID?
 
     init(service: MessagingService, outlet: any Outlet, peerAddress: String) {
@@ -23,9 +27,9 @@ actor Session: LineSession {
         do throws(ProtocolError) {
             let operation = try Operation.named(request.method)
             let params = try Params(request.params, of: operation)
-            if operation.access == .user, user == nil {
-                throw ProtocolError(
-                    .unauthenticated, "Sign in first: auth.login, or session.authenticate with a token.")
+            if operation.access == .user {
+                guard user != nil else { throw .unauthenticated }
+                if hasEnded { throw .sessionRevoked }
             }
             return try await operation.perform(self, params)
         } catch {
@@ -35,6 +39,7 @@ actor Session: LineSession {
 
     func close() async {
         await endSync()
+        await leavePlace()
     }
 
     /// An internal error goes to the log with a number, and to the client with that number alone.
@@ -53,15 +58,59 @@ actor Session: LineSession {
 extension Session {
     /// The connection becomes that user's, or its time is renewed.
     ///
-    /// - Throws: `invalid_request` when it is another's.
-    func become(_ token: VerifiedToken) throws(ProtocolError) {
+    /// - Throws: `invalid_request` when it is another's; `session_revoked` when the token's session has ended.
+    func become(_ token: VerifiedToken) async throws(ProtocolError) {
         try requireMayBecome(token.user)
+        var place: ConnectedSessions.Place?
+        if service.accounts.keeper == .builtin, let session = token.session {
+            place = await service.connectedSessions.add(session) { [weak self] in await self?.end(of: session) }
+        }
+        do throws(ProtocolError) {
+            try await service.accounts.use(token)
+        } catch {
+            if let place { await service.connectedSessions.remove(place) }
+            throw error
+        }
+        await leavePlace()
+        self.place = place
         user = token
+        hasEnded = false
         outlet.setExpiry(
             Expiry(
                 seconds: token.remaining,
                 goodbye: Goodbye(.tokenExpired, "The token has expired: connect again with a fresh one.")))
     }
+
+    /// Who is signed in, as an operation for users may ask.
+    var token: VerifiedToken {
+        get throws(ProtocolError) {
+            guard let user else { throw .unauthenticated }
+            return user
+        }
+    }
+
+    /// This connection has ended its own session: the next request is told so, and so is one that sends none.
+    func end() async {
+        await leavePlace()
+        await endSync()
+        hasEnded = true
+        outlet.setExpiry(Expiry(seconds: 2, goodbye: Self.sessionEnded))
+    }
+
+    /// That session has ended elsewhere.
+    private func end(of session: ID) {
+        guard user?.session == session else { return }
+        hasEnded = true
+        outlet.goodbye(Self.sessionEnded)
+    }
+
+    private func leavePlace() async {
+        guard let place else { return }
+        self.place = nil
+        await service.connectedSessions.remove(place)
+    }
+
+    private static let sessionEnded = Goodbye(.sessionRevoked, "This session has ended: sign in again.")
 
     /// - Parameter other: whoever is about to sign in; nil for somebody new.
     /// - Throws: `invalid_request` when the connection is another user's.

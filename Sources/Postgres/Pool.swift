@@ -23,6 +23,8 @@ public actor Pool {
     private var timer: PollSet.Watch?
     private var timerDeadline: ContinuousClock.Instant?
     private var retriedCount = 0
+    /// An outage was logged, and is not over: the attempts within it are not logged each.
+    private var isAway = false
 
     /// A pool that opens its connections once `run()` runs.
     ///
@@ -75,21 +77,27 @@ public actor Pool {
         do throws(PostgresError) {
             let connection = try await Connection.open(url, on: reactor, options: options.connection)
             connections[id] = connection
+            if isAway {
+                isAway = false
+                options.connection.logger.notice("connected to PostgreSQL again")
+            }
             await connection.onLoss { [weak self] error in
                 self?.assumeIsolated { $0.lose(id, error) }
             }
             perform(state.opened(connection: id, now: .now))
         } catch {
             if case .cancelled = error {
-            } else {
-                options.connection.logger.warning("No connection to PostgreSQL.", metadata: ["reason": "\(error)"])
+            } else if !isAway {
+                isAway = true
+                options.connection.logger.warning(
+                    "no connection to PostgreSQL; trying again", metadata: ["reason": "\(error)"])
             }
             perform(state.openFailed(connection: id, "\(error)", now: .now))
         }
     }
 
     private func lose(_ id: Int, _ error: PostgresError) {
-        options.connection.logger.info("A connection to PostgreSQL ended.", metadata: ["reason": "\(error)"])
+        options.connection.logger.info("a connection to PostgreSQL ended", metadata: ["reason": "\(error)"])
         connections[id] = nil
         perform(state.lost(connection: id, now: .now))
     }

@@ -35,7 +35,7 @@ struct Node: Sendable {
                 databaseURL: databaseURL, poolSize: settings.poolSize, limits: settings.limits,
                 accountKeeper: settings.accountKeeper, keys: keys, issuer: settings.jwtIssuer,
                 audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
-                refreshSecret: settings.jwtSecret ?? "",
+                refreshSecret: settings.jwtSecret ?? "", hasRateLimits: settings.rateLimits == .on,
                 info: lines.info),
             logger: logger)
     }
@@ -44,7 +44,7 @@ struct Node: Sendable {
     ///
     /// - Throws: `SettingsError` where it is not migrated, or the login role has rights that it must not have.
     func awaitDatabase(migrating: Bool) async throws {
-        var backoff = Postgres.Backoff(base: .milliseconds(100), limit: .seconds(5))
+        var backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
         while true {
             do {
                 if migrating { _ = try await settings.migrate(logger: logger) }
@@ -53,9 +53,10 @@ struct Node: Sendable {
                 }
                 return
             } catch MigrationError.unreachable(let why) {
-                let delay = backoff.next()
-                logger.warning("waiting for the database", metadata: ["error": "\(why)", "retry_in": "\(delay)"])
-                try await Task.sleep(for: delay)
+                if backoff.attempts == 0 {
+                    logger.warning("waiting for the database", metadata: ["error": "\(why)"])
+                }
+                try await Task.sleep(for: backoff.next())
             }
         }
     }
@@ -64,6 +65,7 @@ struct Node: Sendable {
     ///
     /// - Parameter ready: is called once lines are served.
     func serve(ready: @escaping @Sendable (LineServer.Address) -> Void) async throws {
+        DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
         let server = LineServer(configuration: lines, sessions: service, logger: logger)
         // Stopped in reverse: lines first, so that what was taken is answered while there is a database.
         let group = ServiceGroup(

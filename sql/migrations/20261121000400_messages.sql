@@ -36,8 +36,11 @@ create table public.messages (
     edited_at timestamptz,
     deleted_at timestamptz,
     first_sent bytea,
-    constraint messages_seq_key unique (conversation_id, seq),
-    constraint messages_client_id_key unique (conversation_id, sender_id, client_id)
+    constraint messages_seq_key unique (conversation_id, seq)
 );
+-- Partial not for its size: a plan made while the table was small would walk it for (conversation_id, seq) too, all
+-- messages of the conversation, since it begins with the same column.
+create unique index messages_client_id_key on public.messages (conversation_id, sender_id, client_id)
+    where client_id is not null;
 create index messages_changed_xid on public.messages (changed_xid);
 create index messages_edited on public.messages (conversation_id, changed_xid) where version > 1;

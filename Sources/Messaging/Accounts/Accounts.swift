@@ -1,6 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import JWTKit
+internal import NIOCore
 internal import PasswordHashing
 internal import Postgres
 
@@ -28,6 +28,9 @@ struct Accounts: Sendable {
 
         /// From which refresh tokens are derived.
         let refreshKey: SymmetricKey
+
+        /// For how long after a refresh the token before it still gets the same answer, for a client that lost it.
+        var refreshReuseSeconds = 30
     }
 
     /// Makes an account.
@@ -45,80 +48,113 @@ struct Accounts: Sendable {
     ///
     /// An unknown address costs the time of a wrong password, and is answered with the same bytes.
     func holder(email: String, password: String) async throws(ProtocolError) -> ID {
-        try requireBuiltin()
-        let rows = try await database.rows(Functions.credentials, [email], as: .accounts)
-        let account = rows.count == 1 ? rows.id(0, 0) : nil
-        let stored = rows.count == 1 ? rows.text(0, 1) : nil
+        let account = try await account(email: email)
         let matches = try await hashing { hasher throws(PasswordHashingError) in
-            if let stored { return try await hasher.verify(password, against: stored) }
+            if let account { return try await hasher.verify(password, against: account.passwordHash) }
             try await hasher.verifyAgainstNothing(password)
             return false
         }
         guard matches, let account else {
             throw ProtocolError(.invalidCredentials, "The email address or the password is wrong.")
         }
-        return account
+        return account.id
     }
 
-    /// A token of that account, in a session of its own.
-    func accessToken(forEmail email: String) async throws(ProtocolError) -> String {
+    /// The account with that address that one can sign in to by password.
+    func account(email: String) async throws(ProtocolError) -> (id: ID, passwordHash: String)? {
         try requireBuiltin()
         let rows = try await database.rows(Functions.credentials, [email], as: .accounts)
-        guard rows.count == 1, let user = rows.id(0, 0) else {
-            throw ProtocolError(.notFound, "There is no account with the address \(email).")
-        }
-        return try await openSession(for: user).accessToken
+        guard rows.count == 1, let id = rows.id(0, 0), let hash = rows.text(0, 1) else { return nil }
+        return (id, hash)
     }
 
-    /// Takes a token for what it is worth now: its session must not have ended.
-    func authenticate(accessToken: String) async throws(ProtocolError) -> VerifiedToken {
-        let token = try await keys.verify(accessToken)
-        switch keeper {
-        case .builtin:
-            guard let session = token.session else { throw .invalidToken }
-            _ = try await database.rows(
-                Functions.useSession, [token.user.description, session.description], as: .accounts)
-        case .external:
-            _ = try await database.rows(
-                Functions.ensureProfile, [token.user.description, String(token.isGuest)], as: .accounts)
-        }
-        return token
+    /// Makes a guest: an account that its session alone leads to.
+    func guest(fullName: String?) async throws(ProtocolError) -> ID {
+        try requireBuiltin()
+        let rows = try await database.rows(Functions.guest, [fullName], as: .accounts)
+        guard let user = rows.id(0, 0) else { throw .fault("accounts.guest returned no id") }
+        return user
     }
 
-    /// Opens a session of that user, with its tokens.
-    func openSession(for user: ID) async throws(ProtocolError) -> SignedIn {
-        let rows = try await database.rows(Functions.openSession, [user.description], as: .accounts)
-        guard rows.count == 1, let session = rows.id(0, 0), let generation = rows.text(0, 1) else {
-            throw .fault("accounts.open_session returned no session")
-        }
-        let now = Date.now.timeIntervalSince1970.rounded(.down)
-        let isGuest = rows.text(0, 4) == "t"
-        let token = AccessToken(
-            sub: user.description, aud: .init(value: [settings.audience]), role: "authenticated", iss: settings.issuer,
-            iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: rows.text(0, 2) ?? "",
-            phone: rows.text(0, 3) ?? "", sessionID: session.description, isAnonymous: isGuest,
-            appMetadata: .object(from: rows.text(0, 5)), userMetadata: .object(from: rows.text(0, 6)))
-        do {
-            return SignedIn(
-                token: VerifiedToken(
-                    user: user, session: session, isGuest: isGuest, expires: token.exp,
-                    remaining: Double(settings.accessTokenSeconds)),
-                accessToken: try await keys.sign(token),
-                refreshToken: refreshToken(session: session, generation: generation),
-                seconds: settings.accessTokenSeconds)
-        } catch {
-            throw .fault("the access token could not be signed: \(error)")
+    /// Makes a guest a full account of the same id.
+    ///
+    /// - Throws: `forbidden` where it is one already, `email_taken`.
+    func upgrade(
+        _ guest: ID, email: String, password: String, fullName: String?
+    ) async throws(ProtocolError) {
+        try requireBuiltin()
+        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
+        _ = try await database.rows(
+            Functions.upgrade, [guest.description, email, hash, fullName], as: .accounts)
+    }
+
+    /// Sets another password and ends every other session of the user.
+    ///
+    /// - Returns: how many ended.
+    /// - Throws: `invalid_credentials` where `current` is not the password.
+    func changePassword(
+        of token: VerifiedToken, from current: String, to new: String
+    ) async throws(ProtocolError) -> Int {
+        try requireBuiltin()
+        let stored = try await verifiedHash(of: token.user, password: current)
+        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(new) }
+        let rows = try await database.rows(
+            Functions.changePassword,
+            [token.user.description, token.session?.description, stored, hash], as: .accounts)
+        return try rows.count(of: "accounts.change_password")
+    }
+
+    /// Makes a tombstone of the user, and ends all its sessions.
+    ///
+    /// - Parameter password: nil for a guest, who has none.
+    func delete(_ user: ID, password: String?) async throws(ProtocolError) -> ByteBuffer {
+        try requireBuiltin()
+        let stored = try await verifiedHash(of: user, password: password)
+        return try await database.json(Functions.deleteUser, [user.description, stored], as: .accounts)
+    }
+
+    /// The stored hash that this password matches; nil for a guest, who gives none.
+    ///
+    /// - Throws: `invalid_credentials` where it does not.
+    private func verifiedHash(of user: ID, password: String?) async throws(ProtocolError) -> String? {
+        let rows = try await database.rows(Functions.passwordHash, [user.description], as: .accounts)
+        let stored = rows.text(0, 0)
+        switch (stored, password) {
+        case (nil, nil): return nil
+        case (let stored?, let password?):
+            let matches = try await hashing { hasher throws(PasswordHashingError) in
+                try await hasher.verify(password, against: stored)
+            }
+            guard matches else { throw ProtocolError(.invalidCredentials, "The password is wrong.") }
+            return stored
+        case (nil, _?): throw .invalid("password", "cannot be given: a guest has none")
+        case (_?, nil): throw .invalid("password", "is missing")
         }
     }
 
-    /// A refresh token is derived, not stored: that of a session's generation is always the same.
-    private func refreshToken(session: ID, generation: String) -> String {
-        let subject = "\(session).\(generation)"
-        let code = HMAC<SHA256>.authenticationCode(for: Array(subject.utf8), using: settings.refreshKey)
-        return "\(subject).\(code.hexadecimal)"
+    /// Brings the guest whose refresh token this is into the account.
+    ///
+    /// - Returns: what came over with it: `{"conversations","messages"}`.
+    /// - Throws: `invalid_token` where it is no guest's, or is not taken any more.
+    func merge(guestRefreshToken text: String, into account: ID) async throws(ProtocolError) -> JSON {
+        guard let token = RefreshToken(text, key: settings.refreshKey) else {
+            throw ProtocolError(
+                .invalidToken, "guest_refresh_token is no guest's token.",
+                data: [.init(name: "field", value: .string("guest_refresh_token"))])
+        }
+        let rows = try await database.rows(
+            Functions.mergeGuest,
+            [
+                account.description, token.session.description, String(token.generation),
+                String(settings.refreshReuseSeconds),
+            ], as: .accounts)
+        guard let text = rows.text(0, 0), let merged = try? JSON(parsing: text) else {
+            throw .fault("accounts.merge_guest returned no object")
+        }
+        return merged
     }
 
-    private func requireBuiltin() throws(ProtocolError) {
+    func requireBuiltin() throws(ProtocolError) {
         guard keeper == .builtin else {
             throw ProtocolError(
                 .forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
@@ -145,53 +181,25 @@ struct Accounts: Sendable {
         static let register = Statement("accounts.register", "select accounts.register($1, $2, $3, $4)")
         static let credentials = Statement(
             "accounts.credentials", "select user_id, password_hash from accounts.credentials($1)")
-        static let openSession = Statement(
-            "accounts.open_session",
-            """
-            select session_id, generation, email, phone, is_anonymous, app_metadata, user_metadata \
-            from accounts.open_session($1::uuid)
-            """)
-        static let useSession = Statement("accounts.use_session", "select accounts.use_session($1::uuid, $2::uuid)")
-        static let ensureProfile = Statement(
-            "accounts.ensure_profile", "select accounts.ensure_profile($1::uuid, $2::boolean)")
-    }
-}
-
-/// A session that was just opened.
-struct SignedIn: Sendable {
-    let token: VerifiedToken
-    let accessToken: String
-    let refreshToken: String
-    let seconds: Int
-
-    /// Tokens (`docs/protocol.md`, section 5).
-    var tokens: JSONObject {
-        [
-            "access_token": .string(accessToken),
-            "token_type": .string("bearer"),
-            "expires_in": .integer(seconds),
-            "expires_at": .string(token.expiresAt),
-            "refresh_token": .string(refreshToken),
-            "user_id": .string(token.user.description),
-            "is_guest": .bool(token.isGuest),
-        ]
-    }
-}
-
-extension VerifiedToken {
-    var expiresAt: String { Timestamp.text(Date(timeIntervalSince1970: expires)) }
-}
-
-extension JSONClaim {
-    /// An object that the database wrote; empty where it wrote none.
-    fileprivate static func object(from text: String?) -> JSONClaim {
-        guard let text, let claim = try? JSONDecoder().decode(JSONClaim.self, from: Data(text.utf8)) else {
-            return .object([:])
-        }
-        return claim
+        static let passwordHash = Statement("accounts.password_hash", "select accounts.password_hash($1::uuid)")
+        static let guest = Statement("accounts.guest", "select accounts.guest($1)")
+        static let upgrade = Statement("accounts.upgrade", "select accounts.upgrade($1::uuid, $2, $3, $4)")
+        static let changePassword = Statement(
+            "accounts.change_password", "select accounts.change_password($1::uuid, $2::uuid, $3, $4)")
+        static let deleteUser = Statement("accounts.delete_user", "select accounts.delete_user($1::uuid, $2)")
+        static let mergeGuest = Statement(
+            "accounts.merge_guest", "select accounts.merge_guest($1::uuid, $2::uuid, $3::integer, $4::integer)")
     }
 }
 
 extension Rows {
-    fileprivate func id(_ row: Int, _ column: Int) -> ID? { text(row, column).flatMap { ID($0) } }
+    func id(_ row: Int, _ column: Int) -> ID? { text(row, column).flatMap { ID($0) } }
+
+    /// The number that a function returned.
+    func count(of function: String) throws(ProtocolError) -> Int {
+        guard count == 1, let number = text(0, 0).flatMap({ Int($0) }) else {
+            throw .fault("\(function) returned no number")
+        }
+        return number
+    }
 }

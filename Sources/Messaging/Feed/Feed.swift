@@ -8,15 +8,20 @@ internal import Postgres
 ///
 /// A ring says only that something may have changed. It comes from this node's own writes, from NOTIFY (`psql`, other
 /// programs, other nodes), and once a second from the sweep, which finds what no bell announced.
+///
+/// It lives on the thread of its connections, and so passes on what a look brings without changing it.
 actor Feed {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
     typealias SubscriptionID = Fanout.SubscriptionID
 
     struct Settings: Sendable {
         let url: String
         let limits: StatementLimits
 
-        /// The least time between the starts of two looks: what commits meanwhile shares the next one.
-        var pace: Duration = .milliseconds(1)
+        /// The least time between the starts of two looks, and of two bells: what commits meanwhile shares the next.
+        /// It delays nothing at rest, and bounds what either costs the database under load.
+        var pace: Duration = .milliseconds(5)
         var sweep: Duration = .seconds(1)
 
         /// For how long a session that comes before the first look waits for it.
@@ -27,7 +32,7 @@ actor Feed {
     }
 
     private let settings: Settings
-    private let reactor: Reactor
+    private nonisolated let reactor: Reactor
     private let logger: Logger
     private let preamble: Preamble
 
@@ -131,9 +136,11 @@ extension Feed {
                 }
                 await connection.close()
             } catch {
-                let delay = backoff.next()
-                logger.warning("the feed lost its connection", metadata: ["error": "\(error)", "retry_in": "\(delay)"])
-                try? await Task.sleep(for: delay)
+                // Once an outage; that it is over is said by "live".
+                if backoff.attempts == 0, !Task.isCancelled {
+                    logger.warning("the feed has no connection and tries again", metadata: ["error": "\(error)"])
+                }
+                try? await Task.sleep(for: backoff.next())
             }
         }
     }
@@ -143,12 +150,16 @@ extension Feed {
         try await look(over: connection)
         logger.info("the feed is live")
         backoff.reset()
-        let clock = ContinuousClock()
         for await _ in looks.rings {
-            let start = clock.now
+            let start = ContinuousClock.now
             try await look(over: connection)
-            try await Task.sleep(until: start + settings.pace, clock: clock)
+            try await keepPace(since: start)
         }
+    }
+
+    private func keepPace(since start: ContinuousClock.Instant) async throws {
+        let next = start + settings.pace
+        if ContinuousClock.now < next { try await Task.sleep(until: next, clock: .continuous) }
     }
 
     private func look(over connection: Connection) async throws {
@@ -188,8 +199,8 @@ extension Feed {
     private static let look = Statement(
         "feed.look",
         """
-        select app.epoch(), pg_current_snapshot()::text, l.* \
-        from (values (1)) as one left join feed.look($1::pg_snapshot) as l on $1 is not null
+        with now as materialized (select app.epoch(), pg_current_snapshot()::text) \
+        select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
         """)
 }
 
@@ -205,8 +216,10 @@ extension Feed {
                 backoff.reset()
                 do {
                     for await _ in bells.rings {
+                        let start = ContinuousClock.now
                         _ = try await connection.run(
                             [Call(Self.ring, [node.description])], deadline: settings.limits.deadline)
+                        try await keepPace(since: start)
                     }
                 } catch {
                     await connection.close()
@@ -220,7 +233,9 @@ extension Feed {
         }
     }
 
-    private static let ring = Statement("ring", "select pg_notify('postline', $1)")
+    /// Nothing is lost with a ring that a crash undoes, so its commit waits for no disk.
+    private static let ring = Statement(
+        "ring", "select set_config('synchronous_commit', 'off', true), pg_notify('postline', $1)")
 
     private func keepListening() async {
         let listener = Listener(

@@ -4,37 +4,94 @@ extension Operation {
         Operation("auth.register", .anyone, ["email", "password", "username", "full_name"]) {
             session, params throws(ProtocolError) in
             let email = try params.required("email") { name throws(ProtocolError) in try params.email(name) }
-            let password = try params.required("password") { name throws(ProtocolError) in
-                try params.string(name, bytes: 8...72)
-            }
+            let password = try params.required("password") { name throws(ProtocolError) in try params.password(name) }
             let username = try params.string("username")
             let fullName = try params.required("full_name") { name throws(ProtocolError) in try params.string(name) }
             try await session.requireMayBecome(nil)
-            let accounts = session.service.accounts
-            let user = try await accounts.register(
+            try session.limits.takeSignIn(from: session.peerAddress)
+            let user = try await session.accounts.register(
                 email: email, password: password, username: username, fullName: fullName)
             return try await session.signIn(user)
         },
-        Operation("auth.login", .anyone, ["email", "password"]) { session, params throws(ProtocolError) in
+        Operation("auth.login", .anyone, ["email", "password", "guest_refresh_token"]) {
+            session, params throws(ProtocolError) in
             let email = try params.required("email") { name throws(ProtocolError) in try params.string(name) }
             let password = try params.required("password") { name throws(ProtocolError) in try params.string(name) }
-            let user = try await session.service.accounts.holder(email: email, password: password)
+            let guestToken = try params.string("guest_refresh_token")
+            try session.limits.takeSignIn(from: session.peerAddress)
+            let user = try await session.limits.countingFailures(of: email.lowercased()) { () throws(ProtocolError) in
+                try await session.accounts.holder(email: email, password: password)
+            }
             try await session.requireMayBecome(user)
-            return try await session.signIn(user)
+            guard let guestToken else { return try await session.signIn(user) }
+            let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: user)
+            session.service.feed.changed()
+            return try await session.signIn(user, adding: [.init(name: "merged", value: merged)])
+        },
+        Operation("auth.guest", .anyone, ["full_name"]) { session, params throws(ProtocolError) in
+            let fullName = try params.string("full_name")
+            try await session.requireMayBecome(nil)
+            try session.limits.takeSignIn(from: session.peerAddress)
+            return try await session.signIn(try await session.accounts.guest(fullName: fullName))
+        },
+        Operation("auth.upgrade", .user, ["email", "password", "full_name"]) { session, params throws(ProtocolError) in
+            let email = try params.required("email") { name throws(ProtocolError) in try params.email(name) }
+            let password = try params.required("password") { name throws(ProtocolError) in try params.password(name) }
+            let fullName = try params.string("full_name")
+            let token = try await session.token
+            // The database decides; this saves it, and the hashing, the trouble.
+            guard token.isGuest else { throw ProtocolError(.forbidden, "This is a full account already.") }
+            try session.limits.takeSignIn(from: session.peerAddress)
+            try await session.accounts.upgrade(token.user, email: email, password: password, fullName: fullName)
+            session.service.feed.changed()
+            return try await session.signIn(token.user)
+        },
+        Operation("auth.refresh", .anyone, ["refresh_token"]) { session, params throws(ProtocolError) in
+            let text = try params.required("refresh_token") { name throws(ProtocolError) in try params.string(name) }
+            return Answer(.object(try await session.accounts.refresh(text).tokens))
+        },
+        Operation("auth.logout", .user, ["all"]) { session, params throws(ProtocolError) in
+            let everywhere = try params.bool("all") ?? false
+            let revoked = try await session.accounts.logout(session.token, everywhere: everywhere)
+            await session.end()
+            return Answer(.object(["revoked": .integer(revoked)]))
+        },
+        Operation("auth.change_password", .user, ["current_password", "new_password"]) {
+            session, params throws(ProtocolError) in
+            let current = try params.required("current_password") { name throws(ProtocolError) in
+                try params.string(name)
+            }
+            let new = try params.required("new_password") { name throws(ProtocolError) in try params.password(name) }
+            let token = try await session.token
+            let revoked = try await session.limits.countingFailures(of: token.user.description) {
+                () throws(ProtocolError) in
+                try await session.accounts.changePassword(of: token, from: current, to: new)
+            }
+            return Answer(.object(["revoked": .integer(revoked)]))
         },
     ]
 }
 
 extension Session {
+    fileprivate nonisolated var accounts: Accounts { service.accounts }
+    fileprivate nonisolated var limits: SignInLimits { service.signInLimits }
+
     /// Opens a session of that user on this connection, and answers with its tokens.
-    fileprivate func signIn(_ user: ID) async throws(ProtocolError) -> Answer {
-        let signedIn = try await service.accounts.openSession(for: user)
-        try become(signedIn.token)
-        return Answer(.object(signedIn.tokens))
+    fileprivate func signIn(
+        _ user: ID, adding members: [JSONObject.Member] = []
+    ) async throws(ProtocolError) -> Answer {
+        let signedIn = try await accounts.openSession(for: user)
+        try await become(signedIn.token)
+        return Answer(.object(JSONObject(signedIn.tokens.members + members)))
     }
 }
 
 extension Params {
+    /// A password that may be set.
+    fileprivate func password(_ name: String) throws(ProtocolError) -> String? {
+        try string(name, bytes: 8...72)
+    }
+
     /// An address in lower case, of the form that SQL holds it against too.
     fileprivate func email(_ name: String) throws(ProtocolError) -> String? {
         guard let address = try string(name) else { return nil }

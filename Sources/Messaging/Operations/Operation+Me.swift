@@ -16,10 +16,43 @@ extension Operation {
                 Statement("api.update_me", "select api.update_me($1::jsonb, $2::bigint)"),
                 [params.patch(updatable), version.map(String.init)])
         },
+        Operation("me.update_physical", .user, physical + ["if_version"]) { session, params throws(ProtocolError) in
+            for name in physical where name != "height_cm" { _ = try params.string(name) }
+            try params.requireNumber("height_cm", in: 30...300)
+            let version = try params.integer("if_version", in: 0 ... .max)
+            return try await session.write(
+                Statement("api.update_physical", "select api.update_physical($1::jsonb, $2::bigint)"),
+                [params.patch(physical), version.map(String.init)])
+        },
+        Operation("me.change_username", .user, ["username"]) { session, params throws(ProtocolError) in
+            let username = try params.required("username") { name throws(ProtocolError) in try params.string(name) }
+            return try await session.write(
+                Statement("api.change_username", "select api.change_username($1)"), [username])
+        },
+        Operation("me.set_avatar", .user, ["avatar_type", "avatar_id", "avatar_url"]) {
+            session, params throws(ProtocolError) in
+            // Null is a choice, to have none; to leave it out is none.
+            guard params["avatar_type"] != nil else { throw .invalid("avatar_type", "is missing") }
+            return try await session.write(
+                Statement("api.set_avatar", "select api.set_avatar($1, $2, $3)"),
+                [params.string("avatar_type"), params.string("avatar_id"), params.string("avatar_url")])
+        },
+        Operation("me.delete", .user, ["password"]) { session, params throws(ProtocolError) in
+            let password = try params.string("password")
+            let token = try await session.token
+            let deleted = try await session.service.signInLimits.countingFailures(of: token.user.description) {
+                () throws(ProtocolError) in
+                try await session.service.accounts.delete(token.user, password: password)
+            }
+            session.service.feed.changed()
+            await session.end()
+            return Answer(.result(deleted))
+        },
     ]
 
     private static let updatable = [
         "full_name", "bio", "website", "location", "language_code", "phone_number", "date_of_birth",
         "preferred_unit_system", "preferences",
     ]
+    private static let physical = ["biological_sex", "height_cm", "date_of_birth"]
 }

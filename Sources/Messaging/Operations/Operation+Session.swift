@@ -3,7 +3,7 @@ extension Operation {
     static let session = [
         Operation("session.authenticate", .anyone, ["access_token"]) { session, params throws(ProtocolError) in
             let text = try params.required("access_token") { name throws(ProtocolError) in try params.string(name) }
-            let token = try await session.service.accounts.authenticate(accessToken: text)
+            let token = try await session.service.accounts.verify(accessToken: text)
             try await session.become(token)
             return Answer(
                 .object(

@@ -85,6 +85,18 @@ extension Params {
         }
     }
 
+    /// Holds a number param, fractions included, against its limits; one that is absent or null passes.
+    func requireNumber(_ name: String, in limits: ClosedRange<Double>) throws(ProtocolError) {
+        switch object[name] {
+        case nil, .null: break
+        case .number(let number):
+            guard let value = number.double, limits.contains(value) else {
+                throw .invalid(name, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
+            }
+        default: throw .invalid(name, "must be a number")
+        }
+    }
+
     func bool(_ name: String) throws(ProtocolError) -> Bool? {
         switch object[name] {
         case nil, .null: return nil

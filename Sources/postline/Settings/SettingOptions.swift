@@ -56,6 +56,9 @@ struct SettingOptions: ParsableArguments {
     @Option(help: "Unanswered requests of one connection at most. Default: 64.")
     var maxInFlight: String?
 
+    @Option(help: "on (default), or off for load tests: whether sign-ins are bounded.")
+    var rateLimits: String?
+
     @Option(help: "How long a client that reads too slowly is waited for. Default: 30.")
     var slowConsumerSeconds: String?
 
@@ -87,6 +90,7 @@ struct SettingOptions: ParsableArguments {
             ("max_connections", \.maxConnections), ("max_line_bytes", \.maxLineBytes),
             ("max_queue_bytes", \.maxQueueBytes), ("authentication_seconds", \.authenticationSeconds),
             ("ping_seconds", \.pingSeconds), ("max_in_flight", \.maxInFlight),
+            ("rate_limits", \.rateLimits),
             ("slow_consumer_seconds", \.slowConsumerSeconds),
             ("statement_timeout_seconds", \.statementTimeoutSeconds),
             ("lock_timeout_seconds", \.lockTimeoutSeconds), ("log_level", \.logLevel),

@@ -23,6 +23,7 @@ struct Settings: Sendable {
     var authenticationSeconds: Int
     var pingSeconds: Int
     var maxInFlight: Int
+    var rateLimits: Switch
     var slowConsumerSeconds: Int
     var limits: StatementLimits
     var logLevel: Logger.Level
@@ -58,6 +59,7 @@ struct Settings: Sendable {
         authenticationSeconds = try reader.integer("authentication_seconds", in: 1...86_400)
         pingSeconds = try reader.integer("ping_seconds", in: 1...86_400)
         maxInFlight = try reader.integer("max_in_flight", in: 1...10_000)
+        rateLimits = try reader.choice("rate_limits")
         slowConsumerSeconds = try reader.integer("slow_consumer_seconds", in: 1...86_400)
         limits = StatementLimits(
             statement: .seconds(try reader.integer("statement_timeout_seconds", in: 1...3_600)),
@@ -82,7 +84,7 @@ struct Settings: Sendable {
         "HOST": "127.0.0.1", "PORT": "7432", "AUTH": "builtin", "JWT_ISSUER": "postline",
         "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
         "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576", "AUTHENTICATION_SECONDS": "60", "PING_SECONDS": "30",
-        "MAX_IN_FLIGHT": "64", "SLOW_CONSUMER_SECONDS": "30", "STATEMENT_TIMEOUT_SECONDS": "10",
+        "MAX_IN_FLIGHT": "64", "RATE_LIMITS": "on", "SLOW_CONSUMER_SECONDS": "30", "STATEMENT_TIMEOUT_SECONDS": "10",
         "LOCK_TIMEOUT_SECONDS": "5", "LOG_LEVEL": "info",
     ]
 }
@@ -118,6 +120,11 @@ extension Settings {
             throw SettingsError("The keys of access tokens cannot be used: \(error).")
         }
     }
+}
+
+/// What is on or off.
+enum Switch: String, CaseIterable, Sendable {
+    case on, off
 }
 
 /// A setting that cannot be used, in a sentence.

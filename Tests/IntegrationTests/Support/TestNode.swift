@@ -42,6 +42,8 @@ struct NodeSettings: Sendable {
     var authenticationSeconds = 60
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
+    /// Off: all tests come from one address.
+    var hasRateLimits = false
     var databaseURL: String?
     var limits = StatementLimits(statement: .seconds(10), lock: .seconds(5))
     var logger = Logger.quiet
@@ -80,7 +82,7 @@ func withNode<Value: Sendable>(
             limits: settings.limits, accountKeeper: settings.accountKeeper,
             keys: try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated"),
             issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
-            refreshSecret: TestNode.secret, info: lines.info),
+            refreshSecret: TestNode.secret, hasRateLimits: settings.hasRateLimits, info: lines.info),
         logger: settings.logger)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger)
     let group = ServiceGroup(

@@ -71,17 +71,6 @@ struct KeyTests {
         #expect(editor.window(width: 8).text.hasPrefix("日"))
     }
 
-    @Test("waits grow to a bound, scattered, and begin anew after a success")
-    func backoff() {
-        var backoff = Backoff(first: 1, most: 8)
-        for bound in [1.0, 2, 4, 8, 8, 8] {
-            let seconds = backoff.next()
-            #expect(seconds >= bound / 2 && seconds <= bound)
-        }
-        backoff.reset()
-        #expect(backoff.next() <= 1)
-    }
-
     @Test("a made id is a UUID of version 4 in lower case")
     func uuid() {
         let id = randomUUID()

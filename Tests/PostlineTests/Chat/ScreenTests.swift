@@ -104,7 +104,7 @@ struct ScreenTests {
     @Test("the loss of the connection and its return are said")
     func link() {
         var screen = screen()
-        _ = screen.handle(.link(.offline(reason: "The server is going down.", seconds: 1.5)))
+        _ = screen.handle(.link(.offline(reason: "The server is going down.", wait: .milliseconds(1500))))
         let away = text(&screen, width: 120)
         #expect(away.contains("The server is away.") && away.contains("(The server is going down.)"))
         #expect(away.contains("trying again in 1.5 s"))

@@ -1,5 +1,6 @@
 internal import LineClient
 internal import Messaging
+internal import Postgres
 
 /// The chat's connection: it signs in, keeps in step by cursor, delivers what is on its way, and comes back after a loss.
 ///
@@ -71,7 +72,7 @@ actor ServerLink {
 
     /// Keeps the connection until the task is cancelled or there is no way back.
     func run() async {
-        var backoff = Backoff()
+        var backoff = Backoff(base: .milliseconds(500), limit: .seconds(15))
         while !Task.isCancelled {
             let reason: String
             do {
@@ -90,9 +91,9 @@ actor ServerLink {
                 reason = "\(error)"
             }
             guard !Task.isCancelled else { return }
-            let seconds = backoff.next()
-            report(.link(.offline(reason: reason, seconds: seconds)))
-            try? await Task.sleep(for: .seconds(seconds))
+            let wait = backoff.next()
+            report(.link(.offline(reason: reason, wait: wait)))
+            try? await Task.sleep(for: wait)
         }
     }
 

@@ -8,9 +8,8 @@ struct LineFormat: Sendable {
         case .link(.online):
             let me = world.myID.map { world.name(of: $0) } ?? "nobody"
             return ["* connected as \(me)"]
-        case .link(.offline(let reason, let seconds)):
-            let tenths = Int((seconds * 10).rounded())
-            return ["* offline: \(sentence(reason)) Trying again in \(tenths / 10).\(tenths % 10) s."]
+        case .link(.offline(let reason, let wait)):
+            return ["* offline: \(sentence(reason)) Trying again in \(wait.tenthsOfSeconds) s."]
         case .link(.ended(let reason)): return ["* ended: \(reason)"]
         case .opened(let id): return opened(id, model)
         case .conversations: return conversations(world)

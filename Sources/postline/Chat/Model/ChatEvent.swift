@@ -20,8 +20,8 @@ enum ChatEvent: Sendable, Equatable {
 enum LinkState: Sendable, Equatable {
     case connecting
     case online
-    /// Lost, or not reached; tried again after `seconds`.
-    case offline(reason: String, seconds: Double)
+    /// Lost, or not reached; tried again after `wait`.
+    case offline(reason: String, wait: Duration)
     /// Over for good.
     case ended(reason: String)
 }

@@ -226,7 +226,7 @@ struct ScreenModel: Sendable {
         case .world(.left(_, let name)):
             say("You are no longer in “\(name)”.", .color(.yellow))
         case .world(.renamed(_, let from, let to)):
-            say("\(from) is now \(to).", .dim)
+            say("\(from) is now \(to)", .dim)
         case .link(.offline):
             wasLost = true
             status = nil
@@ -292,7 +292,7 @@ struct ScreenModel: Sendable {
         switch chat.link {
         case .connecting: sign = "○ connecting to \(address) …"
         case .online: sign = "● \(address)"
-        case .offline(_, let seconds): sign = "○ offline, trying again in \(Self.tenths(seconds)) s"
+        case .offline(_, let wait): sign = "○ offline, trying again in \(wait.tenthsOfSeconds) s"
         case .ended: sign = "○ offline"
         }
         sign = TextWidth.truncate(sign, to: max(0, width - line.width - 3))
@@ -407,10 +407,5 @@ struct ScreenModel: Sendable {
         line.append(" What you write is kept and sent when it is back.", .color(.yellow))
         if case .offline(let reason, _) = chat.link { line.append("  (\(reason))", .dim) }
         return line
-    }
-
-    private static func tenths(_ seconds: Double) -> String {
-        let tenths = Int((seconds * 10).rounded())
-        return "\(tenths / 10).\(tenths % 10)"
     }
 }

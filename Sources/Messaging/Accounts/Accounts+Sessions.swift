@@ -1,0 +1,159 @@
+internal import Crypto
+internal import FoundationEssentials
+internal import JWTKit
+internal import Postgres
+
+/// The sessions of the accounts: how they are opened, used, refreshed and ended, and their tokens.
+extension Accounts {
+    /// Whose token it is, by its signature and its claims. Whether its session has ended, `use` knows.
+    func verify(accessToken: String) async throws(ProtocolError) -> VerifiedToken {
+        let token = try await keys.verify(accessToken)
+        if keeper == .builtin, token.session == nil { throw .invalidToken }
+        return token
+    }
+
+    /// - Throws: `session_revoked` where the token's session has ended; `invalid_token` where its user is not known.
+    func use(_ token: VerifiedToken) async throws(ProtocolError) {
+        switch keeper {
+        case .builtin:
+            _ = try await database.rows(
+                Functions.useSession, [token.user.description, token.session?.description], as: .accounts)
+        case .external:
+            // Sessions are the other server's; a user that it made is seen here for the first time.
+            _ = try await database.rows(
+                Functions.ensureProfile, [token.user.description, String(token.isGuest)], as: .accounts)
+        }
+    }
+
+    /// Opens a session of that user, with its tokens.
+    func openSession(for user: ID) async throws(ProtocolError) -> SignedIn {
+        let rows = try await database.rows(Functions.openSession, [user.description], as: .accounts)
+        guard rows.count == 1, let session = rows.id(0, 0), let generation = rows.text(0, 1).flatMap({ Int32($0) })
+        else {
+            throw .fault("accounts.open_session returned no session")
+        }
+        return try await signedIn(
+            user, RefreshToken(session: session, generation: generation), account: rows, from: 2)
+    }
+
+    /// The next tokens of a session: of many calls with one token all get the same.
+    ///
+    /// - Throws: `invalid_token`, or `session_revoked` where the token is older than the one before the active one: it
+    ///   was stolen, or its successor was, so that the session has ended with this.
+    func refresh(_ text: String) async throws(ProtocolError) -> SignedIn {
+        try requireBuiltin()
+        guard let token = RefreshToken(text, key: settings.refreshKey) else {
+            throw ProtocolError(.invalidToken, "That is no refresh token of this server.")
+        }
+        let rows = try await database.rows(
+            Functions.refresh,
+            [token.session.description, String(token.generation), String(settings.refreshReuseSeconds)], as: .accounts)
+        switch rows.text(0, 0) {
+        case "active":
+            guard let user = rows.id(0, 1), let generation = rows.text(0, 2).flatMap({ Int32($0) }) else { break }
+            return try await signedIn(
+                user, RefreshToken(session: token.session, generation: generation), account: rows, from: 3)
+        case "revoked": throw .sessionRevoked
+        case "unknown": throw ProtocolError(.invalidToken, "That is no refresh token of this server.")
+        default: break
+        }
+        throw .fault("accounts.refresh returned no outcome")
+    }
+
+    /// Ends the token's session, or all of its user's.
+    ///
+    /// - Returns: how many ended.
+    func logout(_ token: VerifiedToken, everywhere: Bool) async throws(ProtocolError) -> Int {
+        try requireBuiltin()
+        let rows = try await database.rows(
+            Functions.logout, [token.user.description, token.session?.description, String(everywhere)], as: .accounts)
+        return try rows.count(of: "accounts.logout")
+    }
+
+    /// A token of that account, in a session of its own.
+    func accessToken(forEmail email: String) async throws(ProtocolError) -> String {
+        guard let user = try await account(email: email)?.id else {
+            throw ProtocolError(.notFound, "There is no account with the address \(email).")
+        }
+        return try await openSession(for: user).accessToken
+    }
+
+    /// - Parameter account: a row whose columns from `first` on are email, phone, is_anonymous, app_metadata and
+    ///   user_metadata.
+    private func signedIn(
+        _ user: ID, _ refreshToken: RefreshToken, account rows: Rows, from first: Int
+    ) async throws(ProtocolError) -> SignedIn {
+        let now = Date.now.timeIntervalSince1970.rounded(.down)
+        let isGuest = rows.text(0, first + 2) == "t"
+        let token = AccessToken(
+            sub: user.description, aud: .init(value: [settings.audience]), role: "authenticated", iss: settings.issuer,
+            iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: rows.text(0, first) ?? "",
+            phone: rows.text(0, first + 1) ?? "", sessionID: refreshToken.session.description, isAnonymous: isGuest,
+            appMetadata: .object(from: rows.text(0, first + 3)), userMetadata: .object(from: rows.text(0, first + 4)))
+        do {
+            return SignedIn(
+                token: VerifiedToken(
+                    user: user, session: refreshToken.session, isGuest: isGuest, expires: token.exp,
+                    remaining: Double(settings.accessTokenSeconds)),
+                accessToken: try await keys.sign(token),
+                refreshToken: refreshToken.text(key: settings.refreshKey),
+                seconds: settings.accessTokenSeconds)
+        } catch {
+            throw .fault("the access token could not be signed: \(error)")
+        }
+    }
+
+    private enum Functions {
+        static let openSession = Statement(
+            "accounts.open_session",
+            """
+            select session_id, generation, email, phone, is_anonymous, app_metadata, user_metadata \
+            from accounts.open_session($1::uuid)
+            """)
+        static let refresh = Statement(
+            "accounts.refresh",
+            """
+            select outcome, user_id, active_generation, email, phone, is_anonymous, app_metadata, user_metadata \
+            from accounts.refresh($1::uuid, $2::integer, $3::integer)
+            """)
+        static let useSession = Statement("accounts.use_session", "select accounts.use_session($1::uuid, $2::uuid)")
+        static let ensureProfile = Statement(
+            "accounts.ensure_profile", "select accounts.ensure_profile($1::uuid, $2::boolean)")
+        static let logout = Statement("accounts.logout", "select accounts.logout($1::uuid, $2::uuid, $3::boolean)")
+    }
+}
+
+/// A session that was just opened.
+struct SignedIn: Sendable {
+    let token: VerifiedToken
+    let accessToken: String
+    let refreshToken: String
+    let seconds: Int
+
+    /// Tokens (`docs/protocol.md`, section 5).
+    var tokens: JSONObject {
+        [
+            "access_token": .string(accessToken),
+            "token_type": .string("bearer"),
+            "expires_in": .integer(seconds),
+            "expires_at": .string(token.expiresAt),
+            "refresh_token": .string(refreshToken),
+            "user_id": .string(token.user.description),
+            "is_guest": .bool(token.isGuest),
+        ]
+    }
+}
+
+extension VerifiedToken {
+    var expiresAt: String { Timestamp.text(Date(timeIntervalSince1970: expires)) }
+}
+
+extension JSONClaim {
+    /// An object that the database wrote; empty where it wrote none.
+    fileprivate static func object(from text: String?) -> JSONClaim {
+        guard let text, let claim = try? JSONDecoder().decode(JSONClaim.self, from: Data(text.utf8)) else {
+            return .object([:])
+        }
+        return claim
+    }
+}

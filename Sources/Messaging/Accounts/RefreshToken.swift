@@ -1,0 +1,52 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// A refresh token: one generation of a session.
+///
+/// It is derived, not stored: that of a session's generation is always the same, so that a client that did not get the
+/// answer can be given it again, and no table holds anything that could be used.
+struct RefreshToken: Equatable {
+    let session: ID
+    let generation: Int32
+
+    init(session: ID, generation: Int32) {
+        self.session = session
+        self.generation = generation
+    }
+
+    /// Reads `<session>.<generation>.<code>`; nil where this key did not write it.
+    init?(_ text: String, key: SymmetricKey) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let session = ID(String(parts[0])), let generation = Int32(parts[1]), generation >= 0,
+            let code = [UInt8](hexadecimal: parts[2])
+        else { return nil }
+        self.init(session: session, generation: generation)
+        guard
+            HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array(subject.utf8), using: key)
+        else { return nil }
+    }
+
+    func text(key: SymmetricKey) -> String {
+        let code = HMAC<SHA256>.authenticationCode(for: Array(subject.utf8), using: key)
+        return "\(subject).\(code.hexadecimal)"
+    }
+
+    private var subject: String { "\(session).\(generation)" }
+}
+
+extension [UInt8] {
+    fileprivate init?(hexadecimal text: Substring) {
+        guard text.utf8.count.isMultiple(of: 2) else { return nil }
+        self = []
+        var high: UInt8?
+        for character in text {
+            guard character.isASCII, let digit = character.hexDigitValue else { return nil }
+            if let before = high {
+                append(before << 4 | UInt8(digit))
+                high = nil
+            } else {
+                high = UInt8(digit)
+            }
+        }
+    }
+}
