@@ -153,7 +153,7 @@ declare
 begin
     -- A user seen before costs one look at its profile.
     select p.is_guest into guest from public.user_profiles p
-      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id;
+      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id and not p.is_deleted;
     if found and guest = coalesce(ensure_profile.is_anonymous, guest) then
         return guest;
     end if;
