@@ -145,4 +145,24 @@ struct GuestTests {
             #expect(outcomes == ["done"] + Array(repeating: "email_taken", count: 5))
         }
     }
+
+    @Test("row 49: an upgrade whose answer was lost in a cut is done: the address signs in, and nothing is done twice")
+    func retried() async throws {
+        try await withTwoNodes { one, other in
+            let cut = try await one.connect()
+            let tokens = try await cut.becomeGuest("Gwen")
+            try await cut.line.send(
+                line:
+                    #"{"jsonrpc":"2.0","id":"x","method":"auth.upgrade","params":\#(JSON.object(Self.account("gwen@example.com")).text)}"#
+            )
+            try await one.database.wait(
+                for: "select count(*) from auth.users where email = 'gwen@example.com'", toBe: "1")
+            await cut.close()
+            let again = try await other.signedIn(with: tokens)
+            try await again.refused(.forbidden, "auth.upgrade", Self.account("gwen@example.com"))
+            let signedIn = try await other.connect()
+            #expect(try await signedIn.logIn("gwen@example.com")["user_id"] == tokens["user_id"])
+            #expect(try await signedIn.call("me.get")["full_name"] == "Gwen")
+        }
+    }
 }

@@ -61,7 +61,8 @@ struct ForgedTokenTests {
                 ("exp", "\"\(later)\""), ("exp", "null"), ("exp", "1e400"),
                 ("exp", "1e300"), ("exp", "253402300800"), ("nbf", "\(later)"), ("nbf", #""x""#),
                 ("iat", "\(later)"), ("role", ""), ("role", #""service_role""#), ("session_id", ""),
-                ("session_id", #""x""#),
+                ("session_id", #""x""#), ("app_metadata", String(repeating: "[", count: 20_000)),
+                ("app_metadata", String(repeating: "[", count: 10_000) + String(repeating: "]", count: 10_000)),
             ]
             for (name, value) in changes {
                 let token = Self.token(
