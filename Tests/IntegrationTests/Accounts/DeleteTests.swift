@@ -130,4 +130,30 @@ struct DeleteTests {
             }
         }
     }
+
+    @Test("a connection that has not heard of it yet writes nothing into the tombstone, and begins nothing")
+    func afterTheEnd() async throws {
+        // With external accounts no session's end comes between.
+        try await withNode(NodeSettings(accountKeeper: .external)) { node in
+            let token = try await TestToken(sub: Person.alice.id, session_id: nil).signed()
+            let alice = try await node.signedIn(with: ["access_token": .string(token)])
+            try await node.database.psql(
+                "update public.user_profiles set is_deleted = true where id = '\(Person.alice.id)'")
+            let before = try await WireTests.fingerprint(node.database)
+            let requests: [(String, JSONObject)] = [
+                ("me.update", ["bio": "a ghost's"]), ("me.update", ["preferences": ["a": 1]]),
+                ("me.update_physical", ["height_cm": 170]), ("me.change_username", ["username": "ghost"]),
+                ("me.set_avatar", ["avatar_type": "built_in", "avatar_id": "fox"]),
+                ("conversations.open", ["user_id": .string(Person.frank.id)]),
+            ]
+            for (method, params) in requests {
+                // As to one whose account never was; to open a conversation, the caller is the user who is not there.
+                try await alice.refused(
+                    method == "conversations.open" ? .notFound : .invalidToken, method, params)
+            }
+            #expect(try await WireTests.fingerprint(node.database) == before)
+            try await node.connect().refused(
+                .invalidToken, "session.authenticate", ["access_token": .string(token)])
+        }
+    }
 }

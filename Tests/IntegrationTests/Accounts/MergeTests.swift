@@ -321,4 +321,34 @@ struct MergeTests {
             try await SyncOpenTests.expectEqual(alice, one.database, newest: 20)
         }
     }
+
+    @Test("the guest's own connection, which may not have heard of it yet, does nothing more in the guest's name")
+    func afterwards() async throws {
+        try await withTwoNodes { one, other in
+            let guest = try await one.connect()
+            let tokens = try await guest.becomeGuest("Gwen")
+            let room = JSON.string(try await guest.conversation(with: Person.bob.id))
+            try await other.connect().logIn(Person.alice.email, guest: tokens)
+            let before = try await WireTests.fingerprint(one.database)
+            let requests: [(String, JSONObject)] = [
+                ("conversations.open", ["user_id": .string(Person.frank.id)]),
+                ("messages.send", ["conversation_id": room, "content": "a ghost's"]),
+                ("me.update", ["bio": "a ghost's"]), ("me.update_physical", ["height_cm": 170]),
+                ("me.change_username", ["username": "ghost"]),
+                ("auth.upgrade", ["email": "ghost@example.com", "password": .string(TestNode.password)]),
+            ]
+            for (method, params) in requests {
+                do {
+                    let answer = try await guest.call(method, params)
+                    Issue.record("\(method) was answered with \(answer.text)")
+                } catch is ConnectionError {
+                    break
+                } catch let error as RemoteError {
+                    #expect(error.knownCode != .internalError, "\(method): \(error)")
+                }
+            }
+            #expect(try await WireTests.fingerprint(one.database) == before)
+            try await guest.expectEnd()
+        }
+    }
 }
