@@ -137,6 +137,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.is_bcrypt_of(hash text, password text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+declare
+    home name := (select e.extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension e
+                   where e.extname = 'pgcrypto');
+    answer boolean;
+begin
+    execute pg_catalog.format('select %I.crypt($1, $2) = $2', home) into answer using password, hash;
+    return answer;
+end
+$_$;
+
 CREATE FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -277,6 +291,16 @@ begin
         end;
     end if;
     return new_id;
+end
+$$;
+
+CREATE FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
+     where u.id = replace_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
 end
 $$;
 
@@ -3236,6 +3260,9 @@ GRANT ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean
 REVOKE ALL ON FUNCTION accounts.guest(full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.guest(full_name text) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) TO postline_accounts;
 
@@ -3253,6 +3280,9 @@ GRANT ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reus
 
 REVOKE ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) TO postline_accounts;

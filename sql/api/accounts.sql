@@ -55,6 +55,28 @@ begin
 end
 $$;
 
+-- Whether a bcrypt hash, as Supabase's auth server writes them, is of this password. It is asked once for each user
+-- who came with such a hash: the service then replaces it.
+create or replace function accounts.is_bcrypt_of(hash text, password text) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    home name := (select e.extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension e
+                   where e.extname = 'pgcrypto');
+    answer boolean;
+begin
+    execute pg_catalog.format('select %I.crypt($1, $2) = $2', home) into answer using password, hash;
+    return answer;
+end
+$$;
+
+create or replace function accounts.replace_hash(user_id uuid, old_hash text, new_hash text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
+     where u.id = replace_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+end
+$$;
+
 -- A guest: an account without address and password, which a session alone leads to.
 create or replace function accounts.guest(full_name text default null) returns uuid
 language plpgsql security definer set search_path = '' as $$

@@ -48,16 +48,33 @@ struct Accounts: Sendable {
     ///
     /// An unknown address costs the time of a wrong password, and is answered with the same bytes.
     func holder(email: String, password: String) async throws(ProtocolError) -> ID {
-        let account = try await account(email: email)
-        let matches = try await hashing { hasher throws(PasswordHashingError) in
-            if let account { return try await hasher.verify(password, against: account.passwordHash) }
-            try await hasher.verifyAgainstNothing(password)
-            return false
+        guard let account = try await account(email: email) else {
+            try await hashing { hasher throws(PasswordHashingError) in try await hasher.verifyAgainstNothing(password) }
+            throw .wrongCredentials
         }
-        guard matches, let account else {
-            throw ProtocolError(.invalidCredentials, "The email address or the password is wrong.")
+        guard try await hash(account.passwordHash, of: account.id, matching: password) != nil else {
+            throw .wrongCredentials
         }
         return account.id
+    }
+
+    /// The stored hash where the password is the one it was made of, else nil.
+    ///
+    /// A bcrypt hash that came with a Supabase database is verified by PostgreSQL, once, and replaced.
+    private func hash(
+        _ stored: String, of user: ID, matching password: String
+    ) async throws(ProtocolError) -> String? {
+        guard stored.hasPrefix("$2") else {
+            let matches = try await hashing { hasher throws(PasswordHashingError) in
+                try await hasher.verify(password, against: stored)
+            }
+            return matches ? stored : nil
+        }
+        let rows = try await database.rows(Functions.isBcryptOf, [stored, password], as: .accounts)
+        guard rows.text(0, 0) == "t" else { return nil }
+        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
+        _ = try await database.rows(Functions.replaceHash, [user.description, stored, hash], as: .accounts)
+        return hash
     }
 
     /// The account with that address that one can sign in to by password.
@@ -113,7 +130,7 @@ struct Accounts: Sendable {
         return try await database.json(Functions.deleteUser, [user.description, stored], as: .accounts)
     }
 
-    /// The stored hash that this password matches; nil for a guest, who gives none.
+    /// The stored hash that this password matches now; nil for a guest, who gives none.
     ///
     /// - Parameter field: the param that the password came in.
     /// - Throws: `invalid_credentials` where it does not.
@@ -125,11 +142,10 @@ struct Accounts: Sendable {
         switch (stored, password) {
         case (nil, nil): return nil
         case (let stored?, let password?):
-            let matches = try await hashing { hasher throws(PasswordHashingError) in
-                try await hasher.verify(password, against: stored)
+            guard let hash = try await hash(stored, of: user, matching: password) else {
+                throw ProtocolError(.invalidCredentials, "The password is wrong.")
             }
-            guard matches else { throw ProtocolError(.invalidCredentials, "The password is wrong.") }
-            return stored
+            return hash
         case (nil, _?): throw .invalid(field, "cannot be given: a guest has none")
         case (_?, nil): throw .invalid(field, "is missing")
         }
@@ -184,6 +200,8 @@ struct Accounts: Sendable {
         static let register = Statement("accounts.register", "select accounts.register($1, $2, $3, $4)")
         static let credentials = Statement(
             "accounts.credentials", "select user_id, password_hash from accounts.credentials($1)")
+        static let isBcryptOf = Statement("accounts.is_bcrypt_of", "select accounts.is_bcrypt_of($1, $2)")
+        static let replaceHash = Statement("accounts.replace_hash", "select accounts.replace_hash($1::uuid, $2, $3)")
         static let passwordHash = Statement("accounts.password_hash", "select accounts.password_hash($1::uuid)")
         static let guest = Statement("accounts.guest", "select accounts.guest($1)")
         static let upgrade = Statement("accounts.upgrade", "select accounts.upgrade($1::uuid, $2, $3, $4)")
@@ -205,4 +223,10 @@ extension Rows {
         }
         return number
     }
+}
+
+extension ProtocolError {
+    /// The same bytes whether there is such an account or not.
+    fileprivate static let wrongCredentials = ProtocolError(
+        .invalidCredentials, "The email address or the password is wrong.")
 }
