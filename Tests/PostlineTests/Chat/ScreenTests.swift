@@ -120,7 +120,7 @@ struct ScreenTests {
         var screen = screen()
         _ = screen.handle(
             .changes(Fixture.changes(profiles: [Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n", version: 2)])))
-        let drawn = screen.picture(width: 90, height: 20).rows.map { $0.encoded(withColor: false) }.joined()
+        let drawn = screen.picture(width: 90, height: 20).rows.map { $0.encoded(.monochrome) }.joined()
         let allowed = ["\u{1B}[7m", "\u{1B}[1m", "\u{1B}[2m", "\u{1B}[1;7m", "\u{1B}[0m"]
         let plain = allowed.reduce(drawn) { $0.replacing($1, with: "") }
         #expect(!plain.unicodeScalars.contains { $0.properties.generalCategory == .control })
