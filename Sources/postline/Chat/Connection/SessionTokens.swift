@@ -6,7 +6,7 @@ struct SessionTokens: Sendable, Equatable {
     let access: String
     /// Nil where the chat was started with an access token alone.
     let refresh: String?
-    /// When the access token is to be renewed: a fifth of its life before it ends.
+    /// When the access token is to be renewed: in the middle of its life.
     let renewal: ContinuousClock.Instant?
 
     /// An access token that cannot be renewed.
@@ -24,6 +24,6 @@ struct SessionTokens: Sendable, Equatable {
         }
         self.access = access
         self.refresh = refresh
-        renewal = json["expires_in"]?.doubleValue.map { now + .seconds($0 * 0.8) }
+        renewal = json["expires_in"]?.doubleValue.map { now + .seconds($0 / 2) }
     }
 }

@@ -65,10 +65,9 @@ struct LineFormat: Sendable {
                 "* \(world.name(of: message.senderID)) \(verb) #\(message.seq): \(PlainText.line(message.shownContent))"
             )
         case .renamed(_, let from, let to): return said("* \(from) is now \(to)")
-        case .newUsername(let id, let to?):
+        case .newUsername(let id, let to):
             guard id == world.myID else { return said("* \(world.name(of: id)) is now @\(to)") }
             return said("* You are now @\(to)\(model.usernameCooldown).")
-        case .newUsername(_, nil): return []
         case .newAvatar(let id):
             let who = id == world.myID ? "You have" : "\(world.name(of: id)) has"
             return said(

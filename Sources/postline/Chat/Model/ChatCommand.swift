@@ -57,8 +57,10 @@ enum ChatCommand: Sendable, Equatable {
             self =
                 argument.isEmpty
                 ? .incomplete(usage: "/bio TEXT, or /bio none") : .bio(argument == "none" ? nil : argument)
-        case "upgrade": self = argument.isEmpty ? .incomplete(usage: "/upgrade EMAIL") : .upgrade(email: argument)
-        case "login", "signin": self = argument.isEmpty ? .incomplete(usage: "/login EMAIL") : .signIn(email: argument)
+        case "upgrade":
+            self = !argument.isAddress ? .incomplete(usage: "/upgrade EMAIL") : .upgrade(email: argument)
+        case "login", "signin":
+            self = !argument.isAddress ? .incomplete(usage: "/login EMAIL") : .signIn(email: argument)
         // Never on the line itself, where it would be seen.
         case "password", "passwd":
             self = argument.isEmpty ? .password : .incomplete(usage: "/password, and nothing else")
@@ -75,7 +77,7 @@ enum ChatCommand: Sendable, Equatable {
 
     /// What `/help` shows: a command and what it does.
     static let usages: [(usage: String, meaning: String)] = [
-        ("/open NAME", "open a conversation by its number, its name, or a person's name"),
+        ("/open NAME", "open a conversation by number, by name, or with a person"),
         ("/list", "show the conversations"),
         ("/search NAME", "look for people"),
         ("/members", "show who is in the open conversation"),
@@ -96,6 +98,9 @@ enum ChatCommand: Sendable, Equatable {
 }
 
 extension String {
+    /// Whether it may be an email address, and has no password behind it; all else the server says.
+    fileprivate var isAddress: Bool { contains("@") && !contains(where: \.isWhitespace) }
+
     /// Without the line ends behind a text that was pasted.
     var trimmingLineEnds: String {
         guard let last = lastIndex(where: { !$0.isNewline }) else { return "" }

@@ -251,7 +251,7 @@ struct ScreenModel: Sendable {
         case .guest:
             // Stands where no conversation is open.
             break
-        case .world(.newUsername(let id, let to?)):
+        case .world(.newUsername(let id, let to)):
             let isMine = id == chat.world.myID
             say(
                 isMine ? "You are now @\(to)\(chat.usernameCooldown)." : "\(chat.world.name(of: id)) is now @\(to)",
@@ -295,7 +295,8 @@ struct ScreenModel: Sendable {
         let width = max(20, width)
         let height = max(6, height)
         let listWidth = width >= 64 ? min(34, width * 2 / 5) : 0
-        let bodyHeight = height - 4
+        let foot = foot(width: width, height: height)
+        let bodyHeight = height - 3 - foot.count
         pageHeight = bodyHeight
         screenWidth = width
         var rows = [title(width)]
@@ -319,8 +320,16 @@ struct ScreenModel: Sendable {
         rows.append(rule(width, listWidth: showsList ? listWidth : 0))
         let (input, cursor) = inputRow(width)
         rows.append(input)
-        rows.append((status ?? hint).fitted(to: width))
-        return Picture(rows: rows, cursor: cursor.map { (row: height - 2, column: $0) })
+        rows += foot
+        return Picture(rows: rows, cursor: cursor.map { (row: height - 1 - foot.count, column: $0) })
+    }
+
+    /// What is said at the bottom, whole where there is room: a refusal may be two sentences.
+    private func foot(width: Int, height: Int) -> [StyledLine] {
+        guard let status, status.width > width else { return [(status ?? hint).fitted(to: width)] }
+        let style = status.spans.first?.style ?? .plain
+        return TextWidth.wrap(status.text.trimmed, to: width - 2).prefix(max(1, min(3, height - 5)))
+            .map { StyledLine(" \($0)", style).fitted(to: width) }
     }
 
     private func title(_ width: Int) -> StyledLine {

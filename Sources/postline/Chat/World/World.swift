@@ -19,8 +19,8 @@ struct World: Sendable, Equatable {
         /// A message was edited or deleted.
         case changed(Message)
         case renamed(userID: String, from: String, to: String)
-        /// Somebody goes by another username; `to` is nil for who has none any more.
-        case newUsername(userID: String, to: String?)
+        /// Somebody goes by another username, or has a first one.
+        case newUsername(userID: String, to: String)
         case newAvatar(userID: String)
         case joined(conversationID: String)
         case left(conversationID: String, name: String)
@@ -140,8 +140,8 @@ struct World: Sendable, Equatable {
         if person.name != held.name { events.append(.renamed(userID: person.id, from: held.name, to: person.name)) }
         // Of the deleted nothing is left, which their name says.
         guard !person.isDeleted else { return events }
-        if person.username != held.username {
-            events.append(.newUsername(userID: person.id, to: person.username))
+        if let username = person.username, username != held.username {
+            events.append(.newUsername(userID: person.id, to: username))
         }
         if person.avatar != held.avatar { events.append(.newAvatar(userID: person.id)) }
         return events
