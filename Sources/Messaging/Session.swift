@@ -94,7 +94,7 @@ extension Session {
         await leavePlace()
         await endSync()
         hasEnded = true
-        outlet.setExpiry(Expiry(seconds: 2, goodbye: Self.sessionEnded))
+        outlet.setExpiry(Expiry(seconds: 4, goodbye: Self.sessionEnded))
     }
 
     /// That session has ended elsewhere.

@@ -80,7 +80,7 @@ declare
 begin
     if meant = '{}' then
         -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
-        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
+        perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
             select w.word from app.words w where meant_words.word <% w.word
              order by similarity(meant_words.word, w.word) desc, w.word limit 20);

@@ -89,7 +89,11 @@ struct SearchBench {
               from generate_series(1, \(Self.profiles)) n,
                    lateral (select (\(list(Self.first)))[1 + n % \(Self.first.count)] as f,
                                    (\(list(Self.last)))[1 + n / \(Self.first.count) % \(Self.last.count)] as l) names;
+            insert into app.words (word)
+            select distinct w from public.user_profiles p, unnest(app.name_words(p.username, p.full_name)) as w
+            on conflict do nothing;
             vacuum analyze public.user_profiles;
+            vacuum analyze app.words;
             """, database: "postline")
     }
 }

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("Guessing a password", .timeLimit(.minutes(3)))
+@Suite("Guessing a password", .timeLimit(.minutes(10)))
 struct GuessingTests {
     private static let limited = NodeSettings(hasRateLimits: true)
 

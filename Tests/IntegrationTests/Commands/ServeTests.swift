@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(3)))
+@Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(10)))
 struct ServeTests {
     private func environment(_ database: TestDatabase, port: Int = 0) -> [String: String] {
         [

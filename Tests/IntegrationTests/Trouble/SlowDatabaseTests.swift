@@ -3,7 +3,7 @@ import Messaging
 import Postgres
 import Testing
 
-@Suite("A database that is busy, or in doubt", .timeLimit(.minutes(3)))
+@Suite("A database that is busy, or in doubt", .timeLimit(.minutes(10)))
 struct SlowDatabaseTests {
     @Test("row 25: a lock that another program holds is a timeout, and the connection serves the next request")
     func lockTimeout() async throws {
