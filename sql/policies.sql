@@ -40,6 +40,7 @@ alter table app.former_members enable row level security;
 alter table app.sessions enable row level security;
 alter table app.settings enable row level security;
 alter table app.merged_guests enable row level security;
+alter table app.words enable row level security;
 alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.
@@ -145,6 +146,11 @@ create policy own_insert on public.messages for insert to authenticated
 drop policy if exists feed_select on public.messages;
 create policy feed_select on public.messages for select to postline_feed using (true);
 
+-- words: what searches by a user look in.
+grant select on app.words to authenticated;
+drop policy if exists user_select on app.words;
+create policy user_select on app.words for select to authenticated using (true);
+
 -- The wire's objects, with the caller's rights.
 grant select on app.profile_objects, app.me_objects, app.conversation_parts, app.conversation_objects,
     app.message_objects to authenticated, postline_feed;
@@ -160,10 +166,13 @@ grant execute on function app.utc(timestamptz), app.epoch() to authenticated, po
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
     app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date), app.refuse_unknown(jsonb, text[]),
+    app.spellings(text), app.meant_words(text),
     app.locked_caller(bigint), app.refuse_username(), app.is_https(text),
     app.my_conversations(), app.is_member(uuid), app.sent_before(uuid, uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
 grant execute on function public.is_read(public.messages) to authenticated, service_role;
+-- Whoever writes a profile writes the index that stands on this.
+grant execute on function app.name_words(text, text) to authenticated, service_role;
 
 -- Makes a login role one that the service may run as: it inherits nothing, and sets the role it needs for each
 -- request. To be called by whoever may grant the four, for each login role, after every application of this file.

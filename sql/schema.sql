@@ -30,6 +30,26 @@ CREATE DOMAIN app.message_kind AS text
 CREATE DOMAIN app.title AS text
 	CONSTRAINT conversations_title_valid CHECK ((((char_length(VALUE) >= 1) AND (char_length(VALUE) <= 100)) AND (VALUE IS NFC NORMALIZED) AND (VALUE !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text)));
 
+CREATE FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    ended integer;
+begin
+    update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
+     where u.id = change_password.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+    if not found then
+        perform app.refuse_credentials();
+    end if;
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.user_id = change_password.user_id and s.revoked_at is null
+       and s.id is distinct from change_password.session_id;
+    get diagnostics ended = row_count;
+    return ended;
+end
+$$;
+
 CREATE FUNCTION accounts.credentials(email text) RETURNS TABLE(user_id uuid, password_hash text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
@@ -37,9 +57,40 @@ CREATE FUNCTION accounts.credentials(email text) RETURNS TABLE(user_id uuid, pas
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
-         where u.email = pg_catalog.lower(pg_catalog.btrim(credentials.email)) and not u.is_sso_user
+         where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
            and (u.banned_until is null or u.banned_until < pg_catalog.now());
+end
+$$;
+
+CREATE FUNCTION accounts.delete_user(user_id uuid, password_hash text) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users;
+begin
+    select u.* into account from auth.users u where u.id = delete_user.user_id for update;
+    if account.id is null or account.deleted_at is not null then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    elsif nullif(account.encrypted_password::text, '') is distinct from password_hash then
+        perform app.refuse_credentials();
+    end if;
+    update public.user_profiles p set is_deleted = true where p.id = delete_user.user_id;
+    return '{"deleted":true}';
+end
+$$;
+
+CREATE FUNCTION accounts.ended_sessions(since pg_snapshot, OUT snapshot text, OUT session_ids text) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    snapshot := pg_catalog.pg_current_snapshot()::text;
+    session_ids := array(
+        select s.id from app.sessions s where s.ended_xid >= pg_catalog.pg_snapshot_xmax(since)
+        union all
+        select s.id from app.sessions s where s.ended_xid = any(array(select pg_catalog.pg_snapshot_xip(since))))::text;
 end
 $$;
 
@@ -53,7 +104,7 @@ declare
 begin
     -- A user seen before costs one look at its profile.
     select p.is_guest into guest from public.user_profiles p
-      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id;
+      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id and not p.is_deleted;
     if found and guest = coalesce(ensure_profile.is_anonymous, guest) then
         return guest;
     end if;
@@ -66,13 +117,94 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.guest(full_name text DEFAULT NULL::text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    name text := app.checked_name('full_name', full_name, 'A name');
+    new_id uuid;
+begin
+    insert into auth.users (instance_id, id, aud, role, confirmation_token, recovery_token, email_change,
+                            email_change_token_new, last_sign_in_at, raw_app_meta_data, raw_user_meta_data,
+                            created_at, updated_at, is_anonymous)
+    values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated', 'authenticated',
+            '', '', '', '', pg_catalog.now(), '{}',
+            pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb,
+            pg_catalog.now(), pg_catalog.now(), true)
+    returning id into new_id;
+    return new_id;
+end
+$$;
+
+CREATE FUNCTION accounts.is_bcrypt_of(hash text, password text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+declare
+    home name := (select e.extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension e
+                   where e.extname = 'pgcrypto');
+    answer boolean;
+begin
+    execute pg_catalog.format('select %I.crypt($1, $2) = $2', home) into answer using password, hash;
+    return answer;
+end
+$_$;
+
+CREATE FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    ended integer;
+begin
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.user_id = logout.user_id and s.revoked_at is null and (everywhere or s.id = logout.session_id);
+    get diagnostics ended = row_count;
+    return ended;
+end
+$$;
+
+CREATE FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    guest auth.users;
+    session app.sessions;
+    merged app.merged_guests;
+begin
+    -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first did.
+    select u.* into guest from auth.users u
+     where u.id = (select s.user_id from app.sessions s where s.id = session_id) for update;
+    select g.* into merged from app.merged_guests g
+     where g.guest_id = guest.id and g.account_id = merge_guest.user_id;
+    if not found then
+        select s.* into session from app.sessions s where s.id = session_id;
+        if not coalesce(guest.is_anonymous and guest.deleted_at is null
+                        and app.is_taken(session, generation, reuse_seconds), false)
+           or not exists (select from auth.users u where u.id = merge_guest.user_id and not u.is_anonymous
+                             and u.deleted_at is null) then
+            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+        end if;
+        merged := app.merge_users(guest.id, merge_guest.user_id);
+    end if;
+    return pg_catalog.format('{"conversations":%s,"messages":%s}', merged.conversations, merged.messages);
+end
+$$;
+
 CREATE FUNCTION accounts.open_session(user_id uuid) RETURNS TABLE(session_id uuid, generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
 begin
     perform accounts.ensure_profile(user_id, null);
-    update auth.users u set last_sign_in_at = pg_catalog.now() where u.id = open_session.user_id;
+    -- Waits for a deletion or merge under way.
+    update auth.users u set last_sign_in_at = pg_catalog.now()
+     where u.id = open_session.user_id and u.deleted_at is null;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
     return query
         with opened as (
             insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)
@@ -83,19 +215,60 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.password_hash(user_id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return (select nullif(u.encrypted_password::text, '') from auth.users u
+             where u.id = password_hash.user_id and u.deleted_at is null);
+end
+$$;
+
+CREATE FUNCTION accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) RETURNS TABLE(outcome text, user_id uuid, active_generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    session app.sessions;
+begin
+    select s.* into session from app.sessions s where s.id = refresh.session_id for update;
+    if not found or generation is null or generation > session.generation then
+        outcome := 'unknown';
+        return next;
+        return;
+    elsif session.revoked_at is null and not app.is_taken(session, generation, reuse_seconds) then
+        update app.sessions s set revoked_at = pg_catalog.now() where s.id = session.id
+        returning s.* into session;
+    end if;
+    if session.revoked_at is not null or exists (
+           select from auth.users u where u.id = session.user_id and u.banned_until > pg_catalog.now()) then
+        outcome := 'revoked';
+        return next;
+        return;
+    end if;
+    if generation = session.generation then
+        update app.sessions s set generation = s.generation + 1, refreshed_at = app.now() where s.id = session.id
+        returning s.* into session;
+    end if;
+    return query
+        select 'active', u.id, session.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
+               coalesce(u.raw_user_meta_data, '{}')::json
+          from auth.users u where u.id = session.user_id;
+end
+$$;
+
 CREATE FUNCTION accounts.register(email text, password_hash text, username text, full_name text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
-    AS $_$
+    AS $$
 declare
-    address text := pg_catalog.lower(pg_catalog.btrim(email));
+    address text := app.checked_email(email);
     name text := app.checked_name('full_name', full_name, 'A name');
     new_id uuid;
 begin
-    if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
-       or pg_catalog.char_length(address) > 254 then
-        perform app.refuse_param('email', 'That is not an email address.');
-    elsif name is null then
+    if name is null then
         perform app.refuse_param('full_name', 'A name cannot be empty.');
     end if;
     insert into auth.users (instance_id, id, aud, role, email, encrypted_password, email_confirmed_at,
@@ -108,20 +281,58 @@ begin
     on conflict do nothing
     returning id into new_id;
     if new_id is null then
-        raise exception using errcode = 'PL010', message = 'That email address has an account already.',
-            detail = '{"field":"email"}';
+        perform app.refuse_email();
     end if;
     if register.username is not null then
         begin
             update public.user_profiles p set username = register.username where p.id = new_id;
         exception when unique_violation then
-            raise exception using errcode = 'PL009', message = 'That username is taken.',
-                detail = '{"field":"username"}';
+            perform app.refuse_username();
         end;
     end if;
     return new_id;
 end
-$_$;
+$$;
+
+CREATE FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
+     where u.id = replace_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+end
+$$;
+
+CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text DEFAULT NULL::text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    address text := app.checked_email(email);
+    name text := app.checked_name('full_name', full_name, 'A name');
+begin
+    if not coalesce((select u.is_anonymous and u.deleted_at is null from auth.users u
+                      where u.id = upgrade.user_id for update), false) then
+        raise exception using errcode = 'PL007', message = 'This is a full account already.';
+    end if;
+    begin
+        update auth.users u
+           set email = address, encrypted_password = upgrade.password_hash, email_confirmed_at = pg_catalog.now(),
+               is_anonymous = false, updated_at = pg_catalog.now(),
+               raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}')
+                   || '{"provider":"email","providers":["email"]}',
+               raw_user_meta_data = coalesce(u.raw_user_meta_data, '{}')
+                   || pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb
+         where u.id = upgrade.user_id;
+    exception when unique_violation then
+        perform app.refuse_email();
+    end;
+    if name is not null then
+        update public.user_profiles p set full_name = name where p.id = upgrade.user_id;
+    end if;
+end
+$$;
 
 CREATE FUNCTION accounts.use_session(user_id uuid, session_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -146,6 +357,25 @@ begin
                 order by a."position", a.id), '') || ']}')::json
           from public.built_in_avatars a
          cross join lateral (select a.id, a.name, a.color) w);
+end
+$$;
+
+CREATE FUNCTION api.change_username(username text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.locked_caller();
+begin
+    if username is null then
+        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+    end if;
+    begin
+        update public.user_profiles p set username = change_username.username where p.id = me;
+    exception when unique_violation then
+        perform app.refuse_username();
+    end;
+    return api.me();
 end
 $$;
 
@@ -368,14 +598,24 @@ $$;
 CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO 'extensions', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'on'
+    SET jit TO 'off'
     AS $$
 declare
     me uuid := app.caller();
     wanted text := pg_catalog.lower(app.normalized(query));
+    -- After all that begin so, in the order of code points.
+    beyond text := wanted || chr(1114111);
     literal text := replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_');
     -- Likeness leaves punctuation out, and would find `bob` for `b_b`: those three stand for themselves alone.
     fuzzy boolean := literal = wanted;
-    anywhere text;
+    words text[] := app.name_words(null, wanted);
+    first text[];
+    second text[];
+    third text[];
+    candidates uuid[];
 begin
     if not coalesce(char_length(wanted) between 2 and 50, false) then
         perform app.refuse_param('query', 'Search for 2 to 50 characters.');
@@ -383,10 +623,58 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 50.');
     end if;
-    -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
-    perform set_config('pg_trgm.word_similarity_threshold', '0.3', true);
-    -- Two characters hold no trigram of a word's middle: only beginnings can be looked up in the index.
-    anywhere := case when char_length(wanted) > 2 then '%' else '' end || literal || '%';
+
+    candidates := array(
+        (select u.id from public.user_profiles u
+          where u.username collate "C" >= wanted and u.username collate "C" < beyond
+            and not u.is_guest and not u.is_deleted
+          order by u.username collate "C" limit 51)
+        union
+        (select u.id from public.user_profiles u
+          where lower(u.full_name) collate "C" >= wanted and lower(u.full_name) collate "C" < beyond
+            and not u.is_guest and not u.is_deleted
+          order by lower(u.full_name) collate "C" limit 51));
+    -- What follows is in an inverted index, or nowhere. The planner, for the sake of the limit, would rather walk an
+    -- index of all users until it has met enough of them. Holds until the function ends, as it has a SET for it.
+    perform set_config('enable_indexscan', 'off', true);
+    if words = array[wanted] then
+        -- The words that begin so, then those that hold it. Two characters hold no trigram of a word's middle.
+        for attempt in 1 .. case when char_length(wanted) > 2 then 2 else 1 end loop
+            exit when cardinality(candidates) > max_results;
+            first := case attempt
+                when 1 then array(select w.word from app.words w where w.word >= wanted and w.word < beyond
+                                   order by w.word limit 20)
+                else array(select w.word from app.words w where w.word like '%' || literal || '%' limit 100) end;
+            candidates := candidates || array(
+                select u.id from public.user_profiles u
+                 where app.name_words(u.username, u.full_name) && first and not u.is_guest and not u.is_deleted
+                 limit 100);
+        end loop;
+    -- Where it holds a trigram, else the index would be read from end to end.
+    elsif cardinality(candidates) <= max_results and wanted ~ '\w{3}|\w{2}\W|\W\w' then
+        candidates := candidates || array(
+            select u.id from public.user_profiles u
+             where (u.username ilike '%' || literal || '%' or u.full_name ilike '%' || literal || '%')
+               and not u.is_guest and not u.is_deleted
+             limit 100);
+    end if;
+    -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
+    if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
+           select from public.user_profiles u
+            where u.id = any (candidates) and wanted in (u.username, lower(u.full_name))) then
+        words := array(select w from unnest(words) as w order by char_length(w) desc, w limit 3);
+        first := app.meant_words(words[1]);
+        second := case when words[2] is null then first else app.meant_words(words[2]) end;
+        third := case when words[3] is null then first else app.meant_words(words[3]) end;
+        candidates := candidates || array(
+            select u.id from public.user_profiles u
+             where app.name_words(u.username, u.full_name) && first
+               and app.name_words(u.username, u.full_name) && second
+               and app.name_words(u.username, u.full_name) && third
+               and not u.is_guest and not u.is_deleted
+             limit 100);
+    end if;
+
     return (
         select ('{"profiles":[' || coalesce(string_agg(p.object::text, ','
                 order by found.place), '') || ']}')::json
@@ -402,9 +690,7 @@ begin
                   from public.user_profiles u
                  cross join lateral (select coalesce(u.username, '') as username,
                                             coalesce(lower(u.full_name), '') as full_name) k
-                 where (fuzzy and (u.username %> wanted or u.full_name %> wanted)
-                        or u.username ilike anywhere or u.full_name ilike anywhere)
-                   and not u.is_guest and not u.is_deleted and u.id <> me) f
+                 where u.id = any (candidates) and u.id <> me) f
              order by place
              limit max_results) found
           join app.profile_objects p on p.id = found.id);
@@ -449,6 +735,32 @@ begin
     insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
     values (conversation_id, me, client_id, kind, content, attachment);
     return app.my_message(conversation_id);
+end
+$$;
+
+CREATE FUNCTION api.set_avatar(avatar_type text, avatar_id text DEFAULT NULL::text, avatar_url text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.locked_caller();
+begin
+    if avatar_type not in ('built_in', 'custom') then
+        perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+    elsif avatar_id is not null and avatar_type is distinct from 'built_in' then
+        perform app.refuse_param('avatar_id', 'An "avatar_id" is of a built-in avatar.');
+    elsif avatar_url is not null and avatar_type is distinct from 'custom' then
+        perform app.refuse_param('avatar_url', 'An "avatar_url" is of a custom avatar.');
+    elsif avatar_type = 'built_in' and not exists (
+            select from public.built_in_avatars a where a.id = set_avatar.avatar_id) then
+        perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
+    elsif avatar_type = 'custom' and not coalesce(app.is_https(avatar_url), false) then
+        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2048 characters.');
+    end if;
+    update public.user_profiles p
+       set avatar_type = set_avatar.avatar_type, avatar_id = set_avatar.avatar_id, avatar_url = set_avatar.avatar_url
+     where p.id = me;
+    return api.me();
 end
 $$;
 
@@ -703,31 +1015,13 @@ CREATE FUNCTION api.update_me(patch jsonb, if_version bigint DEFAULT NULL::bigin
     SET search_path TO ''
     AS $$
 declare
-    me uuid := app.caller();
-    profile public.user_profiles;
+    me uuid;
     private public.user_private;
-    unknown text;
 begin
-    if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
-        perform app.refuse_param('patch', 'A change is an object.');
-    end if;
-    select key into unknown from pg_catalog.jsonb_object_keys(patch) as key
-     where key not in ('full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
-                       'preferred_unit_system', 'preferences')
-     limit 1;
-    if unknown is not null then
-        perform app.refuse_param(unknown, pg_catalog.format('There is no "%s" to set.', unknown));
-    end if;
-
-    -- The profile's row is the lock of all the user's data.
-    select * into profile from public.user_profiles p where p.id = me for no key update;
-    if not found then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
-    end if;
-    if if_version <> profile.version then
-        raise exception using errcode = 'PL011', message = 'Your profile was changed meanwhile.',
-            detail = '{"current":' || api.me()::text || '}';
-    end if;
+    perform app.refuse_unknown(patch, array[
+        'full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
+        'preferred_unit_system', 'preferences']);
+    me := app.locked_caller(if_version);
     select * into private from public.user_private p where p.id = me;
 
     if patch ? 'full_name' and patch -> 'full_name' = 'null' then
@@ -770,6 +1064,31 @@ begin
                preferences = private.preferences
          where p.id = me;
     end if;
+    return api.me();
+end
+$$;
+
+CREATE FUNCTION api.update_physical(patch jsonb, if_version bigint DEFAULT NULL::bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid;
+begin
+    perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth']);
+    if app.patched_text(patch, 'biological_sex', null) not in ('male', 'female', 'other') then
+        perform app.refuse_param('biological_sex', 'A sex is "male", "female" or "other".');
+    elsif pg_catalog.jsonb_typeof(patch -> 'height_cm') not in ('number', 'null') then
+        perform app.refuse_param('height_cm', '"height_cm" is a number.');
+    elsif (patch ->> 'height_cm')::numeric not between 30 and 300 then
+        perform app.refuse_param('height_cm', 'A height lies between 30 and 300 cm.');
+    end if;
+    me := app.locked_caller(if_version);
+    update public.user_private p
+       set biological_sex = app.patched_text(patch, 'biological_sex', p.biological_sex),
+           height_cm = case when patch ? 'height_cm' then (patch ->> 'height_cm')::numeric else p.height_cm end,
+           date_of_birth = app.patched_date(patch, 'date_of_birth', p.date_of_birth)
+     where p.id = me;
     return api.me();
 end
 $$;
@@ -862,6 +1181,77 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    xid xid8 := pg_catalog.pg_current_xact_id();
+    base bigint;
+    newest public.messages;
+    taken integer := (select count(*) from public.messages m where m.conversation_id = from_id and m.sender_id = guest);
+begin
+    select c.last_seq into base from public.conversations c where c.id = into_id for update;
+    update public.messages m
+       set conversation_id = into_id, seq = base + m.seq,
+           sender_id = case when m.sender_id = guest then account else m.sender_id end,
+           client_id = case when not exists (
+                select from public.messages o
+                 where o.conversation_id = into_id and o.client_id = m.client_id
+                   and o.sender_id = case when m.sender_id = guest then account else m.sender_id end)
+                then m.client_id end
+     where m.conversation_id = from_id;
+    update public.conversations c
+       set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null
+     where c.id = from_id;
+    select m.* into newest from public.messages m
+     where m.conversation_id = into_id and m.seq > base order by m.seq desc limit 1;
+    if not found then
+        return taken;
+    end if;
+    update public.conversations c
+       set last_seq = newest.seq, last_message_content = pg_catalog.left(newest.content, 200),
+           last_message_time = newest.created_at, last_message_sender_id = newest.sender_id, last_message_xid = xid
+     where c.id = into_id;
+    update public.conversation_members m
+       set last_read_seq = greatest(w.seq, case when m.last_read_seq = base then base + coalesce(o.last_read_seq, 0)
+                                                else m.last_read_seq end),
+           sent_seq = w.seq, changed_xid = xid
+      from public.conversation_members n
+      left join public.conversation_members o
+        on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
+     cross join lateral (
+            select greatest(n.sent_seq, max(s.seq)) as seq from public.messages s
+             where s.conversation_id = into_id and s.sender_id = n.user_id and s.seq > base) w
+     where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
+    return taken;
+end
+$$;
+
+CREATE FUNCTION app.bury() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if not new.is_deleted then
+        raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
+            hint = 'The address is free: register it anew.';
+    end if;
+    new.username := null;
+    new.full_name := null;
+    new.bio := null;
+    new.avatar_type := null;
+    new.avatar_id := null;
+    new.avatar_url := null;
+    new.website := null;
+    new.location := null;
+    new.language_code := null;
+    new.is_verified := false;
+    new.attributes := '{}';
+    return new;
+end
+$$;
+
 CREATE FUNCTION app.caller() RETURNS uuid
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -875,6 +1265,21 @@ begin
     return me;
 end
 $$;
+
+CREATE FUNCTION app.checked_email(email text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $_$
+declare
+    address text := pg_catalog.lower(pg_catalog.btrim(email));
+begin
+    if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
+       or pg_catalog.char_length(address) > 254 then
+        perform app.refuse_param('email', 'That is not an email address.');
+    end if;
+    return address;
+end
+$_$;
 
 CREATE FUNCTION app.checked_name(field text, value text, label text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -896,6 +1301,37 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.empty_conversation(conversation_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    member uuid;
+begin
+    for member in
+        select m.user_id from public.conversation_members m
+         where m.conversation_id = empty_conversation.conversation_id order by m.user_id
+    loop
+        delete from public.conversation_members m
+         where m.conversation_id = empty_conversation.conversation_id and m.user_id = member;
+    end loop;
+end
+$$;
+
+CREATE FUNCTION app.end_session() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if old.revoked_at is not null then
+        new.revoked_at := old.revoked_at;
+    else
+        new.ended_xid := pg_catalog.pg_current_xact_id();
+    end if;
+    return new;
+end
+$$;
+
 CREATE FUNCTION app.epoch() RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
@@ -908,6 +1344,38 @@ begin
         || ':' || case when pg_catalog.pg_is_in_recovery() then ''
                        else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
         || ':' || coalesce((select s.value from app.settings s where s.name = 'epoch'), '0')), 16);
+end
+$$;
+
+CREATE FUNCTION app.erase_user() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    room uuid;
+begin
+    update auth.users u
+       set email = null, phone = null, encrypted_password = null, raw_user_meta_data = '{}', email_change = '',
+           phone_change = '', confirmation_token = '', recovery_token = '', email_change_token_new = '',
+           email_change_token_current = '', phone_change_token = '', reauthentication_token = '',
+           deleted_at = coalesce(u.deleted_at, pg_catalog.now()), updated_at = pg_catalog.now()
+     where u.id = new.id;
+    update public.user_private
+       set email = null, phone_number = null, phone_verified = false, date_of_birth = null,
+           preferred_unit_system = 'metric', preferences = '{}', biological_sex = null, height_cm = null,
+           username_changed_at = null, username_change_count = 0
+     where id = new.id;
+    -- Of its names, those that are held stay until they are free.
+    delete from public.username_history h where h.user_id = new.id and h.held_until <= app.now();
+    update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
+    for room in
+        select m.conversation_id from public.conversation_members m
+          join public.conversations c on c.id = m.conversation_id
+         where m.user_id = new.id and c.kind = 'group' order by m.conversation_id
+    loop
+        perform app.leave_group(room, new.id);
+    end loop;
+    return null;
 end
 $$;
 
@@ -931,6 +1399,33 @@ begin
                                        else c.last_message_content end,
            last_message_xid = pg_catalog.pg_current_xact_id()
      where c.id = new.conversation_id;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.follow_words() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    words text[] := '{}';
+    former text[] := '{}';
+    former_word text;
+begin
+    if not new.is_guest and not new.is_deleted then
+        words := app.name_words(new.username, new.full_name);
+    end if;
+    if tg_op = 'UPDATE' and not old.is_guest and not old.is_deleted then
+        former := app.name_words(old.username, old.full_name);
+    end if;
+    insert into app.words (word)
+    select w from unnest(words) as w where w <> all (former) order by w
+    on conflict do nothing;
+    foreach former_word in array former loop
+        if former_word <> all (words) and not app.is_name_word(former_word) then
+            delete from app.words o where o.word = former_word;
+        end if;
+    end loop;
     return null;
 end
 $$;
@@ -975,11 +1470,56 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_merging() RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return exists (select from app.merged_guests g where g.merged_xid = pg_catalog.pg_current_xact_id());
+end
+$$;
+
+CREATE FUNCTION app.is_name_word(word text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    AS $$
+begin
+    return exists (
+        select from public.user_profiles p
+         where app.name_words(p.username, p.full_name) @> array[is_name_word.word]
+           and not p.is_guest and not p.is_deleted);
+end
+$$;
+
 CREATE FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
        and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
+$$;
+
+CREATE TABLE app.sessions (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    user_id uuid NOT NULL,
+    generation integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
+    revoked_at timestamp with time zone,
+    ended_xid xid8
+);
+
+CREATE FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return session.revoked_at is null and (
+        session.generation = is_taken.generation
+        or session.generation - 1 = is_taken.generation
+           and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
+end
 $$;
 
 CREATE FUNCTION app.keep_conversation() RETURNS trigger
@@ -1017,7 +1557,8 @@ begin
     end if;
 
     if row(new.id, new.kind, new.participant1_id, new.participant2_id)
-       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id) then
+       is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id)
+       and not app.is_merging() then
         raise exception using errcode = 'PL007', message = 'Who a conversation is between is fixed.';
     end if;
     if row(new.title, new.created_by) is distinct from row(old.title, old.created_by)
@@ -1067,6 +1608,15 @@ CREATE FUNCTION app.keep_message() RETURNS trigger
 begin
     if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
+        if new.id = old.id and app.is_merging() then
+            -- What comes to another conversation is sent there, by this transaction.
+            if new.conversation_id <> old.conversation_id then
+                new.sent_xid := pg_catalog.pg_current_xact_id();
+            end if;
+            new.version := old.version + 1;
+            new.changed_xid := pg_catalog.pg_current_xact_id();
+            return new;
+        end if;
         raise exception using errcode = 'restrict_violation', message = 'A message keeps its place, sender and ids.';
     end if;
     if old.deleted_at is not null then
@@ -1101,6 +1651,11 @@ declare
 begin
     select c.kind = 'direct', new.user_id in (c.participant1_id, c.participant2_id) into direct, participant
       from public.conversations c where c.id = new.conversation_id;
+    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone.
+    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for share;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
     if direct and not participant then
         raise exception using errcode = 'PL007', message = 'A direct conversation has its two members and no more.';
     elsif not direct and (select count(*) from public.conversation_members m
@@ -1148,7 +1703,8 @@ begin
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
     end if;
     if tg_op = 'INSERT' or new.username is distinct from old.username then
-        new.username := pg_catalog.lower(pg_catalog.btrim(new.username));
+        -- Of ASCII alone: by the locale's rules a Kelvin sign would be a "k".
+        new.username := pg_catalog.lower(pg_catalog.btrim(new.username) collate "C");
         if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
             perform app.refuse_param('username',
                 'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
@@ -1209,6 +1765,198 @@ begin
 end
 $_$;
 
+CREATE FUNCTION app.keep_username() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    allowed_at timestamptz;
+begin
+    if new.username is null then
+        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+    end if;
+    -- The profile's row is locked by now: of two changes the second sees what the first noted.
+    select s.username_changed_at + interval '90 days' into allowed_at
+      from public.user_private s where s.id = new.id;
+    if allowed_at > app.now() then
+        raise exception using errcode = 'PL013', message = 'A username can be changed once in 90 days.',
+            detail = pg_catalog.json_build_object('retry_at', app.utc(allowed_at))::text;
+    end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.leave_group(conversation_id uuid, user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    left_role text;
+begin
+    perform app.touch_conversation(leave_group.conversation_id);
+    delete from public.conversation_members m
+     where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id
+    returning m.role into left_role;
+    if left_role = 'owner' then
+        update public.conversation_members m set role = 'owner'
+         where m.conversation_id = leave_group.conversation_id
+           and m.user_id = (select n.user_id from public.conversation_members n
+                             where n.conversation_id = leave_group.conversation_id
+                             order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.locked_caller(if_version bigint DEFAULT NULL::bigint) RETURNS uuid
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    current_version bigint;
+begin
+    select p.version into current_version from public.user_profiles p where p.id = me for no key update;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    elsif if_version <> current_version then
+        raise exception using errcode = 'PL011', message = 'Your profile was changed meanwhile.',
+            detail = '{"current":' || api.me()::text || '}';
+    end if;
+    return me;
+end
+$$;
+
+CREATE FUNCTION app.meant_words(word text) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'extensions', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    meant text[] := app.spellings(word);
+begin
+    if meant = '{}' then
+        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
+        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
+        meant := array(
+            select w.word from app.words w where meant_words.word <% w.word
+             order by similarity(meant_words.word, w.word) desc, w.word limit 20);
+    end if;
+    return meant;
+end
+$$;
+
+CREATE FUNCTION app.merge_profiles(guest uuid, account uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    profile public.user_profiles;
+    private public.user_private;
+    together jsonb;
+begin
+    select p.* into profile from public.user_profiles p where p.id = guest;
+    select p.* into private from public.user_private p where p.id = guest;
+    update public.user_profiles p set is_deleted = true where p.id = guest;
+    -- The names that the guest gave up are held for its holder.
+    update public.username_history h set user_id = account where h.user_id = guest;
+    update public.user_profiles p
+       set username = coalesce(p.username, profile.username),
+           full_name = coalesce(p.full_name, profile.full_name),
+           bio = coalesce(p.bio, profile.bio),
+           avatar_type = coalesce(p.avatar_type, profile.avatar_type),
+           avatar_id = case when p.avatar_type is null then profile.avatar_id else p.avatar_id end,
+           avatar_url = case when p.avatar_type is null then profile.avatar_url else p.avatar_url end,
+           website = coalesce(p.website, profile.website),
+           location = coalesce(p.location, profile.location),
+           language_code = coalesce(p.language_code, profile.language_code),
+           attributes = profile.attributes || p.attributes
+     where p.id = account;
+    select private.preferences || s.preferences into together from public.user_private s where s.id = account;
+    update public.user_private s
+       set phone_number = coalesce(s.phone_number, private.phone_number),
+           phone_verified = case when s.phone_number is null then private.phone_verified else s.phone_verified end,
+           date_of_birth = coalesce(s.date_of_birth, private.date_of_birth),
+           biological_sex = coalesce(s.biological_sex, private.biological_sex),
+           height_cm = coalesce(s.height_cm, private.height_cm),
+           -- Where they are too much together, the guest's go.
+           preferences = case when pg_catalog.octet_length(
+                                  pg_catalog.json_strip_nulls(together::text::json)::text) <= 16384
+                              then together else s.preferences end
+     where s.id = account;
+end
+$$;
+
+CREATE TABLE app.merged_guests (
+    guest_id uuid NOT NULL,
+    account_id uuid NOT NULL,
+    merged_at timestamp with time zone DEFAULT now() NOT NULL,
+    merged_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    conversations integer DEFAULT 0 NOT NULL,
+    messages integer DEFAULT 0 NOT NULL,
+    CONSTRAINT merged_guests_two_users CHECK ((guest_id <> account_id))
+);
+
+CREATE FUNCTION app.merge_users(guest uuid, account uuid) RETURNS app.merged_guests
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    room record;
+    twin uuid;
+    taken integer;
+    merged app.merged_guests;
+begin
+    insert into app.merged_guests as g (guest_id, account_id) values (guest, account) returning g.* into merged;
+
+    perform 1 from public.conversations c
+     where c.id in (
+            select m.conversation_id from public.conversation_members m where m.user_id = guest
+            union
+            select t.id from public.conversation_members m
+              join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id <> guest
+              join public.conversations t on t.participant1_id = least(account, o.user_id)
+                                         and t.participant2_id = greatest(account, o.user_id)
+             where m.user_id = guest)
+     order by c.id for update;
+    -- From here on nobody adds the guest to a conversation: app.keep_new_member waits, and finds the tombstone.
+    perform 1 from public.user_profiles p where p.id = guest for update;
+
+    for room in
+        select c.id, c.kind = 'direct' as direct, account in (c.participant1_id, c.participant2_id) as own,
+               case when c.participant1_id = guest then c.participant2_id else c.participant1_id end as other,
+               exists (select from public.conversation_members m
+                        where m.conversation_id = c.id and m.user_id = guest) as present
+          from public.conversations c
+         where c.id in (select m.conversation_id from public.conversation_members m where m.user_id = guest
+                        union
+                        select f.conversation_id from app.former_members f
+                          join public.conversations g on g.id = f.conversation_id
+                         where f.user_id = guest and f.wrote and g.kind = 'group')
+         order by c.id
+    loop
+        if room.direct and room.own then
+            perform app.empty_conversation(room.id);
+            continue;
+        end if;
+        twin := case when room.direct then app.seat_participant(room.id, account, room.other) end;
+        if twin is null then
+            taken := app.take_seat(room.id, guest, account);
+        else
+            taken := app.append_conversation(room.id, twin, guest, account);
+            perform app.empty_conversation(room.id);
+        end if;
+        merged.messages := merged.messages + taken;
+        merged.conversations := merged.conversations + room.present::integer;
+    end loop;
+
+    perform app.merge_profiles(guest, account);
+    update app.merged_guests g set conversations = merged.conversations, messages = merged.messages
+     where g.guest_id = guest;
+    return merged;
+end
+$$;
+
 CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb) RETURNS bytea
     LANGUAGE sql IMMUTABLE
     SET search_path TO ''
@@ -1243,6 +1991,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.name_words(username text, full_name text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    SET search_path TO ''
+    AS $$
+    select coalesce(array_agg(distinct w), '{}')
+      from regexp_split_to_table(
+          lower(coalesce(username, '') || ' ' || coalesce(full_name, '')), '[\s\d!-/:-@\[-`{-~]+') as w
+     where char_length(w) > 1
+$$;
+
 CREATE FUNCTION app.normalized(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -1272,6 +2030,40 @@ begin
     on conflict (conversation_id, user_id) do update
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid;
     return null;
+end
+$$;
+
+CREATE FUNCTION app.note_username() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if tg_op = 'UPDATE' then
+        if old.username is not distinct from new.username then
+            return null;
+        elsif old.username is not null then
+            insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
+            values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
+            update public.user_private
+               set username_changed_at = app.now(), username_change_count = username_change_count + 1
+             where id = new.id and not new.is_deleted;
+        end if;
+    end if;
+    if exists (select from public.username_history h
+                where h.old_username = new.username and h.user_id <> new.id and h.held_until > app.now()) then
+        perform app.refuse_username();
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.now() RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return pg_catalog.now() + coalesce(
+        (select s.value::interval from app.settings s where s.name = 'clock_offset'), interval '0');
 end
 $$;
 
@@ -1366,6 +2158,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_credentials() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'PL003', message = 'The email address or the password is wrong.';
+end
+$$;
+
 CREATE FUNCTION app.refuse_delete() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1379,6 +2180,16 @@ begin
             when 'conversation_members' then 'Delete row by row: each removal is told to its user.'
             else 'Set is_deleted: the profile becomes a tombstone, and messages stay under it.'
         end;
+end
+$$;
+
+CREATE FUNCTION app.refuse_email() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'PL010', message = 'That email address has an account already.',
+        detail = '{"field":"email"}';
 end
 $$;
 
@@ -1398,6 +2209,32 @@ CREATE FUNCTION app.refuse_param(field text, message text) RETURNS void
 begin
     raise exception using errcode = 'PL001', message = message,
         detail = pg_catalog.json_build_object('field', field)::text;
+end
+$$;
+
+CREATE FUNCTION app.refuse_unknown(patch jsonb, fields text[]) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+declare
+    unknown text;
+begin
+    if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
+        perform app.refuse_param('patch', 'A change is an object.');
+    end if;
+    select key into unknown from pg_catalog.jsonb_object_keys(patch) as key where key <> all (fields) limit 1;
+    if unknown is not null then
+        perform app.refuse_param(unknown, pg_catalog.format('There is no "%s" to set.', unknown));
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.refuse_username() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'PL009', message = 'That username is taken.', detail = '{"field":"username"}';
 end
 $$;
 
@@ -1422,6 +2259,8 @@ begin
     update app.former_members set changed_xid = '3' where changed_xid > horizon;
     update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
      where sent_xid > horizon or changed_xid > horizon;
+    update app.sessions set ended_xid = '3' where ended_xid > horizon;
+    update app.merged_guests set merged_xid = '3' where merged_xid > horizon;
     return app.epoch();
 end
 $$;
@@ -1443,6 +2282,21 @@ CREATE FUNCTION app.salvaged_name(value text) RETURNS text
     select case when not app.is_blank(name) then app.normalized(pg_catalog.left(name, 100)) end
       from app.normalized(pg_catalog.regexp_replace(
           value, '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g')) as name
+$$;
+
+CREATE FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update public.conversations c
+       set participant1_id = least(account, other), participant2_id = greatest(account, other)
+     where c.id = seat_participant.conversation_id;
+    return null;
+exception when unique_violation then
+    return (select c.id from public.conversations c
+             where c.participant1_id = least(account, other) and c.participant2_id = greatest(account, other));
+end
 $$;
 
 CREATE TABLE public.messages (
@@ -1492,6 +2346,84 @@ begin
     end if;
     perform app.renew_epoch();
     return known is not null;
+end
+$$;
+
+CREATE FUNCTION app.spellings(word text) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+begin
+    return array(
+        select w.word from app.words w
+         where w.word = any (array(
+            select spellings.word
+            union all
+            select overlay(spellings.word placing '' from i for 1)
+              from generate_series(1, pg_catalog.char_length(spellings.word)) as i
+            union all
+            select overlay(spellings.word placing pg_catalog.reverse(pg_catalog.substr(spellings.word, i, 2))
+                                      from i for 2)
+              from generate_series(1, pg_catalog.char_length(spellings.word) - 1) as i
+            union all
+            select overlay(spellings.word placing letter from i for slip)
+              from generate_series(1, least(pg_catalog.char_length(spellings.word), 20) + 1) as i,
+                   generate_series(0, 1) as slip,
+                   pg_catalog.regexp_split_to_table(
+                       'abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿßăąćčďđęěğıłńňőřśşšťůűźżž', '') as letter)));
+end
+$$;
+
+CREATE FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    seat public.conversation_members;
+    taken integer;
+    newest bigint;
+begin
+    with moved as (
+        update public.messages m
+           set sender_id = account,
+               client_id = case when not exists (
+                    select from public.messages o
+                     where o.conversation_id = m.conversation_id and o.sender_id = account
+                       and o.client_id = m.client_id) then m.client_id end
+         where m.conversation_id = take_seat.conversation_id and m.sender_id = guest
+        returning m.seq)
+    select count(*), max(moved.seq) into taken, newest from moved;
+    update public.conversations c
+       set created_by = case when c.created_by = guest then account else c.created_by end,
+           last_message_sender_id = case when c.last_message_sender_id = guest then account
+                                         else c.last_message_sender_id end,
+           last_message_xid = case when taken > 0 then pg_catalog.pg_current_xact_id() else c.last_message_xid end
+     where c.id = take_seat.conversation_id;
+
+    delete from public.conversation_members m
+     where m.conversation_id = take_seat.conversation_id and m.user_id = guest
+    returning m.* into seat;
+    if seat.user_id is not null then
+        insert into public.conversation_members (conversation_id, user_id, joined_at, last_read_seq)
+        select seat.conversation_id, account, seat.joined_at, seat.last_read_seq
+         where not exists (select from public.conversation_members m
+                            where m.conversation_id = take_seat.conversation_id and m.user_id = account);
+    else
+        -- One that went from there: the account did, when it did.
+        insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
+        select f.conversation_id, account, true, f.changed_xid from app.former_members f
+         where f.conversation_id = take_seat.conversation_id and f.user_id = guest
+        on conflict on constraint former_members_pkey do update set wrote = true;
+    end if;
+    update public.conversation_members m
+       set role = case when 'owner' in (m.role, seat.role) then 'owner'
+                       when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
+           last_read_seq = greatest(m.last_read_seq, seat.last_read_seq),
+           sent_seq = greatest(m.sent_seq, newest),
+           changed_xid = pg_catalog.pg_current_xact_id()
+     where m.conversation_id = take_seat.conversation_id and m.user_id = account;
+    return taken;
 end
 $$;
 
@@ -1812,6 +2744,7 @@ CREATE TABLE public.user_profiles (
     CONSTRAINT user_profiles_full_name_valid CHECK ((((char_length(full_name) >= 1) AND (char_length(full_name) <= 100)) AND (full_name IS NFC NORMALIZED) AND (full_name !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
     CONSTRAINT user_profiles_language_code_valid CHECK (((char_length(language_code) <= 35) AND (language_code ~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'::text))),
     CONSTRAINT user_profiles_location_valid CHECK ((((char_length(location) >= 1) AND (char_length(location) <= 100)) AND (location !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
+    CONSTRAINT user_profiles_tombstone_blank CHECK (((NOT is_deleted) OR ((num_nonnulls(username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code) = 0) AND (NOT is_verified) AND (attributes = '{}'::jsonb)))),
     CONSTRAINT user_profiles_username_valid CHECK ((username ~ '^[a-z][a-z0-9_.]{2,29}$'::text)),
     CONSTRAINT user_profiles_website_valid CHECK (((char_length(website) <= 2048) AND (website ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text)))
 );
@@ -1944,18 +2877,13 @@ CREATE TABLE app.migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-CREATE TABLE app.sessions (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    user_id uuid NOT NULL,
-    generation integer DEFAULT 1 NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone
-);
-
 CREATE TABLE app.settings (
     name text NOT NULL,
     value text NOT NULL
+);
+
+CREATE TABLE app.words (
+    word text NOT NULL COLLATE pg_catalog."C"
 );
 
 CREATE TABLE public.built_in_avatars (
@@ -1988,6 +2916,9 @@ ALTER TABLE public.username_history ALTER COLUMN id ADD GENERATED ALWAYS AS IDEN
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
 
+ALTER TABLE ONLY app.merged_guests
+    ADD CONSTRAINT merged_guests_pkey PRIMARY KEY (guest_id);
+
 ALTER TABLE ONLY app.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
 
@@ -1996,6 +2927,9 @@ ALTER TABLE ONLY app.sessions
 
 ALTER TABLE ONLY app.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY app.words
+    ADD CONSTRAINT words_pkey PRIMARY KEY (word);
 
 ALTER TABLE ONLY auth.users
     ADD CONSTRAINT users_phone_key UNIQUE (phone);
@@ -2037,7 +2971,15 @@ CREATE INDEX former_members_changed_xid ON app.former_members USING btree (chang
 
 CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
 
+CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_id);
+
+CREATE INDEX merged_guests_merged_xid ON app.merged_guests USING btree (merged_xid);
+
+CREATE INDEX sessions_ended_xid ON app.sessions USING btree (ended_xid) WHERE (ended_xid IS NOT NULL);
+
 CREATE INDEX sessions_user_id ON app.sessions USING btree (user_id);
+
+CREATE INDEX words_likeness ON app.words USING gin (word public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE UNIQUE INDEX users_email_partial_key ON auth.users USING btree (email) WHERE (is_sso_user = false);
 
@@ -2063,13 +3005,21 @@ CREATE INDEX messages_edited ON public.messages USING btree (conversation_id, ch
 
 CREATE INDEX user_profiles_changed_xid ON public.user_profiles USING btree (changed_xid);
 
+CREATE INDEX user_profiles_full_name_start ON public.user_profiles USING btree (lower(full_name) COLLATE "C") WHERE ((NOT is_guest) AND (NOT is_deleted));
+
 CREATE INDEX user_profiles_public_changed_xid ON public.user_profiles USING btree (public_changed_xid);
 
-CREATE INDEX user_profiles_search ON public.user_profiles USING gin (username public.gin_trgm_ops, full_name public.gin_trgm_ops);
+CREATE INDEX user_profiles_search ON public.user_profiles USING gin (username public.gin_trgm_ops, full_name public.gin_trgm_ops) WITH (fastupdate=off);
+
+CREATE INDEX user_profiles_username_start ON public.user_profiles USING btree (username COLLATE "C") WHERE ((NOT is_guest) AND (NOT is_deleted));
+
+CREATE INDEX user_profiles_words ON public.user_profiles USING gin (app.name_words(username, full_name)) WITH (fastupdate=off) WHERE ((NOT is_guest) AND (NOT is_deleted));
 
 CREATE INDEX username_history_old_username ON public.username_history USING btree (old_username);
 
 CREATE INDEX username_history_user_id ON public.username_history USING btree (user_id);
+
+CREATE TRIGGER end_session BEFORE UPDATE ON app.sessions FOR EACH ROW WHEN ((new.revoked_at IS DISTINCT FROM old.revoked_at)) EXECUTE FUNCTION app.end_session();
 
 CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.is_anonymous IS DISTINCT FROM new.is_anonymous))) EXECUTE FUNCTION app.follow_account();
 
@@ -2077,7 +3027,15 @@ CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users FOR EACH ROW EXEC
 
 CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.kind)::text = 'direct'::text)) EXECUTE FUNCTION app.add_participants();
 
-CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN ((old.version <> new.version)) EXECUTE FUNCTION app.follow_message();
+CREATE TRIGGER bury BEFORE UPDATE ON public.user_profiles FOR EACH ROW WHEN ((new.is_deleted OR old.is_deleted)) EXECUTE FUNCTION app.bury();
+
+CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN ((new.is_deleted AND (NOT old.is_deleted))) EXECUTE FUNCTION app.erase_user();
+
+CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.follow_message();
+
+CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.follow_words();
+
+CREATE TRIGGER follow_words_changed AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN (((((new.username IS DISTINCT FROM old.username) OR (new.full_name IS DISTINCT FROM old.full_name)) OR (new.is_guest IS DISTINCT FROM old.is_guest)) OR (new.is_deleted IS DISTINCT FROM old.is_deleted))) EXECUTE FUNCTION app.follow_words();
 
 CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.keep_conversation();
 
@@ -2095,9 +3053,13 @@ CREATE TRIGGER keep_mark BEFORE UPDATE ON public.conversation_members FOR EACH R
 
 CREATE TRIGGER keep_new BEFORE INSERT ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.keep_new_member();
 
+CREATE TRIGGER keep_username BEFORE UPDATE ON public.user_profiles FOR EACH ROW WHEN (((new.username IS DISTINCT FROM old.username) AND (old.username IS NOT NULL) AND (NOT new.is_deleted))) EXECUTE FUNCTION app.keep_username();
+
 CREATE TRIGGER note_change AFTER UPDATE ON public.user_private FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION app.note_private_change();
 
 CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.note_removal();
+
+CREATE TRIGGER note_username AFTER INSERT OR UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.note_username();
 
 CREATE TRIGGER number BEFORE INSERT ON public.messages FOR EACH ROW EXECUTE FUNCTION app.number_message();
 
@@ -2128,6 +3090,12 @@ ALTER TABLE ONLY app.former_members
 
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.merged_guests
+    ADD CONSTRAINT merged_guests_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.merged_guests
+    ADD CONSTRAINT merged_guests_guest_id_fkey FOREIGN KEY (guest_id) REFERENCES public.user_profiles(id);
 
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
@@ -2171,6 +3139,8 @@ ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
 
+ALTER TABLE app.merged_guests ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY service_select ON app.former_members FOR SELECT TO service_role USING (true);
@@ -2178,6 +3148,10 @@ CREATE POLICY service_select ON app.former_members FOR SELECT TO service_role US
 ALTER TABLE app.sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.settings ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY user_select ON app.words FOR SELECT TO authenticated USING (true);
+
+ALTER TABLE app.words ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE auth.users ENABLE ROW LEVEL SECURITY;
 
@@ -2217,7 +3191,9 @@ CREATE POLICY own_select ON public.username_history FOR SELECT TO authenticated 
 
 CREATE POLICY own_update ON public.conversation_members FOR UPDATE TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid))) WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
 
-CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USING ((id = ( SELECT auth.uid() AS uid))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
+CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT ( SELECT p.is_deleted
+   FROM public.user_profiles p
+  WHERE (p.id = user_private.id))))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_update ON public.user_profiles FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT is_deleted))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
 
@@ -2266,17 +3242,50 @@ GRANT USAGE ON SCHEMA public TO authenticated;
 GRANT USAGE ON SCHEMA public TO service_role;
 GRANT USAGE ON SCHEMA public TO postline_feed;
 
+REVOKE ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.credentials(email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.credentials(email text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.delete_user(user_id uuid, password_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.delete_user(user_id uuid, password_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.ended_sessions(since pg_snapshot, OUT snapshot text, OUT session_ids text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.ended_sessions(since pg_snapshot, OUT snapshot text, OUT session_ids text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.guest(full_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.guest(full_name text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.open_session(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.open_session(user_id uuid) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.password_hash(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.password_hash(user_id uuid) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
@@ -2284,6 +3293,9 @@ GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO pos
 REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
+
+REVOKE ALL ON FUNCTION api.change_username(username text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.change_username(username text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.conversation(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.conversation(conversation_id uuid) TO authenticated;
@@ -2315,11 +3327,17 @@ GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO au
 REVOKE ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.update_physical(patch jsonb, if_version bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.update_physical(patch jsonb, if_version bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
 
@@ -2327,18 +3345,32 @@ REVOKE ALL ON FUNCTION app.admit(login name) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.adopt_account(account auth.users) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.bury() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.checked_name(field text, value text, label text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.empty_conversation(conversation_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.end_session() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.epoch() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.epoch() TO authenticated;
 GRANT ALL ON FUNCTION app.epoch() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.erase_user() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.follow_account() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
 
@@ -2347,12 +3379,19 @@ REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.is_blank(value text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_https(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_https(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_member(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.is_merging() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.keep_conversation() FROM PUBLIC;
 
@@ -2368,6 +3407,20 @@ REVOKE ALL ON FUNCTION app.keep_private() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.keep_profile() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.keep_username() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.leave_group(conversation_id uuid, user_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.merge_users(guest uuid, account uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) TO authenticated;
 
@@ -2377,12 +3430,20 @@ GRANT ALL ON FUNCTION app.my_conversations() TO authenticated;
 REVOKE ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.name_words(username text, full_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO authenticated;
+GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_role;
+
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_removal() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.note_username() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.now() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.number_message() FROM PUBLIC;
 
@@ -2392,7 +3453,11 @@ GRANT ALL ON FUNCTION app.patched_date(patch jsonb, field text, current date) TO
 REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.refuse_delete() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.refuse_email() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_hidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
@@ -2400,11 +3465,19 @@ GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
 REVOKE ALL ON FUNCTION app.refuse_param(field text, message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_param(field text, message text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.refuse_username() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
+
 REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.ring() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
 
 GRANT ALL ON TABLE public.messages TO service_role;
 GRANT SELECT ON TABLE public.messages TO authenticated;
@@ -2426,6 +3499,11 @@ REVOKE ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) FRO
 GRANT ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.spellings(word text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.spellings(word text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 
@@ -2485,6 +3563,8 @@ GRANT ALL ON TABLE public.user_profiles TO service_role;
 GRANT SELECT ON TABLE public.user_profiles TO authenticated;
 GRANT SELECT ON TABLE public.user_profiles TO postline_feed;
 
+GRANT UPDATE(username) ON TABLE public.user_profiles TO authenticated;
+
 GRANT UPDATE(full_name) ON TABLE public.user_profiles TO authenticated;
 
 GRANT UPDATE(bio) ON TABLE public.user_profiles TO authenticated;
@@ -2525,6 +3605,8 @@ GRANT SELECT ON TABLE app.me_objects TO postline_feed;
 
 GRANT SELECT ON TABLE app.message_objects TO authenticated;
 GRANT SELECT ON TABLE app.message_objects TO postline_feed;
+
+GRANT SELECT ON TABLE app.words TO authenticated;
 
 GRANT ALL ON TABLE public.built_in_avatars TO service_role;
 GRANT SELECT ON TABLE public.built_in_avatars TO anon;

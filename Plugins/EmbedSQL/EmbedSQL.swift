@@ -6,16 +6,22 @@ import PackagePlugin
 struct EmbedSQL: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let folder = context.package.directoryURL.appending(path: "sql")
-        let paths = FileManager.default.enumerator(atPath: folder.path())?.compactMap { $0 as? String } ?? []
         // The tests and the dumped schema are not applied to databases.
-        let files = paths.filter { $0.hasSuffix(".sql") && !$0.hasPrefix("tests/") && $0 != "schema.sql" }.sorted()
+        let parts = ["api", "bootstrap", "migrations"]
+        let paths = parts.flatMap { part in
+            let names =
+                (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: part).path())) ?? []
+            return names.map { "\(part)/\($0)" }
+        }
+        // The folders are inputs too: what is here asked for once, a build asks of them again, and sees new files.
+        let inputs = parts + ["policies.sql", "seed.sql"] + paths
         let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedSQL.swift")
         return [
             .buildCommand(
                 displayName: "Embedding sql/",
                 executable: try context.tool(named: "embed-sql").url,
-                arguments: [folder.path(), output.path()] + files,
-                inputFiles: files.map { folder.appending(path: $0) },
+                arguments: [folder.path(), output.path()],
+                inputFiles: inputs.map { folder.appending(path: $0) },
                 outputFiles: [output])
         ]
     }

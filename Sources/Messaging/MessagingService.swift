@@ -1,6 +1,7 @@
 public import Logging
 internal import Crypto
 internal import FoundationEssentials
+internal import NIOCore
 internal import PasswordHashing
 internal import Postgres
 public import ServiceLifecycle
@@ -69,7 +70,8 @@ public final class MessagingService: Service, SessionFactory {
                 refreshKey: HKDF<SHA256>.deriveKey(
                     inputKeyMaterial: SymmetricKey(data: Array(configuration.refreshSecret.utf8)),
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
-            hasher: PasswordHasher(threads: 2, queueLimit: 64))
+            // Half of the machine at most: those who are signed in have the other.
+            hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64))
         signInLimits = SignInLimits(isOn: configuration.hasRateLimits)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(database: database)

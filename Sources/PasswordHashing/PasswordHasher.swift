@@ -5,7 +5,8 @@ import Threads
 ///
 /// Each costs tens of milliseconds and 19 MiB, which neither Swift's shared pool nor an event loop can spare. Those that
 /// find all threads at work wait in order, up to a limit; beyond it the answer is `busy`, so that a flood of logins can
-/// take neither all memory nor all time.
+/// take neither all memory nor all time. The threads are of low priority: whoever signs in waits a little longer, and
+/// nobody else does.
 public final class PasswordHasher: Sendable {
     private enum Work: Sendable {
         case hash(String, CheckedContinuation<Result<String, PasswordHashingError>, Never>)
@@ -110,7 +111,7 @@ public final class PasswordHasher: Sendable {
         case .refuse(let error): work.refuse(error)
         case .start:
             do {
-                try BareThread.start(name: "argon2id") { self.work(through: work) }
+                try BareThread.start(name: "argon2id", priority: .low) { self.work(through: work) }
             } catch {
                 // Who is in line is served by the threads that run; with none running there is no line.
                 state.withLock { $0.running -= 1 }

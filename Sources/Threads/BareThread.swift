@@ -19,13 +19,22 @@ public enum BareThread {
         public var description: String { "the operating system started no thread (error \(errorNumber))" }
     }
 
+    /// How the thread stands to others when there is not enough processor for all.
+    public enum Priority: Sendable {
+        case normal
+        /// Yields to threads that somebody waits for in milliseconds.
+        case low
+    }
+
     /// What the thread is called in debuggers, and what it does.
     private final class Start: Sendable {
         let name: String
+        let priority: Priority
         let body: @Sendable () -> Void
 
-        init(name: String, body: @escaping @Sendable () -> Void) {
+        init(name: String, priority: Priority, body: @escaping @Sendable () -> Void) {
             self.name = name
+            self.priority = priority
             self.body = body
         }
     }
@@ -36,9 +45,11 @@ public enum BareThread {
     ///   - name: How debuggers show it; Linux keeps the first 15 bytes.
     ///   - body: The thread's whole life.
     /// - Throws: `StartFailure` when there is no thread to have; `body` does not run then.
-    public static func start(name: String, _ body: @escaping @Sendable () -> Void) throws(StartFailure) {
+    public static func start(
+        name: String, priority: Priority = .normal, _ body: @escaping @Sendable () -> Void
+    ) throws(StartFailure) {
         // The thread takes this reference over; it is given back below only when no thread came to be.
-        let argument = unsafe Unmanaged.passRetained(Start(name: name, body: body)).toOpaque()
+        let argument = unsafe Unmanaged.passRetained(Start(name: name, priority: priority, body: body)).toOpaque()
         let code = unsafe create(argument)
         guard code == 0 else {
             unsafe Unmanaged<Start>.fromOpaque(argument).release()
@@ -74,8 +85,20 @@ public enum BareThread {
     private static func run(_ argument: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
         let start = unsafe Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
         nameThread(start.name)
+        if start.priority == .low { lowerPriority() }
         start.body()
         return nil
+    }
+
+    /// A thread that stays as it was works as well, so no failure is told.
+    private static func lowerPriority() {
+        #if canImport(Darwin)
+        _ = pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
+        #else
+        // 0 is the calling thread alone, on Linux (setpriority(2), "C library/kernel differences"); PRIO_PROCESS, whose
+        // type differs from the parameter's between C libraries, is 0 too.
+        _ = setpriority(0, 0, 10)
+        #endif
     }
 
     /// A thread that could not be named works as well, so no failure is told.

@@ -65,6 +65,7 @@ struct Node: Sendable {
     ///
     /// - Parameter ready: is called once lines are served.
     func serve(ready: @escaping @Sendable (LineServer.Address) -> Void) async throws {
+        DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
         let server = LineServer(configuration: lines, sessions: service, logger: logger)
         // Stopped in reverse: lines first, so that what was taken is answered while there is a database.
         let group = ServiceGroup(

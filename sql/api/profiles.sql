@@ -29,16 +29,28 @@ begin
 end
 $$;
 
--- The operators and functions of pg_trgm stand in one of two schemas; what else is named is named in full.
+-- Best match first: the whole name, then a beginning of a word, then a part, then likeness. The ways to find are tried
+-- in that order until there is enough, and each gives a bounded number of candidates: what they are ranked by is looked
+-- at for those alone.
+--
+-- The operators and functions of pg_trgm stand in one of two schemas; what else is named is named in full. One plan
+-- serves every call, as planning would take longer than the search.
 create or replace function api.search_profiles(query text, max_results integer default 20) returns json
-language plpgsql stable set search_path = extensions, public, pg_temp as $$
+language plpgsql stable set search_path = extensions, public, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_indexscan = on set jit = off as $$
 declare
     me uuid := app.caller();
     wanted text := pg_catalog.lower(app.normalized(query));
+    -- After all that begin so, in the order of code points.
+    beyond text := wanted || chr(1114111);
     literal text := replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_');
     -- Likeness leaves punctuation out, and would find `bob` for `b_b`: those three stand for themselves alone.
     fuzzy boolean := literal = wanted;
-    anywhere text;
+    words text[] := app.name_words(null, wanted);
+    first text[];
+    second text[];
+    third text[];
+    candidates uuid[];
 begin
     if not coalesce(char_length(wanted) between 2 and 50, false) then
         perform app.refuse_param('query', 'Search for 2 to 50 characters.');
@@ -46,10 +58,58 @@ begin
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 50.');
     end if;
-    -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
-    perform set_config('pg_trgm.word_similarity_threshold', '0.3', true);
-    -- Two characters hold no trigram of a word's middle: only beginnings can be looked up in the index.
-    anywhere := case when char_length(wanted) > 2 then '%' else '' end || literal || '%';
+
+    candidates := array(
+        (select u.id from public.user_profiles u
+          where u.username collate "C" >= wanted and u.username collate "C" < beyond
+            and not u.is_guest and not u.is_deleted
+          order by u.username collate "C" limit 51)
+        union
+        (select u.id from public.user_profiles u
+          where lower(u.full_name) collate "C" >= wanted and lower(u.full_name) collate "C" < beyond
+            and not u.is_guest and not u.is_deleted
+          order by lower(u.full_name) collate "C" limit 51));
+    -- What follows is in an inverted index, or nowhere. The planner, for the sake of the limit, would rather walk an
+    -- index of all users until it has met enough of them. Holds until the function ends, as it has a SET for it.
+    perform set_config('enable_indexscan', 'off', true);
+    if words = array[wanted] then
+        -- The words that begin so, then those that hold it. Two characters hold no trigram of a word's middle.
+        for attempt in 1 .. case when char_length(wanted) > 2 then 2 else 1 end loop
+            exit when cardinality(candidates) > max_results;
+            first := case attempt
+                when 1 then array(select w.word from app.words w where w.word >= wanted and w.word < beyond
+                                   order by w.word limit 20)
+                else array(select w.word from app.words w where w.word like '%' || literal || '%' limit 100) end;
+            candidates := candidates || array(
+                select u.id from public.user_profiles u
+                 where app.name_words(u.username, u.full_name) && first and not u.is_guest and not u.is_deleted
+                 limit 100);
+        end loop;
+    -- Where it holds a trigram, else the index would be read from end to end.
+    elsif cardinality(candidates) <= max_results and wanted ~ '\w{3}|\w{2}\W|\W\w' then
+        candidates := candidates || array(
+            select u.id from public.user_profiles u
+             where (u.username ilike '%' || literal || '%' or u.full_name ilike '%' || literal || '%')
+               and not u.is_guest and not u.is_deleted
+             limit 100);
+    end if;
+    -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
+    if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
+           select from public.user_profiles u
+            where u.id = any (candidates) and wanted in (u.username, lower(u.full_name))) then
+        words := array(select w from unnest(words) as w order by char_length(w) desc, w limit 3);
+        first := app.meant_words(words[1]);
+        second := case when words[2] is null then first else app.meant_words(words[2]) end;
+        third := case when words[3] is null then first else app.meant_words(words[3]) end;
+        candidates := candidates || array(
+            select u.id from public.user_profiles u
+             where app.name_words(u.username, u.full_name) && first
+               and app.name_words(u.username, u.full_name) && second
+               and app.name_words(u.username, u.full_name) && third
+               and not u.is_guest and not u.is_deleted
+             limit 100);
+    end if;
+
     return (
         select ('{"profiles":[' || coalesce(string_agg(p.object::text, ','
                 order by found.place), '') || ']}')::json
@@ -65,9 +125,7 @@ begin
                   from public.user_profiles u
                  cross join lateral (select coalesce(u.username, '') as username,
                                             coalesce(lower(u.full_name), '') as full_name) k
-                 where (fuzzy and (u.username %> wanted or u.full_name %> wanted)
-                        or u.username ilike anywhere or u.full_name ilike anywhere)
-                   and not u.is_guest and not u.is_deleted and u.id <> me) f
+                 where u.id = any (candidates) and u.id <> me) f
              order by place
              limit max_results) found
           join app.profile_objects p on p.id = found.id);

@@ -15,11 +15,14 @@ extension Operation {
         },
         Operation("auth.login", .anyone, ["email", "password", "guest_refresh_token"]) {
             session, params throws(ProtocolError) in
-            let email = try params.required("email") { name throws(ProtocolError) in try params.string(name) }
+            // In one spelling for the count of failures and for the database: another is no further try.
+            let email = try params.required("email") { name throws(ProtocolError) in
+                try params.string(name)?.lowercased()
+            }
             let password = try params.required("password") { name throws(ProtocolError) in try params.string(name) }
             let guestToken = try params.string("guest_refresh_token")
             try session.limits.takeSignIn(from: session.peerAddress)
-            let user = try await session.limits.countingFailures(of: email.lowercased()) { () throws(ProtocolError) in
+            let user = try await session.limits.countingFailures(of: email) { () throws(ProtocolError) in
                 try await session.accounts.holder(email: email, password: password)
             }
             try await session.requireMayBecome(user)
@@ -39,6 +42,8 @@ extension Operation {
             let password = try params.required("password") { name throws(ProtocolError) in try params.password(name) }
             let fullName = try params.string("full_name")
             let token = try await session.token
+            // The database decides; this saves it, and the hashing, the trouble.
+            guard token.isGuest else { throw ProtocolError(.forbidden, "This is a full account already.") }
             try session.limits.takeSignIn(from: session.peerAddress)
             try await session.accounts.upgrade(token.user, email: email, password: password, fullName: fullName)
             session.service.feed.changed()

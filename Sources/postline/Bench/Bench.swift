@@ -10,7 +10,9 @@ struct Bench: AsyncParsableCommand {
             Starts a PostgreSQL and a node of its own, and runs beside Postline, in turn and on the same database, \
             pgbench with the very same statements: the ratio says what the service costs. Build with -c release.
             """,
-        subcommands: [Sends.self, Reads.self, Latency.self, All.self], defaultSubcommand: All.self)
+        subcommands: [
+            Sends.self, Reads.self, Latency.self, Profiles.self, Logins.self, Search.self, All.self,
+        ], defaultSubcommand: All.self)
 
     struct Options: ParsableArguments {
         @Option(help: "How many clients ask at once.")
@@ -50,16 +52,41 @@ struct Bench: AsyncParsableCommand {
         func run() async throws { try await measure([.latency], options) }
     }
 
+    struct Profiles: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "From a change of a profile until a thousand contacts on two nodes have it.")
+        @OptionGroup var options: Options
+        func run() async throws { try await measure([.profiles], options) }
+    }
+
+    struct Logins: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "What sign-ins cost those who read.")
+        @OptionGroup var options: Options
+        func run() async throws { try await measure([.logins], options) }
+    }
+
+    struct Search: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Searches among a million profiles.")
+        @OptionGroup var options: Options
+        func run() async throws { try await measure([.search], options) }
+    }
+
     struct All: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "All of them.")
         @OptionGroup var options: Options
-        func run() async throws { try await measure([.latency, .sends, .reads], options) }
+        func run() async throws {
+            // The search comes last: it makes the database large.
+            try await measure([.latency, .sends, .reads, .profiles, .logins, .search], options)
+        }
     }
 
     enum Measurement {
         case sends
         case reads
         case latency
+        case profiles
+        case logins
+        case search
     }
 
     static func measure(_ measurements: [Measurement], _ options: Options) async throws {
@@ -68,6 +95,10 @@ struct Bench: AsyncParsableCommand {
             if options.json { Terminal.writeError(line + "\n") } else { Terminal.write(line + "\n") }
         }
         var figures: [BenchFigure] = []
+        func report(_ found: (table: [String], figures: [BenchFigure])) {
+            for line in found.table { say(line) }
+            figures += found.figures
+        }
         do {
             #if DEBUG
             say("This is a debug build: the figures mean little. Build with -c release.")
@@ -89,10 +120,16 @@ struct Bench: AsyncParsableCommand {
                         for line in comparison.table { say(line) }
                         figures.append(figure)
                     case .latency:
-                        let (table, found) = try await LatencyBench(world: world, seconds: options.seconds, say: say)
-                            .run()
-                        for line in table { say(line) }
-                        figures += found
+                        report(try await LatencyBench(world: world, seconds: options.seconds, say: say).run())
+                    case .profiles:
+                        report(try await ProfileBench(world: world, seconds: options.seconds, say: say).run())
+                    case .logins:
+                        report(
+                            try await HashingBench(
+                                world: world, seconds: options.seconds, rounds: options.rounds, say: say
+                            ).run())
+                    case .search:
+                        report(try await SearchBench(world: world, seconds: options.seconds, say: say).run())
                     }
                     say("")
                 }

@@ -3,15 +3,6 @@ internal import Messaging
 internal import NIOCore
 internal import NIOPosix
 internal import PrivatePostgres
-internal import Subprocess
-
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#elseif canImport(Darwin)
-internal import Darwin
-#endif
 
 /// A database and a node of our own, as they are by default, and pairs of people who talk.
 struct BenchWorld: Sendable {
@@ -29,9 +20,14 @@ struct BenchWorld: Sendable {
         let claims: String
     }
 
+    /// Everybody's.
+    static let password = "postline-bench"
+
     let postgres: PrivatePostgres
     let installation: PostgresInstallation
     let port: Int
+    /// What tokens are signed with, on every node.
+    let secret: String
     let directory: String
     let pairs: [Pair]
     /// One thread for all clients: they share the machine with what is measured.
@@ -48,13 +44,15 @@ struct BenchWorld: Sendable {
         var failure: (any Error)?
         do {
             try await postgres.psql("create database postline")
-            try await withNode(on: postgres) { port in
+            let secret = randomUUID() + randomUUID()
+            try await BenchNode.run(on: postgres, secret: secret) { port in
                 let pairs = try await makePairs(count, port: port, threads: threads)
                 try await describe(pairs, in: postgres)
                 try await body(
                     BenchWorld(
-                        postgres: postgres, installation: installation, port: port, directory: directory, pairs: pairs,
-                        threads: threads))
+                        postgres: postgres, installation: installation, port: port, secret: secret,
+                        directory: directory,
+                        pairs: pairs, threads: threads))
             }
         } catch {
             failure = error
@@ -76,62 +74,6 @@ struct BenchWorld: Sendable {
     }
 
     // MARK: Making it
-
-    /// A node in a process of its own: this program, serving.
-    private static func withNode(on postgres: PrivatePostgres, _ body: (Int) async throws -> Void) async throws {
-        let port = try await freePort()
-        let operationsPort = try await freePort()
-        let environment = Environment.inherit.updating([
-            "POSTLINE_DATABASE_URL": await postgres.url(user: "postline", database: "postline"),
-            "POSTLINE_ADMIN_DATABASE_URL": await postgres.url(database: "postline"),
-            "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(port)",
-            "POSTLINE_OPERATIONS_PORT": "\(operationsPort)", "POSTLINE_AUTH": "builtin",
-            "POSTLINE_JWT_SECRET": randomUUID() + randomUUID(), "POSTLINE_RATE_LIMITS": "off",
-            "POSTLINE_LOG_LEVEL": "warning",
-        ])
-        var options = PlatformOptions()
-        // A Ctrl-C ends the bench, and that ends the node: the shell tells it to stop when its own input ends, which
-        // it does with this process, however that goes.
-        options.createSession = true
-        let script = """
-            "$0" serve --migrate & node=$!; cat >/dev/null; kill -TERM $node
-            (sleep 15; kill -KILL $node) 2>/dev/null & wait $node; status=$?; kill $!; exit $status
-            """
-        let result = try await Subprocess.run(
-            .name("sh"), arguments: ["-c", script, ownPath], environment: environment, platformOptions: options,
-            input: .inputWriter, output: .discarded, error: .currentStandardError
-        ) { node -> (any Error)? in
-            // Thrown only when the node has ended: a closure that throws has its process killed, the shell before the
-            // node that it is to stop.
-            var failure: (any Error)?
-            do {
-                try await awaitNode(port: port)
-                try await body(port)
-            } catch {
-                failure = error
-            }
-            try await node.standardInputWriter.finish()
-            return failure
-        }
-        if let failure = result.closureResult { throw failure }
-        guard result.terminationStatus.isSuccess else {
-            throw BenchError("The node did not end well: \(result.terminationStatus).")
-        }
-    }
-
-    /// Returns when the node says hello.
-    private static func awaitNode(port: Int) async throws {
-        var last: (any Error)?
-        for _ in 0..<300 {
-            do {
-                return await (try LineClient.connect(host: "127.0.0.1", port: port)).close()
-            } catch {
-                last = error
-                try await Task.sleep(for: .milliseconds(100))
-            }
-        }
-        throw BenchError("The node does not serve: \(last.map { "\($0)" } ?? "it is silent").")
-    }
 
     private static func makePairs(
         _ count: Int, port: Int, threads: MultiThreadedEventLoopGroup
@@ -160,7 +102,7 @@ struct BenchWorld: Sendable {
             let tokens = try await client.call(
                 "auth.register",
                 [
-                    "email": .string("\(role)\(number)@bench.example"), "password": .string("postline-bench"),
+                    "email": .string("\(role)\(number)@bench.example"), "password": .string(password),
                     "full_name": .string("Bench \(role) \(number)"),
                 ])
             guard let id = tokens["user_id"]?.stringValue, let token = tokens["access_token"]?.stringValue,
@@ -214,27 +156,5 @@ struct BenchWorld: Sendable {
             }
         }
         return String(decoding: bytes, as: UTF8.self)
-    }
-
-    /// A port that was free a moment ago.
-    private static func freePort() async throws -> Int {
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = channel.localAddress?.port ?? 0
-        try await channel.close().get()
-        return port
-    }
-
-    /// The file of this program.
-    private static var ownPath: String {
-        #if os(Linux)
-        let link = "/proc/self/exe"
-        #else
-        let link = CommandLine.arguments.first ?? "postline"
-        #endif
-        // realpath allocates the answer, which is copied and freed here.
-        guard let path = unsafe realpath(link, nil) else { return link }
-        defer { unsafe free(path) }
-        return unsafe String(cString: path)
     }
 }

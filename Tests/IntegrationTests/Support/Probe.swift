@@ -47,17 +47,23 @@ enum Probe {
 
     private static let excluding: [String: Set<String>] = [
         "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
+        "me.set_avatar": ["avatar_id", "avatar_url"],
     ]
 
     private static let excluded: [String: Set<String>] = [
         "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
+        "me.update_physical": ["if_version"], "me.set_avatar": ["avatar_url"],
         // Else all sends but the first would be the first again.
         "messages.send": ["client_id"],
     ]
 
     private static let values: [String: JSON] = [
         "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev",
-        "username": "probe_name",
+        "username": "probe_name", "guest_refresh_token": "not.a.token", "refresh_token": "not.a.token", "all": false,
+        "current_password": "not-the-password", "new_password": "postline-dev", "biological_sex": "other",
+        "height_cm": 170, "avatar_type": "built_in", "avatar_id": "fox", "avatar_url": "https://probe.example.com/a",
+        // Wrong, so that nobody is gone for those who come after.
+        "me.delete password": "not-the-password",
         "full_name": "Probe", "bio": "probe", "website": "https://probe.example.com", "location": "Here",
         "language_code": "en", "phone_number": "+4915112345678", "date_of_birth": "1990-01-01",
         "preferred_unit_system": "metric", "preferences": ["probe": "x"], "if_version": 1,

@@ -1,0 +1,135 @@
+internal import LineClient
+internal import Messaging
+internal import NIOCore
+internal import PrivatePostgres
+internal import Synchronization
+
+/// How long it takes from a user's change of its profile until all of a thousand contacts have it, on two nodes.
+struct ProfileBench {
+    private static let contacts = 1_000
+    /// The contacts stand in groups, which hold 256 members at most.
+    private static let groupSize = 250
+
+    let world: BenchWorld
+    let seconds: Int
+    let say: (String) -> Void
+
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+        guard let owner = world.pairs.first?.sender else { throw BenchError("There is nobody to rename.") }
+        var result: (table: [String], figures: [BenchFigure])?
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { secondPort in
+            say("making \(Self.contacts) contacts, on two nodes …")
+            let arrivals = Arrivals(expected: Self.contacts)
+            let contacts = try await connect(ports: [world.port, secondPort], arrivals)
+            try await befriend(owner.id, contacts.map(\.id))
+            for contact in contacts {
+                _ = try await contact.client.call("sync.open", ["messages_per_conversation": .integer(0)])
+            }
+            result = try await measure(owner, arrivals)
+            for contact in contacts { await contact.client.close() }
+        }
+        guard let result else { throw BenchError("Nothing was measured.") }
+        return result
+    }
+
+    private func measure(
+        _ owner: BenchWorld.User, _ arrivals: Arrivals
+    ) async throws -> (table: [String], figures: [BenchFigure]) {
+        let client = try await world.connect(owner)
+        var each: [Duration] = []
+        var last: [Duration] = []
+        let end = ContinuousClock.now + .seconds(seconds)
+        var number = 0
+        while ContinuousClock.now < end {
+            number += 1
+            let bio = "Change number \(number)."
+            let sent = ContinuousClock.now
+            arrivals.begin(#""bio":"\#(bio)""#)
+            _ = try await client.call("me.update", ["bio": .string(bio)])
+            let times = try await arrivals.all()
+            each += times.map { $0 - sent }
+            if let latest = times.max() { last.append(latest - sent) }
+            // Out of step with whatever beats in the service.
+            try await Task.sleep(for: .microseconds(Int.random(in: 0...20_000)))
+        }
+        await client.close()
+        let contact = Percentiles(each)
+        let all = Percentiles(last)
+        func text(_ percentiles: Percentiles, _ percent: Double) -> String {
+            BenchFigure.text(percentiles.milliseconds(percent) ?? 0, 2)
+        }
+        return (
+            [
+                "\(all.count) changes of a profile, from the request until \(Self.contacts) contacts on two nodes have it",
+                "  each contact: p50 \(text(contact, 50)) ms, p95 \(text(contact, 95)) ms, p99 \(text(contact, 99)) ms",
+                "  the last one: p50 \(text(all, 50)) ms, p95 \(text(all, 95)) ms, p99 \(text(all, 99)) ms",
+            ],
+            [
+                BenchFigure(name: "profile_all_p50_ms", value: all.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchFigure(name: "profile_all_p99_ms", value: all.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
+            ]
+        )
+    }
+
+    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(client: LineClient, id: String)] {
+        var contacts: [(client: LineClient, id: String)] = []
+        for number in 0..<Self.contacts {
+            let client = try await LineClient.connect(
+                host: "127.0.0.1", port: ports[number % ports.count], group: world.threads
+            ) { arrivals.take($0) }
+            let tokens = try await client.call("auth.guest", ["full_name": .string("Contact \(number)")])
+            guard let id = tokens["user_id"]?.stringValue else { throw BenchError("A guest has no id.") }
+            contacts.append((client, id))
+        }
+        return contacts
+    }
+
+    /// By SQL, since it is the world and not what is measured.
+    private func befriend(_ owner: String, _ contacts: [String]) async throws {
+        for start in stride(from: 0, to: contacts.count, by: Self.groupSize) {
+            let members = contacts[start..<min(start + Self.groupSize, contacts.count)] + [owner]
+            try await world.postgres.psql(
+                """
+                with made as (insert into public.conversations (kind, title) values ('group', 'Bench') returning id)
+                insert into public.conversation_members (conversation_id, user_id)
+                select made.id, member from made, unnest('{\(members.joined(separator: ","))}'::uuid[]) member;
+                """, database: "postline")
+        }
+    }
+}
+
+/// When each of many clients got the push that is waited for.
+private final class Arrivals: Sendable {
+    private struct State {
+        var wanted: [UInt8] = []
+        var times: [ContinuousClock.Instant] = []
+    }
+
+    private let expected: Int
+    private let state = Mutex(State())
+
+    init(expected: Int) { self.expected = expected }
+
+    /// From now on pushes are looked for that hold this text.
+    func begin(_ text: String) { state.withLock { $0 = State(wanted: Array(text.utf8)) } }
+
+    func take(_ push: ServerNotification) {
+        guard push.method == "changes" else { return }
+        state.withLock { state in
+            if push.text.readableBytesView.firstRange(of: state.wanted) != nil { state.times.append(push.received) }
+        }
+    }
+
+    /// Waits until all have it; one that does not within ten seconds is a fault.
+    func all() async throws -> [ContinuousClock.Instant] {
+        let limit = ContinuousClock.now + .seconds(10)
+        while true {
+            let times = state.withLock { $0.times }
+            if times.count >= expected { return times }
+            guard ContinuousClock.now < limit else {
+                throw BenchError("\(expected - times.count) contacts did not get a change.")
+            }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import LineClient
+internal import Messaging
+internal import PrivatePostgres
+
+/// How long a search for people takes among a million, typos included.
+struct SearchBench {
+    private static let profiles = 1_000_000
+    private static let first = [
+        "Alice", "Bob", "Carol", "David", "Erin", "Fatima", "Giovanni", "Hanna", "Ivan", "Julia", "Kenji", "Lena",
+        "Maria", "Noah", "Olivia", "Pedro", "Qing", "Rosa", "Samuel", "Tariq", "Ulrike", "Victor", "Wanjiru", "Xavier",
+        "Yara", "Zoë", "Søren", "Émile", "Łukasz", "Nguyễn",
+    ]
+    private static let last = [
+        "Anderson", "Bauer", "Castillo", "Dubois", "Eriksen", "Ferrari", "García", "Hoffmann", "Ivanova", "Jensen",
+        "Kowalski", "Laurent", "Moreau", "Nakamura", "Okafor", "Petrov", "Quinn", "Rossi", "Schneider", "Tanaka",
+        "Ueda", "Vasquez", "Weber", "Xu", "Yilmaz", "Zhang", "Müller", "Sørensen", "Öztürk", "Nowak",
+    ]
+
+    let world: BenchWorld
+    let seconds: Int
+    let say: (String) -> Void
+
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+        guard let user = world.pairs.first?.sender else { throw BenchError("There is nobody to search.") }
+        say("making \(Self.profiles) profiles, which takes a minute or some …")
+        try await fill()
+        let client = try await world.connect(user)
+        var table = ["Searches among \(Self.profiles) profiles, one after another"]
+        var all: [Duration] = []
+        for (kind, make) in Self.kinds {
+            let end = ContinuousClock.now + .seconds(max(1, seconds / Self.kinds.count))
+            var latencies: [Duration] = []
+            var found = 0
+            while ContinuousClock.now < end {
+                let query = make()
+                let start = ContinuousClock.now
+                let answer = try await client.call("profiles.search", ["query": .string(query)])
+                latencies.append(ContinuousClock.now - start)
+                found += answer["profiles"]?.arrayValue?.count ?? 0
+            }
+            let times = Percentiles(latencies)
+            func text(_ percent: Double) -> String { BenchFigure.text(times.milliseconds(percent) ?? 0, 2) }
+            table.append(
+                "  \(TextWidth.fit(kind, to: 22)) p50 \(text(50)) ms, p99 \(text(99)) ms, "
+                    + "\(BenchFigure.text(Double(found) / Double(max(1, times.count)), 1)) found")
+            all += latencies
+        }
+        await client.close()
+        let times = Percentiles(all)
+        return (
+            table,
+            [
+                BenchFigure(name: "search_p50_ms", value: times.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchFigure(name: "search_p99_ms", value: times.milliseconds(99) ?? 0, unit: "ms", goal: .below(20)),
+            ]
+        )
+    }
+
+    private static let kinds: [(String, @Sendable () -> String)] = [
+        ("a full name", { "\(pick(first)) \(pick(last))" }),
+        ("the beginning of one", { String(pick(first).prefix(3)) }),
+        ("two letters", { String(pick(last).prefix(2)) }),
+        ("a last name", { pick(last) }),
+        ("a name with a typo", { typo(pick(last)) }),
+        ("a full name, one typo", { "\(pick(first)) \(typo(pick(last)))" }),
+        ("a username", { "\(pick(first).lowercased().filter(\.isASCII))\(Int.random(in: 1...profiles))" }),
+        ("nobody's name", { "Zqxwv \(Int.random(in: 1...9999))" }),
+    ]
+
+    private static func pick(_ names: [String]) -> String { names.randomElement() ?? "" }
+
+    /// The name with two letters exchanged.
+    private static func typo(_ name: String) -> String {
+        var letters = Array(name)
+        guard letters.count > 3 else { return name }
+        let place = Int.random(in: 1..<letters.count - 1)
+        letters.swapAt(place, place + 1)
+        return String(letters)
+    }
+
+    /// As a restored dump brings them: without triggers, which is quicker.
+    private func fill() async throws {
+        func list(_ names: [String]) -> String { "array['\(names.joined(separator: "','"))']" }
+        try await world.postgres.psql(
+            """
+            set session_replication_role = replica;
+            insert into public.user_profiles (id, username, full_name)
+            select gen_random_uuid(), left(lower(regexp_replace(f, '[^A-Za-z]', 'x', 'g')), 20) || n, f || ' ' || l
+              from generate_series(1, \(Self.profiles)) n,
+                   lateral (select (\(list(Self.first)))[1 + n % \(Self.first.count)] as f,
+                                   (\(list(Self.last)))[1 + n / \(Self.first.count) % \(Self.last.count)] as l) names;
+            vacuum analyze public.user_profiles;
+            """, database: "postline")
+    }
+}
