@@ -19,11 +19,14 @@ enum Fixture {
     static let group = "10000000-0000-4000-8000-000000000002"
 
     static func person(
-        _ id: String, _ name: String, username: String? = nil, version: Int = 1, avatarID: String? = nil
+        _ id: String, _ name: String?, username: String? = nil, version: Int = 1, avatarID: String? = nil,
+        isCard: Bool = false
     ) -> JSON {
         .object([
-            "id": .string(id), "username": username.map(JSON.string) ?? .null, "full_name": .string(name),
-            "avatar_id": avatarID.map(JSON.string) ?? .null, "is_deleted": .bool(false), "version": .integer(version),
+            "id": .string(id), "username": username.map(JSON.string) ?? .null,
+            "full_name": name.map(JSON.string) ?? .null,
+            "avatar_id": avatarID.map(JSON.string) ?? .null, "is_deleted": isCard ? .null : .bool(false),
+            "version": .integer(version),
         ])
     }
 
@@ -65,14 +68,15 @@ enum Fixture {
     }
 
     static func message(
-        _ seq: Int, _ content: String?, from sender: String = bob, name: String = "Bob Brown",
+        _ seq: Int, _ content: String?, from sender: String = bob, name: String? = "Bob Brown",
         in conversation: String = direct,
         version: Int = 1, senderVersion: Int = 1, clientID: String? = nil, isDeleted: Bool = false
     ) -> JSON {
         .object([
             "id": .string("20000000-0000-4000-8000-00000000\(seq)"), "conversation_id": .string(conversation),
             "seq": .integer(seq), "sender_id": .string(sender),
-            "sender": person(sender, name, version: senderVersion), "client_id": clientID.map(JSON.string) ?? .null,
+            "sender": person(sender, name, version: senderVersion, isCard: true),
+            "client_id": clientID.map(JSON.string) ?? .null,
             "kind": .string("text"), "content": content.map(JSON.string) ?? .null, "attachment": .null,
             "version": .integer(version), "created_at": .string(time(seq)), "edited_at": .null,
             "deleted_at": isDeleted ? .string(time(seq)) : .null,

@@ -96,6 +96,22 @@ struct OwnAccountTests {
             ])
     }
 
+    @Test("a guest without a name stays one when it writes, and is not taken for somebody deleted")
+    func namelessGuest() {
+        let guest = Fixture.person(Fixture.carol, nil)
+        var world = World()
+        _ = world.apply(
+            Fixture.changes(
+                reset: true, me: Fixture.me(), profiles: [guest], conversations: [Fixture.conversation()]))
+        #expect(world.name(of: Fixture.carol) == "(guest)")
+        let message = Fixture.message(1, "hello", from: Fixture.carol, name: nil)
+        #expect(world.apply(Fixture.changes(messages: [message])).count == 1)
+        #expect(world.name(of: Fixture.carol) == "(guest)")
+        let stranger = Fixture.message(2, "hello", from: "x", name: nil)
+        _ = world.apply(Fixture.changes(messages: [stranger]))
+        #expect(world.name(of: "x") == "(no name)")
+    }
+
     @Test("the own data are replaced by newer ones only")
     func version() throws {
         var world = Fixture.world()

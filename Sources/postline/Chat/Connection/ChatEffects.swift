@@ -62,9 +62,11 @@ struct ChatEffects: Sendable {
             report(.done("This account is yours now. Sign in with \(email) and your password from anywhere."))
         case .signIn(let email, let password):
             let merged = try await link.signIn(email: email, password: password)
-            let conversations = Self.count(merged["conversations"], "conversation")
-            let messages = Self.count(merged["messages"], "message")
-            report(.done("You are signed in as \(email). With you came \(conversations) and \(messages)."))
+            let came = [
+                Self.count(merged["conversations"], "conversation"), Self.count(merged["messages"], "message"),
+            ].filter { !$0.hasPrefix("0 ") }.joined(separator: " and ")
+            let company = came.isEmpty ? "" : " With you came \(came)."
+            report(.done("You are signed in as \(email).\(company)"))
         case .changePassword(let current, let new):
             let revoked = try await link.changePassword(from: current, to: new)
             let others = revoked == 0 ? "" : " Signed out elsewhere: \(Self.count(.integer(revoked), "session"))."

@@ -70,9 +70,12 @@ struct LineFormat: Sendable {
             return said("* You are now @\(to)\(model.usernameCooldown).")
         case .newAvatar(let id):
             let who = id == world.myID ? "You have" : "\(world.name(of: id)) has"
-            return said(
-                "* \(who) ", model.chip(of: id),
-                world.people[id]?.avatar == Avatar.none ? "no avatar now" : "a new avatar")
+            guard world.people[id]?.avatar != Avatar.none else { return said("* \(who) no avatar now") }
+            var line = StyledLine("* \(who) a new avatar")
+            guard showsAvatars else { return [line] }
+            line.append(" ")
+            line.append(model.chip(of: id))
+            return [line]
         case .joined(let id): return said("* new conversation: \(world.name(ofConversation: id))")
         case .left(_, let name): return said("* you are no longer in “\(name)”")
         case .retitled(let id, let from): return said("* “\(from)” is now “\(world.name(ofConversation: id))”")

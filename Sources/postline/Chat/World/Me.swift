@@ -47,7 +47,8 @@ struct Me: Sendable, Equatable {
             Fact(label: "verified", value: json["is_verified"]?.booleanValue == true ? "yes" : "no"),
             Fact(label: "renamed", value: usernameChanges),
             Fact(label: "since", value: text("created_at").flatMap(WireTime.init)?.day),
-            Fact(label: "version", value: "\(person.version), of \(person.id)"),
+            Fact(label: "id", value: person.id),
+            Fact(label: "version", value: "\(person.version)"),
         ]
     }
 

@@ -7,7 +7,8 @@ struct Person: Sendable, Equatable {
     let username: String?
     let fullName: String?
     let avatar: Avatar
-    let isDeleted: Bool
+    /// Nil where only a message's `sender` was told, which does not say.
+    private(set) var isDeleted: Bool?
     let version: Int
 
     /// Nil where the value is no such object.
@@ -17,8 +18,7 @@ struct Person: Sendable, Equatable {
         username = json["username"]?.stringValue
         fullName = json["full_name"]?.stringValue
         avatar = Avatar(json)
-        // A sender's card does not say so, but of the deleted both names are null.
-        isDeleted = json["is_deleted"]?.booleanValue ?? (username == nil && fullName == nil)
+        isDeleted = json["is_deleted"]?.booleanValue
         version = json["version"]?.integerValue ?? 0
     }
 
@@ -26,6 +26,17 @@ struct Person: Sendable, Equatable {
     var name: String {
         if let fullName { return fullName }
         if let username { return username }
-        return isDeleted ? "(deleted user)" : "(guest)"
+        return switch isDeleted {
+        case true?: "(deleted user)"
+        case false?: "(guest)"
+        case nil: "(no name)"
+        }
+    }
+
+    /// What is known after this, which says all that it says.
+    func replaced(by newer: Person) -> Person {
+        var person = newer
+        if person.isDeleted == nil { person.isDeleted = isDeleted }
+        return person
     }
 }

@@ -135,11 +135,12 @@ struct World: Sendable, Equatable {
             return []
         }
         guard person.version >= held.version else { return [] }
+        let person = held.replaced(by: person)
         people[person.id] = person
         var events: [Event] = []
         if person.name != held.name { events.append(.renamed(userID: person.id, from: held.name, to: person.name)) }
         // Of the deleted nothing is left, which their name says.
-        guard !person.isDeleted else { return events }
+        guard person.isDeleted != true else { return events }
         if let username = person.username, username != held.username {
             events.append(.newUsername(userID: person.id, to: username))
         }
