@@ -193,7 +193,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION accounts.open_session(user_id uuid) RETURNS TABLE(session_id uuid, generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
+CREATE FUNCTION accounts.open_session(session_id uuid, user_id uuid) RETURNS TABLE(generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
@@ -207,8 +207,9 @@ begin
     end if;
     return query
         with opened as (
-            insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)
-        select o.id, o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
+            insert into app.sessions as s (id, user_id) values (open_session.session_id, open_session.user_id)
+            returning s.generation)
+        select o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
                coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
                coalesce(u.raw_user_meta_data, '{}')::json
           from opened o, auth.users u where u.id = open_session.user_id;
@@ -1837,7 +1838,7 @@ declare
 begin
     if meant = '{}' then
         -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
-        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
+        perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
             select w.word from app.words w where meant_words.word <% w.word
              order by similarity(meant_words.word, w.word) desc, w.word limit 20);
@@ -3269,8 +3270,8 @@ GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere 
 REVOKE ALL ON FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION accounts.open_session(user_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION accounts.open_session(user_id uuid) TO postline_accounts;
+REVOKE ALL ON FUNCTION accounts.open_session(session_id uuid, user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.open_session(session_id uuid, user_id uuid) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.password_hash(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.password_hash(user_id uuid) TO postline_accounts;

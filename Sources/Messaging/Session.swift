@@ -15,6 +15,9 @@ actor Session: LineSession {
 
     /// The user's session is over: no more is done for it on this connection, unless it signs in again.
     private var hasEnded = false
+
+    /// The last session that ended under this connection, perhaps one that it was still about to take up.
+    private var lastEnded: ID?
     private var subscription: Feed.SubscriptionID?
 
     init(service: MessagingService, outlet: any Outlet, peerAddress: String) {
@@ -61,12 +64,41 @@ extension Session {
     /// - Throws: `invalid_request` when it is another's; `session_revoked` when the token's session has ended.
     func become(_ token: VerifiedToken) async throws(ProtocolError) {
         try requireMayBecome(token.user)
+        let session = service.accounts.keeper == .builtin ? token.session : nil
+        try await takePlace(session) { () throws(ProtocolError) in
+            try await service.accounts.use(token)
+            return token
+        }
+    }
+
+    /// Opens a session of that user on this connection.
+    ///
+    /// - Throws: `invalid_request` when the connection is another's.
+    func signIn(_ user: ID) async throws(ProtocolError) -> SignedIn {
+        try requireMayBecome(user)
+        let session = ID.random()
+        var signedIn: SignedIn?
+        try await takePlace(session) { () throws(ProtocolError) in
+            let opened = try await service.accounts.openSession(session, of: user)
+            signedIn = opened
+            return opened.token
+        }
+        guard let signedIn else { throw .fault("a session was opened and is not there") }
+        return signedIn
+    }
+
+    /// Is noted under the session before `verify` looks at it: its end, whenever it comes, is seen there or here.
+    private func takePlace(
+        _ session: ID?, _ verify: () async throws(ProtocolError) -> VerifiedToken
+    ) async throws(ProtocolError) {
         var place: ConnectedSessions.Place?
-        if service.accounts.keeper == .builtin, let session = token.session {
+        if let session {
             place = await service.connectedSessions.add(session) { [weak self] in await self?.end(of: session) }
         }
+        let token: VerifiedToken
         do throws(ProtocolError) {
-            try await service.accounts.use(token)
+            token = try await verify()
+            if let session, session == lastEnded { throw .sessionRevoked }
         } catch {
             if let place { await service.connectedSessions.remove(place) }
             throw error
@@ -99,6 +131,7 @@ extension Session {
 
     /// That session has ended elsewhere.
     private func end(of session: ID) {
+        lastEnded = session
         guard user?.session == session else { return }
         hasEnded = true
         outlet.goodbye(Self.sessionEnded)

@@ -4,9 +4,9 @@
 -- generation, HMAC-SHA256 with a key that the database never sees, and gives these functions the two numbers only
 -- after it has checked the code. So nothing that could be used is stored, and the same child can be given again.
 
-create or replace function accounts.open_session(user_id uuid) returns table (
-    session_id uuid, generation integer, email text, phone text, is_anonymous boolean,
-    app_metadata json, user_metadata json)
+-- The id is new, and the service's to choose: it looks out for the session's end from before it begins.
+create or replace function accounts.open_session(session_id uuid, user_id uuid) returns table (
+    generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
 language plpgsql security definer set search_path = '' as $$
 begin
     perform accounts.ensure_profile(user_id, null);
@@ -18,8 +18,9 @@ begin
     end if;
     return query
         with opened as (
-            insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)
-        select o.id, o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
+            insert into app.sessions as s (id, user_id) values (open_session.session_id, open_session.user_id)
+            returning s.generation)
+        select o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
                coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
                coalesce(u.raw_user_meta_data, '{}')::json
           from opened o, auth.users u where u.id = open_session.user_id;

@@ -22,7 +22,7 @@ select is(tests.account($$(select user_id from accounts.credentials('nobody@exam
 update auth.users set deleted_at = now() where email = 'tap.noname@example.org';
 select is(tests.account($$(select user_id from accounts.credentials('tap.noname@example.org'))$$), null, 'none of a deleted account');
 
-create temporary table opened as select tests.account(format('(select session_id || '' '' || generation || '' '' || email || '' '' || is_anonymous from accounts.open_session(%L))', id)) as line from made;
+create temporary table opened as select session || ' ' || tests.account(format('(select generation || '' '' || email || '' '' || is_anonymous from accounts.open_session(%L, %L))', session, id)) as line from made, gen_random_uuid() as session;
 select matches((select line from opened), '^[0-9a-f-]{36} 1 tap.new@example.org false$', 'a session');
 select is(tests.account(format('accounts.use_session(%L, %L)', id, split_part(line, ' ', 1))), 'false', 'is used by its user') from made, opened;
 select matches(tests.account(format('accounts.use_session(%L, %L)', tests.id('bob'), split_part(line, ' ', 1))), '^PL006 ', 'by nobody else') from opened;

@@ -3,8 +3,12 @@ begin;
 select no_plan();
 select tests.make_world();
 create function tests.account(expression text) returns text language sql as $$ select tests.as('postline_accounts', expression) $$;
-create function tests.open(who text) returns uuid language sql as $$
-    select tests.account(format('(select session_id from accounts.open_session(%L))', tests.id(who)))::uuid $$;
+create function tests.open(who text) returns uuid language plpgsql as $$
+declare session uuid := gen_random_uuid();
+begin
+    perform tests.account(format('(select generation from accounts.open_session(%L, %L))', session, tests.id(who)));
+    return session;
+end $$;
 create function tests.refresh(session uuid, generation integer, reuse integer default 10) returns text language sql as $$
     select tests.account(format('(select outcome || coalesce('' '' || active_generation, '''') from accounts.refresh(%L, %L, %L))', session, generation, reuse)) $$;
 create function tests.forward(by interval) returns void language sql as $$

@@ -25,15 +25,15 @@ extension Accounts {
         }
     }
 
-    /// Opens a session of that user, with its tokens.
-    func openSession(for user: ID) async throws(ProtocolError) -> SignedIn {
-        let rows = try await database.rows(Functions.openSession, [user.description], as: .accounts)
-        guard rows.count == 1, let session = rows.id(0, 0), let generation = rows.text(0, 1).flatMap({ Int32($0) })
-        else {
+    /// Opens a session of that user under a new id, with its tokens.
+    func openSession(_ session: ID = .random(), of user: ID) async throws(ProtocolError) -> SignedIn {
+        let rows = try await database.rows(
+            Functions.openSession, [session.description, user.description], as: .accounts)
+        guard rows.count == 1, let generation = rows.text(0, 0).flatMap({ Int32($0) }) else {
             throw .fault("accounts.open_session returned no session")
         }
         return try await signedIn(
-            user, RefreshToken(session: session, generation: generation), account: rows, from: 2)
+            user, RefreshToken(session: session, generation: generation), account: rows, from: 1)
     }
 
     /// The next tokens of a session: of many calls with one token all get the same.
@@ -75,7 +75,7 @@ extension Accounts {
         guard let user = try await account(email: email)?.id else {
             throw ProtocolError(.notFound, "There is no account with the address \(email).")
         }
-        return try await openSession(for: user).accessToken
+        return try await openSession(of: user).accessToken
     }
 
     /// - Parameter account: a row whose columns from `first` on are email, phone, is_anonymous, app_metadata and
@@ -107,8 +107,8 @@ extension Accounts {
         static let openSession = Statement(
             "accounts.open_session",
             """
-            select session_id, generation, email, phone, is_anonymous, app_metadata, user_metadata \
-            from accounts.open_session($1::uuid)
+            select generation, email, phone, is_anonymous, app_metadata, user_metadata \
+            from accounts.open_session($1::uuid, $2::uuid)
             """)
         static let refresh = Statement(
             "accounts.refresh",

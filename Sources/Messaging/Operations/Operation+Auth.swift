@@ -83,9 +83,7 @@ extension Session {
     fileprivate func signIn(
         _ user: ID, adding members: [JSONObject.Member] = []
     ) async throws(ProtocolError) -> Answer {
-        let signedIn = try await accounts.openSession(for: user)
-        try await become(signedIn.token)
-        return Answer(.object(JSONObject(signedIn.tokens.members + members)))
+        Answer(.object(JSONObject(try await signIn(user).tokens.members + members)))
     }
 }
 
