@@ -163,6 +163,7 @@ grant execute on all functions in schema feed to postline_feed;
 
 -- What operations, policies and views call.
 grant execute on function app.utc(timestamptz), app.epoch() to authenticated, postline_feed;
+grant execute on function app.seal() to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
     app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date), app.refuse_unknown(jsonb, text[]),

@@ -2285,6 +2285,19 @@ CREATE FUNCTION app.salvaged_name(value text) RETURNS text
           value, '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g')) as name
 $$;
 
+CREATE FUNCTION app.seal() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn() then
+        perform pg_catalog.set_config('synchronous_commit', 'on', true);
+        -- A commit waits for the disk only where its transaction wrote something.
+        perform pg_catalog.pg_logical_emit_message(true, 'postline', '');
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3477,6 +3490,9 @@ REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.ring() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
 

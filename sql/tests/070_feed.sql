@@ -96,6 +96,11 @@ $$;
 select is(tests.bells(), 4::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');
 
+-- What a cursor has seen is on disk.
+create temporary table sealed as select pg_current_wal_insert_lsn() as lsn;
+select is(tests.as('postline_feed', 'app.seal()'), '', 'the feed seals');
+select is(tests.as('authenticated', 'app.seal()'), '42501 permission denied for function seal', 'and nobody else');
+
 -- A restored dump.
 select is(app.settle(), false, 'a database at home needs nothing');
 create temporary table before as select app.epoch() as epoch;

@@ -60,6 +60,7 @@ actor ConnectedSessions {
         guard let next = rows.text(0, 0), let ended = rows.text(0, 1) else {
             throw .fault("accounts.ended_sessions returned no snapshot")
         }
+        if next != snapshot { try await database.seal() }
         snapshot = next
         for session in ended.split(whereSeparator: { "{,}".contains($0) }).compactMap({ ID(String($0)) }) {
             for onEnd in (connections.removeValue(forKey: session) ?? [:]).values { await onEnd() }

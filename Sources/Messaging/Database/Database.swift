@@ -24,6 +24,13 @@ struct Database: Sendable {
         }
     }
 
+    /// Returns once all that any snapshot taken before has seen is on disk: such a snapshot may become a cursor.
+    func seal() async throws(ProtocolError) {
+        _ = try await rows(Self.seal, [], as: .feed)
+    }
+
+    static let seal = Statement("app.seal", "select app.seal()")
+
     /// Calls a function that returns one JSON value, which is passed on as it is.
     func json(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError)
         -> ByteBuffer

@@ -169,16 +169,20 @@ extension Feed {
         guard let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) }) else {
             throw FeedError.unreadable
         }
-        guard epoch == position?.epoch, let before = position else {
+        guard snapshot != position?.snapshot || epoch != position?.epoch else { return }
+        if rows.text(0, 2) != "t" {
+            _ = try await connection.run(
+                [preamble.call(for: .feed), Call(Database.seal, [])], deadline: settings.limits.deadline)
+        }
+        guard epoch == position?.epoch else {
             return begin(Position(epoch: epoch, snapshot: snapshot))
         }
         // With nothing new there is one row, of nulls.
         var changes: [Change] = []
-        for row in 0..<rows.count where rows.text(row, 2) != nil {
-            guard let change = Change(rows, row: row, column: 2) else { throw FeedError.unreadable }
+        for row in 0..<rows.count where rows.text(row, 3) != nil {
+            guard let change = Change(rows, row: row, column: 3) else { throw FeedError.unreadable }
             changes.append(change)
         }
-        guard snapshot != before.snapshot else { return }
         let now = Position(epoch: epoch, snapshot: snapshot)
         position = now
         deliver(fanout.distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes)))
@@ -195,11 +199,13 @@ extension Feed {
         self.position = position
     }
 
-    /// Rows of `feed.look` beside the epoch and the snapshot, all of one moment. With no position, only these two.
+    /// Rows of `feed.look` beside the epoch, the snapshot, and whether all that the snapshot has seen is on disk, all of
+    /// one moment. With no position, only these three.
     private static let look = Statement(
         "feed.look",
         """
-        with now as materialized (select app.epoch(), pg_current_snapshot()::text) \
+        with now as materialized (select app.epoch(), pg_current_snapshot()::text, \
+        pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn()) \
         select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
         """)
 }
@@ -233,9 +239,7 @@ extension Feed {
         }
     }
 
-    /// Nothing is lost with a ring that a crash undoes, so its commit waits for no disk.
-    private static let ring = Statement(
-        "ring", "select set_config('synchronous_commit', 'off', true), pg_notify('postline', $1)")
+    private static let ring = Statement("ring", "select pg_notify('postline', $1)")
 
     private func keepListening() async {
         let listener = Listener(

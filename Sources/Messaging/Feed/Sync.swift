@@ -55,6 +55,7 @@ struct Sync: Sendable {
         else {
             throw .fault("api.sync returned no page")
         }
+        try await database.seal()
         // `reset` begins a new view, whatever the cursor asked for.
         let reset = rows.text(0, 2) == "t"
         let view = (since: reset ? nil : since, until: reset ? snapshot : until ?? snapshot)
