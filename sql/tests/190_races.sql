@@ -151,6 +151,8 @@ delete from public.username_history where user_id in (select id from tests.ids);
 delete from public.user_private where id in (select id from tests.ids);
 delete from public.user_profiles where id in (select id from tests.ids);
 delete from auth.users where id in (select id from tests.ids);
+delete from app.words w
+ where not exists (select from public.user_profiles p where app.name_words(p.username, p.full_name) @> array[w.word]);
 reset session_replication_role;
 delete from tests.ids;
 drop function tests.connect, tests.begin_as, tests.start, tests.finish, tests.race, tests.seats(), tests.fresh_world(), tests.last_seq();
