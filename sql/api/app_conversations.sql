@@ -106,7 +106,8 @@ $$;
 create or replace trigger keep_new before insert on public.conversation_members
     for each row execute function app.keep_new_member();
 
--- Of what the conversation is, only after the policies have let the row in: a refusal before would tell strangers of it.
+-- What the conversation is decides only after the policies have let the rows in: a refusal before would tell strangers
+-- of it.
 create or replace function app.note_arrivals() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
