@@ -148,6 +148,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "LineClient", "LineServer", "Messaging", "Postgres", "PrivatePostgres",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -189,7 +189,7 @@ grant execute on function app.utc(timestamptz), app.epoch() to authenticated, po
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
     app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date), app.refuse_unknown(jsonb, text[]),
-    app.spellings(text), app.like_words(text),
+    app.spellings(text), app.meant_words(text),
     app.locked_caller(bigint), app.refuse_username(), app.is_https(text),
     app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.has_control(text),
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),

@@ -57,7 +57,7 @@ CREATE FUNCTION accounts.credentials(email text) RETURNS TABLE(user_id uuid, pas
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
-         where u.email = pg_catalog.lower(pg_catalog.btrim(credentials.email)) and not u.is_sso_user
+         where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
            and (u.banned_until is null or u.banned_until < pg_catalog.now());
 end
@@ -104,7 +104,7 @@ declare
 begin
     -- A user seen before costs one look at its profile.
     select p.is_guest into guest from public.user_profiles p
-      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id;
+      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id and not p.is_deleted;
     if found and guest = coalesce(ensure_profile.is_anonymous, guest) then
         return guest;
     end if;
@@ -136,6 +136,20 @@ begin
     return new_id;
 end
 $$;
+
+CREATE FUNCTION accounts.is_bcrypt_of(hash text, password text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $_$
+declare
+    home name := (select e.extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension e
+                   where e.extname = 'pgcrypto');
+    answer boolean;
+begin
+    execute pg_catalog.format('select %I.crypt($1, $2) = $2', home) into answer using password, hash;
+    return answer;
+end
+$_$;
 
 CREATE FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -175,7 +189,7 @@ begin
         end if;
         merged := app.merge_users(guest.id, merge_guest.user_id);
     end if;
-    return pg_catalog.json_build_object('conversations', merged.conversations, 'messages', merged.messages);
+    return pg_catalog.format('{"conversations":%s,"messages":%s}', merged.conversations, merged.messages);
 end
 $$;
 
@@ -185,7 +199,12 @@ CREATE FUNCTION accounts.open_session(user_id uuid) RETURNS TABLE(session_id uui
     AS $$
 begin
     perform accounts.ensure_profile(user_id, null);
-    update auth.users u set last_sign_in_at = pg_catalog.now() where u.id = open_session.user_id;
+    -- Waits for a deletion or merge under way.
+    update auth.users u set last_sign_in_at = pg_catalog.now()
+     where u.id = open_session.user_id and u.deleted_at is null;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
     return query
         with opened as (
             insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)
@@ -272,6 +291,16 @@ begin
         end;
     end if;
     return new_id;
+end
+$$;
+
+CREATE FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
+     where u.id = replace_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
 end
 $$;
 
@@ -586,7 +615,6 @@ declare
     first text[];
     second text[];
     third text[];
-    guessed uuid[];
     candidates uuid[];
 begin
     if not coalesce(char_length(wanted) between 2 and 50, false) then
@@ -630,29 +658,21 @@ begin
                and not u.is_guest and not u.is_deleted
              limit 100);
     end if;
-    -- The words as they may have been meant, unless somebody is called just so: each by one slip, and where that leads
-    -- to nobody, by likeness, for one word or two. The longest three tell enough.
+    -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
     if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
            select from public.user_profiles u
             where u.id = any (candidates) and wanted in (u.username, lower(u.full_name))) then
         words := array(select w from unnest(words) as w order by char_length(w) desc, w limit 3);
-        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
-        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
-        for attempt in 1 .. case when words[3] is null then 2 else 1 end loop
-            first := case attempt when 1 then app.spellings(words[1]) else app.like_words(words[1]) end;
-            second := case when words[2] is null then first
-                           when attempt = 1 then app.spellings(words[2]) else app.like_words(words[2]) end;
-            third := case when words[3] is null then first else app.spellings(words[3]) end;
-            guessed := array(
-                select u.id from public.user_profiles u
-                 where app.name_words(u.username, u.full_name) && first
-                   and app.name_words(u.username, u.full_name) && second
-                   and app.name_words(u.username, u.full_name) && third
-                   and not u.is_guest and not u.is_deleted
-                 limit 100);
-            candidates := candidates || guessed;
-            exit when guessed <> '{}';
-        end loop;
+        first := app.meant_words(words[1]);
+        second := case when words[2] is null then first else app.meant_words(words[2]) end;
+        third := case when words[3] is null then first else app.meant_words(words[3]) end;
+        candidates := candidates || array(
+            select u.id from public.user_profiles u
+             where app.name_words(u.username, u.full_name) && first
+               and app.name_words(u.username, u.full_name) && second
+               and app.name_words(u.username, u.full_name) && third
+               and not u.is_guest and not u.is_deleted
+             limit 100);
     end if;
 
     return (
@@ -1390,6 +1410,7 @@ CREATE FUNCTION app.follow_words() RETURNS trigger
 declare
     words text[] := '{}';
     former text[] := '{}';
+    former_word text;
 begin
     if not new.is_guest and not new.is_deleted then
         words := app.name_words(new.username, new.full_name);
@@ -1400,11 +1421,11 @@ begin
     insert into app.words (word)
     select w from unnest(words) as w where w <> all (former) order by w
     on conflict do nothing;
-    delete from app.words o
-     where o.word = any (former) and o.word <> all (words) and not exists (
-            select from public.user_profiles p
-             where app.name_words(p.username, p.full_name) @> array[o.word::text]
-               and not p.is_guest and not p.is_deleted);
+    foreach former_word in array former loop
+        if former_word <> all (words) and not app.is_name_word(former_word) then
+            delete from app.words o where o.word = former_word;
+        end if;
+    end loop;
     return null;
 end
 $$;
@@ -1455,6 +1476,20 @@ CREATE FUNCTION app.is_merging() RETURNS boolean
     AS $$
 begin
     return exists (select from app.merged_guests g where g.merged_xid = pg_catalog.pg_current_xact_id());
+end
+$$;
+
+CREATE FUNCTION app.is_name_word(word text) RETURNS boolean
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    AS $$
+begin
+    return exists (
+        select from public.user_profiles p
+         where app.name_words(p.username, p.full_name) @> array[is_name_word.word]
+           and not p.is_guest and not p.is_deleted);
 end
 $$;
 
@@ -1668,7 +1703,8 @@ begin
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
     end if;
     if tg_op = 'INSERT' or new.username is distinct from old.username then
-        new.username := pg_catalog.lower(pg_catalog.btrim(new.username));
+        -- Of ASCII alone: by the locale's rules a Kelvin sign would be a "k".
+        new.username := pg_catalog.lower(pg_catalog.btrim(new.username) collate "C");
         if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
             perform app.refuse_param('username',
                 'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
@@ -1771,19 +1807,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.like_words(word text) RETURNS text[]
-    LANGUAGE plpgsql STABLE
-    SET search_path TO 'extensions', 'public', 'pg_temp'
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    AS $$
-begin
-    return array(
-        select w.word from app.words w where like_words.word <% w.word
-         order by similarity(like_words.word, w.word) desc, w.word limit 20);
-end
-$$;
-
 CREATE FUNCTION app.locked_caller(if_version bigint DEFAULT NULL::bigint) RETURNS uuid
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1800,6 +1823,26 @@ begin
             detail = '{"current":' || api.me()::text || '}';
     end if;
     return me;
+end
+$$;
+
+CREATE FUNCTION app.meant_words(word text) RETURNS text[]
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'extensions', 'public', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+declare
+    meant text[] := app.spellings(word);
+begin
+    if meant = '{}' then
+        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
+        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
+        meant := array(
+            select w.word from app.words w where meant_words.word <% w.word
+             order by similarity(meant_words.word, w.word) desc, w.word limit 20);
+    end if;
+    return meant;
 end
 $$;
 
@@ -3217,6 +3260,9 @@ GRANT ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean
 REVOKE ALL ON FUNCTION accounts.guest(full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.guest(full_name text) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) TO postline_accounts;
 
@@ -3234,6 +3280,9 @@ GRANT ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reus
 
 REVOKE ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) TO postline_accounts;
@@ -3337,6 +3386,8 @@ GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_merging() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
 
@@ -3360,11 +3411,11 @@ REVOKE ALL ON FUNCTION app.keep_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.leave_group(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.like_words(word text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.like_words(word text) TO authenticated;
-
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
 
@@ -3381,6 +3432,7 @@ GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authen
 
 REVOKE ALL ON FUNCTION app.name_words(username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO authenticated;
+GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_role;
 
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;

@@ -9,7 +9,9 @@ struct PublishedProtocolTests {
     @Test("names each error with its number and whether it is retryable as the code has it")
     func errors() throws {
         var documented: [String: [String]] = [:]
-        for row in try rows(of: "## 2. Errors") { documented[quoted(row[1]).first ?? ""] = [row[0], row[2]] }
+        for row in try rows(of: "## 2. Errors") {
+            documented[Repository.quoted(row[1]).first ?? ""] = [row[0], row[2]]
+        }
         let expected = ErrorCode.allCases.map { ($0.rawValue, ["\($0.number)", $0.isRetryable ? "yes" : "no"]) }
         #expect(documented == Dictionary(uniqueKeysWithValues: expected))
     }
@@ -17,14 +19,16 @@ struct PublishedProtocolTests {
     @Test("names each goodbye, and whether to reconnect after it")
     func goodbyes() throws {
         var documented: [String: String] = [:]
-        for row in try rows(of: "## 1. Framing") { documented[quoted(row[0]).first ?? ""] = row[1] }
+        for row in try rows(of: "## 1. Framing") { documented[Repository.quoted(row[0]).first ?? ""] = row[1] }
         let expected = GoodbyeCode.allCases.map { ($0.rawValue, $0.reconnect ? "yes" : "no") }
         #expect(documented == Dictionary(uniqueKeysWithValues: expected))
     }
 
     @Test("says `now` of each method that this server has, and of no other")
     func methods() throws {
-        let served = try rows(of: "## 5. Methods").filter { $0[1] == "now" }.compactMap { quoted($0[0]).first }
+        let served = try rows(of: "## 5. Methods").filter { $0[1] == "now" }.compactMap {
+            Repository.quoted($0[0]).first
+        }
         #expect(Set(served) == Set(Operation.all.map(\.method)))
     }
 
@@ -36,17 +40,10 @@ struct PublishedProtocolTests {
     }
 
     private func section(_ heading: String) throws -> String {
-        let path = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
-        let text = try String(contentsOfFile: "/\(path)/docs/protocol.md", encoding: .utf8)
+        let text = try Repository.text("docs/protocol.md")
         let start = try #require(text.range(of: heading))
         let rest = text[start.upperBound...]
         return String(rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)])
-    }
-
-    /// The texts in backticks.
-    private func quoted(_ text: some StringProtocol) -> [String] {
-        text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
-            .map { String($0.element) }
     }
 }
 

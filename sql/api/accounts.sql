@@ -40,7 +40,7 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
-         where u.email = pg_catalog.lower(pg_catalog.btrim(credentials.email)) and not u.is_sso_user
+         where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
            and (u.banned_until is null or u.banned_until < pg_catalog.now());
 end
@@ -52,6 +52,28 @@ language plpgsql stable security definer set search_path = '' as $$
 begin
     return (select nullif(u.encrypted_password::text, '') from auth.users u
              where u.id = password_hash.user_id and u.deleted_at is null);
+end
+$$;
+
+-- Whether a bcrypt hash, as Supabase's auth server writes them, is of this password. It is asked once for each user
+-- who came with such a hash: the service then replaces it.
+create or replace function accounts.is_bcrypt_of(hash text, password text) returns boolean
+language plpgsql stable security definer set search_path = '' as $$
+declare
+    home name := (select e.extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension e
+                   where e.extname = 'pgcrypto');
+    answer boolean;
+begin
+    execute pg_catalog.format('select %I.crypt($1, $2) = $2', home) into answer using password, hash;
+    return answer;
+end
+$$;
+
+create or replace function accounts.replace_hash(user_id uuid, old_hash text, new_hash text) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
+     where u.id = replace_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
 end
 $$;
 
@@ -153,7 +175,7 @@ declare
 begin
     -- A user seen before costs one look at its profile.
     select p.is_guest into guest from public.user_profiles p
-      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id;
+      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id and not p.is_deleted;
     if found and guest = coalesce(ensure_profile.is_anonymous, guest) then
         return guest;
     end if;

@@ -10,7 +10,12 @@ create or replace function accounts.open_session(user_id uuid) returns table (
 language plpgsql security definer set search_path = '' as $$
 begin
     perform accounts.ensure_profile(user_id, null);
-    update auth.users u set last_sign_in_at = pg_catalog.now() where u.id = open_session.user_id;
+    -- Waits for a deletion or merge under way.
+    update auth.users u set last_sign_in_at = pg_catalog.now()
+     where u.id = open_session.user_id and u.deleted_at is null;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
     return query
         with opened as (
             insert into app.sessions as s (user_id) values (open_session.user_id) returning s.id, s.generation)

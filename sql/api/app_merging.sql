@@ -44,7 +44,7 @@ begin
         end if;
         merged := app.merge_users(guest.id, merge_guest.user_id);
     end if;
-    return pg_catalog.json_build_object('conversations', merged.conversations, 'messages', merged.messages);
+    return pg_catalog.format('{"conversations":%s,"messages":%s}', merged.conversations, merged.messages);
 end
 $$;
 

@@ -7,7 +7,8 @@ begin
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
     end if;
     if tg_op = 'INSERT' or new.username is distinct from old.username then
-        new.username := pg_catalog.lower(pg_catalog.btrim(new.username));
+        -- Of ASCII alone: by the locale's rules a Kelvin sign would be a "k".
+        new.username := pg_catalog.lower(pg_catalog.btrim(new.username) collate "C");
         if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
             perform app.refuse_param('username',
                 'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');

@@ -5,6 +5,7 @@ language plpgsql security definer set search_path = '' as $$
 declare
     words text[] := '{}';
     former text[] := '{}';
+    former_word text;
 begin
     if not new.is_guest and not new.is_deleted then
         words := app.name_words(new.username, new.full_name);
@@ -15,11 +16,11 @@ begin
     insert into app.words (word)
     select w from unnest(words) as w where w <> all (former) order by w
     on conflict do nothing;
-    delete from app.words o
-     where o.word = any (former) and o.word <> all (words) and not exists (
-            select from public.user_profiles p
-             where app.name_words(p.username, p.full_name) @> array[o.word::text]
-               and not p.is_guest and not p.is_deleted);
+    foreach former_word in array former loop
+        if former_word <> all (words) and not app.is_name_word(former_word) then
+            delete from app.words o where o.word = former_word;
+        end if;
+    end loop;
     return null;
 end
 $$;
@@ -30,6 +31,17 @@ create or replace trigger follow_words_changed after update on public.user_profi
         row(new.username, new.full_name, new.is_guest, new.is_deleted)
         is distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted))
     execute function app.follow_words();
+
+-- Whether somebody's name has that word. By the inverted index: to the planner a walk over all users looks shorter.
+create or replace function app.is_name_word(word text) returns boolean
+language plpgsql stable security definer set search_path = '' set enable_seqscan = off set enable_indexscan = off as $$
+begin
+    return exists (
+        select from public.user_profiles p
+         where app.name_words(p.username, p.full_name) @> array[is_name_word.word]
+           and not p.is_guest and not p.is_deleted);
+end
+$$;
 
 -- The words there are that one slip makes of this one: a letter left out, put in, taken for another, or two in each
 -- other's place. Looked up by name, some hundreds at once, which is much cheaper than by likeness, and likeness finds
@@ -57,13 +69,22 @@ begin
 end
 $$;
 
--- The words there are that are most like this one. The operators of pg_trgm stand in one of two schemas.
-create or replace function app.like_words(word text) returns text[]
+-- The words that may be meant by this one: those of one slip, where there are none the most alike.
+--
+-- The operators of pg_trgm stand in one of two schemas; what else is named is named in full.
+create or replace function app.meant_words(word text) returns text[]
 language plpgsql stable set search_path = extensions, public, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+    meant text[] := app.spellings(word);
 begin
-    return array(
-        select w.word from app.words w where like_words.word <% w.word
-         order by similarity(like_words.word, w.word) desc, w.word limit 20);
+    if meant = '{}' then
+        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
+        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
+        meant := array(
+            select w.word from app.words w where meant_words.word <% w.word
+             order by similarity(meant_words.word, w.word) desc, w.word limit 20);
+    end if;
+    return meant;
 end
 $$;

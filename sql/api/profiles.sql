@@ -50,7 +50,6 @@ declare
     first text[];
     second text[];
     third text[];
-    guessed uuid[];
     candidates uuid[];
 begin
     if not coalesce(char_length(wanted) between 2 and 50, false) then
@@ -94,29 +93,21 @@ begin
                and not u.is_guest and not u.is_deleted
              limit 100);
     end if;
-    -- The words as they may have been meant, unless somebody is called just so: each by one slip, and where that leads
-    -- to nobody, by likeness, for one word or two. The longest three tell enough.
+    -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
     if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
            select from public.user_profiles u
             where u.id = any (candidates) and wanted in (u.username, lower(u.full_name))) then
         words := array(select w from unnest(words) as w order by char_length(w) desc, w limit 3);
-        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
-        perform set_config('pg_trgm.word_similarity_threshold', '0.6', true);
-        for attempt in 1 .. case when words[3] is null then 2 else 1 end loop
-            first := case attempt when 1 then app.spellings(words[1]) else app.like_words(words[1]) end;
-            second := case when words[2] is null then first
-                           when attempt = 1 then app.spellings(words[2]) else app.like_words(words[2]) end;
-            third := case when words[3] is null then first else app.spellings(words[3]) end;
-            guessed := array(
-                select u.id from public.user_profiles u
-                 where app.name_words(u.username, u.full_name) && first
-                   and app.name_words(u.username, u.full_name) && second
-                   and app.name_words(u.username, u.full_name) && third
-                   and not u.is_guest and not u.is_deleted
-                 limit 100);
-            candidates := candidates || guessed;
-            exit when guessed <> '{}';
-        end loop;
+        first := app.meant_words(words[1]);
+        second := case when words[2] is null then first else app.meant_words(words[2]) end;
+        third := case when words[3] is null then first else app.meant_words(words[3]) end;
+        candidates := candidates || array(
+            select u.id from public.user_profiles u
+             where app.name_words(u.username, u.full_name) && first
+               and app.name_words(u.username, u.full_name) && second
+               and app.name_words(u.username, u.full_name) && third
+               and not u.is_guest and not u.is_deleted
+             limit 100);
     end if;
 
     return (

@@ -2,6 +2,16 @@ comment on table app.settings is
     'epoch: grows when cursors given so far must not be continued; home: the cluster and database that changed_xid '
     'values belong to; clock_offset: an interval that app.now() is ahead by, for tests.';
 
+-- pgcrypto reads the password hashes that came with a Supabase database. It stands where pg_trgm would.
+do $$
+begin
+    if not exists (select from pg_extension where extname = 'pgcrypto') then
+        execute format('create extension pgcrypto schema %I',
+            case when to_regnamespace('extensions') is null then 'public' else 'extensions' end);
+    end if;
+end
+$$;
+
 -- The transaction that ended a session: by it the nodes learn whose connections to end.
 alter table app.sessions add column ended_xid xid8;
 create index sessions_ended_xid on app.sessions (ended_xid) where ended_xid is not null;

@@ -30,6 +30,17 @@ select matches(tests.account(format('accounts.use_session(%L, gen_random_uuid())
 update app.sessions set revoked_at = now() where user_id = (select id from made);
 select matches(tests.account(format('accounts.use_session(%L, %L)', id, split_part(line, ' ', 1))), '^PL006 ', 'a revoked one by nobody') from made, opened;
 
+-- A hash that came with a Supabase database.
+select is(tests.account($$accounts.is_bcrypt_of('$2a$10$vI8aWBnW3fID.ZQ4/zo1G.q1lRps.9cGLcZEiGDMVr5yUP1KUOYTa', 'U*U')$$), 'false', 'a bcrypt hash of another password');
+-- `a password`, at cost 4.
+create temporary table bcrypt as select '$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue'::text as hash;
+select is(tests.account(format('accounts.is_bcrypt_of(%L, %L)', hash, 'a password')), 'true', 'a bcrypt hash of this one') from bcrypt;
+select is(tests.account(format('accounts.is_bcrypt_of(%L, %L)', hash, 'A password')), 'false', 'and of no other') from bcrypt;
+select tests.account(format('accounts.replace_hash(%L, ''x'', ''y'')', id)) from made;
+select is(tests.account(format('accounts.password_hash(%L)', id)), '$argon2id$x', 'a hash is replaced that is still the stored one') from made;
+select tests.account(format('accounts.replace_hash(%L, ''$argon2id$x'', ''$argon2id$y'')', id)) from made;
+select is(tests.account(format('accounts.password_hash(%L)', id)), '$argon2id$y', 'then it is') from made;
+
 -- Accounts of another auth server.
 select matches(tests.account('accounts.ensure_profile(gen_random_uuid(), false)'), '^PL004 ', 'an unknown account has no profile');
 alter table auth.users disable trigger postline_new_account;

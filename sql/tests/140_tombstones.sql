@@ -32,6 +32,10 @@ select is((select count(*) from app.sessions where user_id = tests.id('alice') a
 select is((select count(*) from app.sessions where user_id = tests.id('bob') and revoked_at is null), 1::bigint, 'those of others go on');
 select results_eq($$select changed_xid > '3', public_changed_xid > '3' from public.user_profiles where id = tests.id('alice')$$, $$values (true, true)$$, 'and everybody hears of it');
 
+select matches(tests.account(format('(select session_id from accounts.open_session(%L))', tests.id('alice'))), '^PL004 ', 'none is opened any more');
+select matches(tests.account(format('accounts.ensure_profile(%L, false)', tests.id('alice'))), '^PL004 ', 'nor by a token of another auth server');
+select is(tests.account('(select user_id from accounts.credentials(''tap.alice@example.org''))'), null, 'nobody has the address');
+
 -- Conversations.
 select is(tests.as('bob', format('api.messages(%L) -> ''messages'' -> 0 ->> ''content''', tests.id('direct'))), 'hello', 'messages stay');
 select is((tests.as('bob', format('api.messages(%L) -> ''messages'' -> 0 -> ''sender''', tests.id('direct')))::jsonb ->> 'username'), null, 'under the tombstone');

@@ -72,9 +72,9 @@ select is((select count(*) from public.messages where version > 1 and deleted_at
 select throws_ok('update public.messages set sender_id = tests.id(''alice'') where sender_id = tests.id(''guest'')', '23001', null, 'a message keeps its sender');
 select throws_ok('update public.conversations set participant1_id = tests.id(''carol'') where id = tests.id(''direct'')', 'PL007', null, 'a direct conversation its participants');
 
-select is(tests.merge('alice', guest), '{"conversations" : 5, "messages" : 10}', 'the guest comes into the account') from s;
-select is(tests.merge('alice', guest), '{"conversations" : 5, "messages" : 10}', 'again: the same answer') from s;
-select is(tests.merge('alice', guest, 0), '{"conversations" : 5, "messages" : 10}', 'whichever token') from s;
+select is(tests.merge('alice', guest), '{"conversations":5,"messages":10}', 'the guest comes into the account') from s;
+select is(tests.merge('alice', guest), '{"conversations":5,"messages":10}', 'again: the same answer') from s;
+select is(tests.merge('alice', guest, 0), '{"conversations":5,"messages":10}', 'whichever token') from s;
 select matches(tests.merge('bob', guest), '^PL004 ', 'another account gets nothing') from s;
 
 -- Two direct conversations with one person are one.
@@ -145,7 +145,7 @@ insert into app.sessions (id, user_id, generation, refreshed_at) values ('f00000
 update public.user_private set preferences = jsonb_build_object('big', repeat('x', 10000)) where id = tests.id('second');
 update public.user_private set preferences = jsonb_build_object('own', repeat('x', 10000)) where id = tests.id('alice');
 select matches(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b1', 3), '^PL004 ', 'a grandparent is not taken');
-select is(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b1', 4), '{"conversations" : 0, "messages" : 0}', 'a parent is, within the window, and a guest without anything');
+select is(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b1', 4), '{"conversations":0,"messages":0}', 'a parent is, within the window, and a guest without anything');
 select is((select array(select jsonb_object_keys(preferences)) from public.user_private where id = tests.id('alice')), array['own'], 'preferences that are too much together stay the account''s');
 select tests.make_user('third', true);
 insert into app.sessions (id, user_id) values ('f0000000-0000-4000-8000-0000000000b2', tests.id('third'));

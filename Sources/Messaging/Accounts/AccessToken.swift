@@ -4,7 +4,7 @@ internal import JWTKit
 /// The claims of an access token, Supabase's names and shapes.
 struct AccessToken: JWTPayload {
     let sub: String
-    let aud: AudienceClaim
+    let aud: Audience
     let role: String
     let iss: String
     let iat: Double?
@@ -27,6 +27,25 @@ struct AccessToken: JWTPayload {
 
     /// The claims are held against the server's own settings by `TokenKeys`, which knows them.
     func verify(using algorithm: some JWTAlgorithm) async throws {}
+}
+
+/// Whom a token is for: one name, or a list of them (RFC 7519, section 4.1.3).
+///
+/// Not JWTKit's own, which ends the process at an empty list, and that before the signature is looked at.
+struct Audience: Codable, Sendable {
+    let names: [String]
+
+    init(_ name: String) { names = [name] }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        names = if let name = try? container.decode(String.self) { [name] } else { try container.decode([String].self) }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if names.count == 1 { try container.encode(names[0]) } else { try container.encode(names) }
+    }
 }
 
 /// A claim that is any JSON, passed on as it is.

@@ -86,7 +86,7 @@ extension Accounts {
         let now = Date.now.timeIntervalSince1970.rounded(.down)
         let isGuest = rows.text(0, first + 2) == "t"
         let token = AccessToken(
-            sub: user.description, aud: .init(value: [settings.audience]), role: "authenticated", iss: settings.issuer,
+            sub: user.description, aud: Audience(settings.audience), role: "authenticated", iss: settings.issuer,
             iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: rows.text(0, first) ?? "",
             phone: rows.text(0, first + 1) ?? "", sessionID: refreshToken.session.description, isAnonymous: isGuest,
             appMetadata: .object(from: rows.text(0, first + 3)), userMetadata: .object(from: rows.text(0, first + 4)))

@@ -48,16 +48,33 @@ struct Accounts: Sendable {
     ///
     /// An unknown address costs the time of a wrong password, and is answered with the same bytes.
     func holder(email: String, password: String) async throws(ProtocolError) -> ID {
-        let account = try await account(email: email)
-        let matches = try await hashing { hasher throws(PasswordHashingError) in
-            if let account { return try await hasher.verify(password, against: account.passwordHash) }
-            try await hasher.verifyAgainstNothing(password)
-            return false
+        guard let account = try await account(email: email) else {
+            try await hashing { hasher throws(PasswordHashingError) in try await hasher.verifyAgainstNothing(password) }
+            throw .wrongCredentials
         }
-        guard matches, let account else {
-            throw ProtocolError(.invalidCredentials, "The email address or the password is wrong.")
+        guard try await hash(account.passwordHash, of: account.id, matching: password) != nil else {
+            throw .wrongCredentials
         }
         return account.id
+    }
+
+    /// The stored hash where the password is the one it was made of, else nil.
+    ///
+    /// A bcrypt hash that came with a Supabase database is verified by PostgreSQL, once, and replaced.
+    private func hash(
+        _ stored: String, of user: ID, matching password: String
+    ) async throws(ProtocolError) -> String? {
+        guard stored.hasPrefix("$2") else {
+            let matches = try await hashing { hasher throws(PasswordHashingError) in
+                try await hasher.verify(password, against: stored)
+            }
+            return matches ? stored : nil
+        }
+        let rows = try await database.rows(Functions.isBcryptOf, [stored, password], as: .accounts)
+        guard rows.text(0, 0) == "t" else { return nil }
+        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
+        _ = try await database.rows(Functions.replaceHash, [user.description, stored, hash], as: .accounts)
+        return hash
     }
 
     /// The account with that address that one can sign in to by password.
@@ -96,7 +113,7 @@ struct Accounts: Sendable {
         of token: VerifiedToken, from current: String, to new: String
     ) async throws(ProtocolError) -> Int {
         try requireBuiltin()
-        let stored = try await verifiedHash(of: token.user, password: current)
+        let stored = try await verifiedHash(of: token.user, password: current, field: "current_password")
         let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(new) }
         let rows = try await database.rows(
             Functions.changePassword,
@@ -109,26 +126,28 @@ struct Accounts: Sendable {
     /// - Parameter password: nil for a guest, who has none.
     func delete(_ user: ID, password: String?) async throws(ProtocolError) -> ByteBuffer {
         try requireBuiltin()
-        let stored = try await verifiedHash(of: user, password: password)
+        let stored = try await verifiedHash(of: user, password: password, field: "password")
         return try await database.json(Functions.deleteUser, [user.description, stored], as: .accounts)
     }
 
-    /// The stored hash that this password matches; nil for a guest, who gives none.
+    /// The stored hash that this password matches now; nil for a guest, who gives none.
     ///
+    /// - Parameter field: the param that the password came in.
     /// - Throws: `invalid_credentials` where it does not.
-    private func verifiedHash(of user: ID, password: String?) async throws(ProtocolError) -> String? {
+    private func verifiedHash(
+        of user: ID, password: String?, field: String
+    ) async throws(ProtocolError) -> String? {
         let rows = try await database.rows(Functions.passwordHash, [user.description], as: .accounts)
         let stored = rows.text(0, 0)
         switch (stored, password) {
         case (nil, nil): return nil
         case (let stored?, let password?):
-            let matches = try await hashing { hasher throws(PasswordHashingError) in
-                try await hasher.verify(password, against: stored)
+            guard let hash = try await hash(stored, of: user, matching: password) else {
+                throw ProtocolError(.invalidCredentials, "The password is wrong.")
             }
-            guard matches else { throw ProtocolError(.invalidCredentials, "The password is wrong.") }
-            return stored
-        case (nil, _?): throw .invalid("password", "cannot be given: a guest has none")
-        case (_?, nil): throw .invalid("password", "is missing")
+            return hash
+        case (nil, _?): throw .invalid(field, "cannot be given: a guest has none")
+        case (_?, nil): throw .invalid(field, "is missing")
         }
     }
 
@@ -181,6 +200,8 @@ struct Accounts: Sendable {
         static let register = Statement("accounts.register", "select accounts.register($1, $2, $3, $4)")
         static let credentials = Statement(
             "accounts.credentials", "select user_id, password_hash from accounts.credentials($1)")
+        static let isBcryptOf = Statement("accounts.is_bcrypt_of", "select accounts.is_bcrypt_of($1, $2)")
+        static let replaceHash = Statement("accounts.replace_hash", "select accounts.replace_hash($1::uuid, $2, $3)")
         static let passwordHash = Statement("accounts.password_hash", "select accounts.password_hash($1::uuid)")
         static let guest = Statement("accounts.guest", "select accounts.guest($1)")
         static let upgrade = Statement("accounts.upgrade", "select accounts.upgrade($1::uuid, $2, $3, $4)")
@@ -202,4 +223,10 @@ extension Rows {
         }
         return number
     }
+}
+
+extension ProtocolError {
+    /// The same bytes whether there is such an account or not.
+    fileprivate static let wrongCredentials = ProtocolError(
+        .invalidCredentials, "The email address or the password is wrong.")
 }

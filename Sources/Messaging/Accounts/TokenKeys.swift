@@ -11,6 +11,9 @@ public struct TokenKeys: Sendable {
     /// How far a client's or another server's clock may be off, in seconds.
     private static let skew: Double = 30
 
+    /// The year 10,000, which the protocol's timestamps do not reach.
+    private static let endOfTime: Double = 253_402_300_800
+
     private enum Source: Sendable {
         /// One secret, which signs and verifies. Our own tokens name no key; Supabase's name theirs.
         case secret(ignoringKeyID: Bool)
@@ -69,9 +72,9 @@ public struct TokenKeys: Sendable {
             throw .invalidToken
         }
         let time = now.timeIntervalSince1970
-        guard token.iss == issuer, token.aud.value.contains(audience), token.role == "authenticated",
+        guard token.iss == issuer, token.aud.names.contains(audience), token.role == "authenticated",
             let user = ID(token.sub), token.sessionID == nil || token.session != nil,
-            (token.nbf ?? 0) <= time + Self.skew, (token.iat ?? 0) <= time + Self.skew
+            (token.nbf ?? 0) <= time + Self.skew, (token.iat ?? 0) <= time + Self.skew, token.exp < Self.endOfTime
         else { throw .invalidToken }
         guard time < token.exp + Self.skew else {
             throw ProtocolError(

@@ -15,11 +15,14 @@ extension Operation {
         },
         Operation("auth.login", .anyone, ["email", "password", "guest_refresh_token"]) {
             session, params throws(ProtocolError) in
-            let email = try params.required("email") { name throws(ProtocolError) in try params.string(name) }
+            // In one spelling for the count of failures and for the database: another is no further try.
+            let email = try params.required("email") { name throws(ProtocolError) in
+                try params.string(name)?.lowercased()
+            }
             let password = try params.required("password") { name throws(ProtocolError) in try params.string(name) }
             let guestToken = try params.string("guest_refresh_token")
             try session.limits.takeSignIn(from: session.peerAddress)
-            let user = try await session.limits.countingFailures(of: email.lowercased()) { () throws(ProtocolError) in
+            let user = try await session.limits.countingFailures(of: email) { () throws(ProtocolError) in
                 try await session.accounts.holder(email: email, password: password)
             }
             try await session.requireMayBecome(user)

@@ -8,11 +8,15 @@ struct Chat: AsyncParsableCommand {
         abstract: "Talk in the terminal.",
         discussion: """
             Signs in to a running Postline and shows the conversations, live. Without a terminal, or with --plain, it \
-            reads commands and texts from standard input and writes what happens as lines. /help lists the commands.
+            reads commands and texts from standard input and writes what happens as lines. /help lists the commands. \
+            With --guest no account is needed: postline chat --guest "Robin Ray".
             """)
 
-    @Argument(help: "The email address to sign in with.")
-    var email: String?
+    @Argument(help: "The email address to sign in with; with --guest, a name if you like.")
+    var who: String?
+
+    @Flag(help: "Sign in as a new guest.")
+    var guest = false
 
     @Option(help: "Where the server is (POSTLINE_HOST; else 127.0.0.1).")
     var host: String?
@@ -36,11 +40,27 @@ struct Chat: AsyncParsableCommand {
         let report: @Sendable (ChatEvent) -> Void = { sink.yield(.chat($0)) }
         let link = try await signedIn(host: host, port: port, report)
         let effects = ChatEffects(link: link, report: report)
-        let reason =
+        let ending =
             Terminal.isInteractive && !plain
             ? await ScreenChat(effects: effects, events: events, sink: sink, address: "\(host):\(port)").run()
             : await LineChat(effects: effects, events: events, sink: sink).run()
-        if let reason { throw Failure.say(reason, .failure) }
+        switch ending {
+        case .left(let farewell):
+            // Line mode has said it.
+            if let farewell { Terminal.write("\(farewell)\n") }
+        case .broken(let reason):
+            throw Failure.say(PlainText.line(reason), .failure)
+        }
+    }
+
+    func validate() throws {
+        guard guest else { return }
+        if password != nil || token != nil {
+            throw ValidationError("A guest has no password and no token: leave them out, or --guest.")
+        }
+        if let who, who.contains("@") {
+            throw ValidationError("A guest needs no address: leave \(who) out, or --guest.")
+        }
     }
 
     /// Asks for what is missing, and again where the password was wrong and a person typed it.
@@ -74,15 +94,16 @@ struct Chat: AsyncParsableCommand {
     }
 
     private func credentials() throws -> (Credentials, wasTyped: Bool) {
+        if guest { return (.guest(name: who), false) }
         if let token { return (.token(token), false) }
         let isAsking = Terminal.isInteractive
-        var email = email
+        var email = who
         if email == nil, isAsking {
             Terminal.write("Email: ")
             email = readLine()?.trimmed
         }
         guard let email, !email.isEmpty else {
-            throw Failure.say("Whom to sign in is not said: postline chat EMAIL.", .failure)
+            throw Failure.say("Whom to sign in is not said: postline chat EMAIL, or postline chat --guest.", .failure)
         }
         if let password = password ?? Terminal.environment("POSTLINE_PASSWORD") {
             return (.password(email: email, password: password), false)

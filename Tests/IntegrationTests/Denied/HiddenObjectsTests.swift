@@ -5,7 +5,7 @@ import Testing
 
 @Suite("What a user may not know of is told by nothing", .timeLimit(.minutes(3)))
 struct HiddenObjectsTests {
-    @Test("every method on a conversation of others answers byte for byte as on one that does not exist")
+    @Test("row 42: every method on a conversation of others answers byte for byte as on one that does not exist")
     func conversations() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)
@@ -33,7 +33,7 @@ struct HiddenObjectsTests {
         }
     }
 
-    @Test("a used client_id, a seq beyond the end and bad params tell nothing either")
+    @Test("row 42: a used client_id, a seq beyond the end and bad params tell nothing either")
     func sideDoors() async throws {
         try await withNode { node in
             let id = "12345678-1234-4234-8234-123456789abc"

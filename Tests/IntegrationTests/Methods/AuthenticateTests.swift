@@ -1,5 +1,4 @@
 import Foundation
-import JWTKit
 import LineClient
 import Messaging
 import Testing
@@ -52,14 +51,14 @@ struct AuthenticateTests {
         }
     }
 
-    @Test("a token past its time is expired, but for 30 seconds of skew")
+    @Test("row 44: a token past its time is expired, but for 30 seconds of skew")
     func expired() async throws {
         try await withNode { node in
             let session = try await Self.session(of: .alice, node)
             let client = try await node.connect()
-            let old = try await Self.signed(.init(sub: Person.alice.id, session_id: session, exp: .now - 3600))
+            let old = try await TestToken(sub: Person.alice.id, session_id: session, exp: .now - 31).signed()
             try await client.refused(.tokenExpired, "session.authenticate", ["access_token": .string(old)])
-            let skewed = try await Self.signed(.init(sub: Person.alice.id, session_id: session, exp: .now - 10))
+            let skewed = try await TestToken(sub: Person.alice.id, session_id: session, exp: .now - 20).signed()
             try await client.call("session.authenticate", ["access_token": .string(skewed)])
         }
     }
@@ -69,7 +68,7 @@ struct AuthenticateTests {
         try await withNode { node in
             let session = try await Self.session(of: .alice, node)
             let client = try await node.connect()
-            let bad: [Claims] = [
+            let bad: [TestToken] = [
                 .init(sub: Person.alice.id, session_id: session, role: "service_role"),
                 .init(sub: Person.alice.id, session_id: session, role: "postline_feed"),
                 .init(sub: Person.alice.id, session_id: session, aud: "other"),
@@ -81,10 +80,10 @@ struct AuthenticateTests {
             ]
             for claims in bad {
                 try await client.refused(
-                    .invalidToken, "session.authenticate", ["access_token": .string(try await Self.signed(claims))])
+                    .invalidToken, "session.authenticate", ["access_token": .string(try await claims.signed())])
             }
-            let other = try await Self.signed(
-                .init(sub: Person.alice.id, session_id: session), secret: "another secret, of more than 32 bytes too")
+            let other = try await TestToken(sub: Person.alice.id, session_id: session).signed(
+                secret: "another secret, of more than 32 bytes too")
             try await client.refused(.invalidToken, "session.authenticate", ["access_token": .string(other)])
         }
     }
@@ -95,11 +94,11 @@ struct AuthenticateTests {
             let session = try await Self.session(of: .alice, node)
             let client = try await node.connect()
             for (user, session) in [(Person.bob.id, session), (Person.alice.id, nobody), (nobody, session)] {
-                let token = try await Self.signed(.init(sub: user, session_id: session))
+                let token = try await TestToken(sub: user, session_id: session).signed()
                 try await client.refused(.sessionRevoked, "session.authenticate", ["access_token": .string(token)])
             }
             try await node.database.psql("update app.sessions set revoked_at = now() where id = '\(session)'")
-            let token = try await Self.signed(.init(sub: Person.alice.id, session_id: session))
+            let token = try await TestToken(sub: Person.alice.id, session_id: session).signed()
             try await client.refused(.sessionRevoked, "session.authenticate", ["access_token": .string(token)])
         }
     }
@@ -117,26 +116,26 @@ struct AuthenticateTests {
             #expect(
                 try await node.database.value("select count(*) from public.user_profiles where id = '\(id)'") == "0")
             let client = try await node.connect()
-            let token = try await Self.signed(.init(sub: id, session_id: nobody))
+            let token = try await TestToken(sub: id, session_id: nobody).signed()
             try await client.call("session.authenticate", ["access_token": .string(token)])
             let me = try await client.call("me.get")
             expectMe(me)
             #expect(me["full_name"] == "Ext")
-            let unknown = try await Self.signed(.init(sub: nobody, session_id: nil))
+            let unknown = try await TestToken(sub: nobody, session_id: nil).signed()
             try await node.connect().refused(.invalidToken, "session.authenticate", ["access_token": .string(unknown)])
         }
     }
 
-    @Test("an open session ends when its token does, with notice, unless it is renewed")
+    @Test("row 44: an open session ends when its token does, with notice, unless it is renewed")
     func ends() async throws {
         try await withNode { node in
             let session = try await Self.session(of: .alice, node)
             let client = try await node.connect()
-            let short = try await Self.signed(.init(sub: Person.alice.id, session_id: session, exp: .now + 1))
+            let short = try await TestToken(sub: Person.alice.id, session_id: session, exp: .now + 1).signed()
             try await client.call("session.authenticate", ["access_token": .string(short)])
             let renewed = try await node.connect()
             try await renewed.call("session.authenticate", ["access_token": .string(short)])
-            let long = try await Self.signed(.init(sub: Person.alice.id, session_id: session, exp: .now + 3600))
+            let long = try await TestToken(sub: Person.alice.id, session_id: session, exp: .now + 3600).signed()
             try await renewed.call("session.authenticate", ["access_token": .string(long)])
             await client.line.waitUntilClosed()
             let goodbye = await client.line.goodbye
@@ -144,23 +143,6 @@ struct AuthenticateTests {
             #expect(goodbye?.reconnect == true)
             try await renewed.call("me.get")
         }
-    }
-
-    private struct Claims: JWTPayload {
-        var sub: String
-        var session_id: String?
-        var role = "authenticated"
-        var aud = "authenticated"
-        var iss = "postline"
-        var exp = Date.now + 3600
-        var nbf: Date?
-        var is_anonymous = false
-
-        func verify(using algorithm: some JWTAlgorithm) async throws {}
-    }
-
-    private static func signed(_ claims: Claims, secret: String = TestNode.secret) async throws -> String {
-        try await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256).sign(claims)
     }
 
     private static func token(of person: Person, _ node: TestNode) async throws -> String {

@@ -20,7 +20,7 @@ struct LoginTests {
         }
     }
 
-    @Test("an unknown address and a wrong password get the same bytes")
+    @Test("row 46: an unknown address and a wrong password get the same bytes")
     func sameBytes() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -59,6 +59,27 @@ struct LoginTests {
             #expect(
                 try await node.database.value("select count(*) from app.sessions where user_id = '\(Person.bob.id)'")
                     == "0")
+        }
+    }
+
+    @Test("a password that came with a Supabase database is taken, and its hash replaced")
+    func bcrypt() async throws {
+        try await withNode { node in
+            // `a password`, as Supabase's auth server hashes it, at a lower cost.
+            let hash = "$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue"
+            try await node.database.psql(
+                "update auth.users set encrypted_password = '\(hash)' where id = '\(Person.bob.id)'")
+            let client = try await node.connect()
+            func login(_ password: String) -> JSONObject {
+                ["email": .string(Person.bob.email), "password": .string(password)]
+            }
+            try await client.refused(.invalidCredentials, "auth.login", login("another password"))
+            for _ in 1...2 {
+                #expect(try await client.call("auth.login", login("a password"))["user_id"] == .string(Person.bob.id))
+            }
+            let stored = try await node.database.value(
+                "select encrypted_password from auth.users where id = '\(Person.bob.id)'")
+            #expect(stored?.hasPrefix("$argon2id$") == true)
         }
     }
 

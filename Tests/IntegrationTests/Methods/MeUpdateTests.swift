@@ -165,7 +165,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("names are normalized to NFC and trimmed")
+    @Test("row 48: names are normalized to NFC and trimmed")
     func normalised() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -176,7 +176,8 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("each field is held to its rule, by its name, and nothing is changed")
+    @Test(
+        "row 48: each field is held to its rule, by its name, control and bidi characters too, and nothing is changed")
     func rules() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import NIOCore
 
 // Requests are written down as JSON is. Not null: `== nil` would come to mean it.
 extension JSON: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
@@ -10,6 +11,10 @@ extension JSON: ExpressibleByUnicodeScalarLiteral, ExpressibleByExtendedGrapheme
 
 extension JSON: ExpressibleByIntegerLiteral {
     init(integerLiteral value: Int) { self = .integer(value) }
+}
+
+extension JSON: ExpressibleByFloatLiteral {
+    init(floatLiteral value: Double) { self = (try? JSON(parsing: ByteBuffer(string: "\(value)"))) ?? .null }
 }
 
 extension JSON: ExpressibleByBooleanLiteral {

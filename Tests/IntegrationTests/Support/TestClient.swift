@@ -66,22 +66,46 @@ extension TestClient {
     }
 
     func signIn(_ person: Person) async throws {
-        let tokens = try await call(
-            "auth.login", ["email": .string(person.email), "password": .string(TestNode.password)])
-        userID = tokens["user_id"]?.stringValue ?? ""
+        try await logIn(person.email)
+    }
+
+    /// Signs in by address, and brings the guest along whose tokens are given.
+    @discardableResult
+    func logIn(_ email: String, password: String = TestNode.password, guest: JSON? = nil) async throws -> JSON {
+        var params: JSONObject = ["email": .string(email), "password": .string(password)]
+        if let token = guest?["refresh_token"] {
+            params = JSONObject(params.members + [.init(name: "guest_refresh_token", value: token)])
+        }
+        return try await enter("auth.login", params)
     }
 
     /// Signs in as somebody new.
     @discardableResult
-    func register(_ name: String) async throws -> JSON {
-        let tokens = try await call(
+    func register(_ name: String, email: String? = nil) async throws -> JSON {
+        try await enter(
             "auth.register",
             [
-                "email": "\(UInt64.random(in: 0 ... .max))@new.example.com", "password": .string(TestNode.password),
-                "full_name": .string(name),
+                "email": .string(email ?? "\(UInt64.random(in: 0 ... .max))@new.example.com"),
+                "password": .string(TestNode.password), "full_name": .string(name),
             ])
-        userID = tokens["user_id"]?.stringValue ?? ""
-        return tokens
+    }
+
+    /// Signs in as a new guest.
+    @discardableResult
+    func becomeGuest(_ name: String? = nil) async throws -> JSON {
+        try await enter("auth.guest", name.map { ["full_name": .string($0)] } ?? [:])
+    }
+
+    /// Signs in with tokens that another connection was given.
+    @discardableResult
+    func authenticate(_ tokens: JSON) async throws -> JSON {
+        try await enter("session.authenticate", ["access_token": tokens["access_token"] ?? .null])
+    }
+
+    private func enter(_ method: String, _ params: JSONObject) async throws -> JSON {
+        let answer = try await call(method, params)
+        userID = answer["user_id"]?.stringValue ?? ""
+        return answer
     }
 
     @discardableResult

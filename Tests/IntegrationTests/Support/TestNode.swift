@@ -30,6 +30,20 @@ struct TestNode: Sendable {
         try await client.register(name)
         return client
     }
+
+    /// A client of a new guest.
+    func guest(_ name: String? = nil) async throws -> TestClient {
+        let client = try await connect()
+        try await client.becomeGuest(name)
+        return client
+    }
+
+    /// A client that is signed in with tokens that another was given.
+    func signedIn(with tokens: JSON) async throws -> TestClient {
+        let client = try await connect()
+        try await client.authenticate(tokens)
+        return client
+    }
 }
 
 /// What a test may set otherwise than the defaults.
@@ -38,6 +52,8 @@ struct NodeSettings: Sendable {
     var port = 0
     var poolSize = 4
     var accountKeeper = AccountKeeper.builtin
+    /// Those of the tests' secret, unless said otherwise.
+    var keys: TokenKeys?
     var accessTokenSeconds = 3600
     var authenticationSeconds = 60
     var pingSeconds = 30
@@ -76,12 +92,17 @@ func withNode<Value: Sendable>(
     lines.pingInterval = .seconds(settings.pingSeconds)
     lines.maxQueueBytes = settings.maxQueueBytes
     lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
+    let keys: TokenKeys
+    if let given = settings.keys {
+        keys = given
+    } else {
+        keys = try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")
+    }
     let service = MessagingService(
         configuration: .init(
             databaseURL: settings.databaseURL ?? database.url, poolSize: settings.poolSize,
             limits: settings.limits, accountKeeper: settings.accountKeeper,
-            keys: try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated"),
-            issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
+            keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
             refreshSecret: TestNode.secret, hasRateLimits: settings.hasRateLimits, info: lines.info),
         logger: settings.logger)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger)

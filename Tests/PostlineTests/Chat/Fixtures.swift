@@ -18,11 +18,29 @@ enum Fixture {
     static let direct = "10000000-0000-4000-8000-000000000001"
     static let group = "10000000-0000-4000-8000-000000000002"
 
-    static func person(_ id: String, _ name: String, username: String? = nil, version: Int = 1) -> JSON {
+    static func person(
+        _ id: String, _ name: String, username: String? = nil, version: Int = 1, avatarID: String? = nil
+    ) -> JSON {
         .object([
             "id": .string(id), "username": username.map(JSON.string) ?? .null, "full_name": .string(name),
-            "is_deleted": .bool(false), "version": .integer(version),
+            "avatar_id": avatarID.map(JSON.string) ?? .null, "is_deleted": .bool(false), "version": .integer(version),
         ])
+    }
+
+    /// Alice's own data.
+    static func me(
+        isGuest: Bool = false, version: Int = 1, username: String? = "alice", allowedAt: String? = nil
+    ) -> JSON {
+        .object([
+            "id": .string(alice), "username": username.map(JSON.string) ?? .null, "full_name": .string("Alice Ample"),
+            "is_guest": .bool(isGuest), "is_deleted": .bool(false), "version": .integer(version),
+            "email": isGuest ? .null : .string("alice@example.com"), "bio": .string("Maps and\nmountains."),
+            "username_change_allowed_at": allowedAt.map(JSON.string) ?? .null,
+        ])
+    }
+
+    static func builtIn(_ id: String, _ name: String, _ color: String) -> JSON {
+        .object(["id": .string(id), "name": .string(name), "color": .string(color)])
     }
 
     static func conversation(

@@ -98,7 +98,7 @@ struct ScreenTests {
                 == before.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) })
         _ = screen.handle(.pageDown)
         #expect(screen.handle(.pageDown) == [.markRead(conversationID: Fixture.direct, seq: 41)])
-        #expect(text(&screen, width: 80, height: 16).contains("10:41  Bob Brown"))
+        #expect(text(&screen, width: 80, height: 16).contains("10:41  B  Bob Brown"))
     }
 
     @Test("the loss of the connection and its return are said")
@@ -115,12 +115,97 @@ struct ScreenTests {
         #expect(back.contains("● 127.0.0.1:7432") && back.contains("Connected again."))
     }
 
+    private func type(_ text: String, _ screen: inout ScreenModel) -> [ChatEffect] {
+        for character in text { _ = screen.handle(.text(String(character))) }
+        return screen.handle(.enter)
+    }
+
+    @Test("a password is asked for at the bottom and stands nowhere on the screen; escape gives up")
+    func password() {
+        var screen = screen()
+        #expect(type("/password", &screen).isEmpty)
+        #expect(text(&screen).contains("Your password: "))
+        for character in "secret" { _ = screen.handle(.text(String(character))) }
+        let asked = text(&screen)
+        #expect(asked.contains("Your password: ••••••") && !asked.contains("secret"))
+        _ = screen.handle(.escape)
+        #expect(screen.chat.question == nil && text(&screen).contains("Nothing was changed."))
+        for line in ["/password", "old", "secret"] { #expect(type(line, &screen).isEmpty) }
+        #expect(type("secret", &screen) == [.account(.changePassword(from: "old", to: "secret"))])
+        #expect(screen.editor.isEmpty && !text(&screen).contains("•"))
+    }
+
+    @Test("a message that comes back while a password is asked for does not get among it")
+    func refusedMeanwhile() {
+        var screen = screen()
+        _ = screen.handle(.enter)
+        _ = type("hello", &screen)
+        _ = type("/password", &screen)
+        _ = screen.handle(.refused(clientID: screen.chat.outgoing.first?.clientID ?? "", reason: "No."))
+        #expect(screen.editor.isEmpty && text(&screen).contains("Not sent: No."))
+    }
+
+    @Test("avatars stand beside messages and conversations, in the colours of now")
+    func avatars() {
+        var screen = screen()
+        _ = screen.handle(
+            .catalogue([Fixture.builtIn("fox", "Fox", "#e4572e")].compactMap(BuiltInAvatar.init)))
+        _ = screen.handle(.enter)
+        func fills() -> Int {
+            screen.picture(width: 90, height: 20).rows.flatMap(\.spans).count {
+                $0.text == " B " && $0.style.fill == RGB(0xE4, 0x57, 0x2E)
+            }
+        }
+        #expect(fills() == 0)
+        let bob = Fixture.person(Fixture.bob, "Bob Brown", username: "bob", version: 2, avatarID: "fox")
+        _ = screen.handle(.changes(Fixture.changes(profiles: [bob])))
+        // Beside the conversation, and beside each of two messages that are a minute apart.
+        #expect(fills() == 3)
+    }
+
+    @Test("what is longer than the screen is scrolled, and any other key closes it")
+    func panel() {
+        var screen = screen()
+        _ = screen.picture(width: 80, height: 12)
+        _ = type("/me", &screen)
+        let top = text(&screen, width: 80, height: 12)
+        #expect(top.contains("Alice Ample") && top.contains("↓ more below") && !top.contains(Fixture.alice))
+        for _ in 0..<5 { _ = screen.handle(.pageDown) }
+        let end = text(&screen, width: 80, height: 12)
+        #expect(end.contains(Fixture.alice) && !end.contains("↓ more below"))
+        _ = screen.handle(.escape)
+        #expect(screen.panel == nil)
+    }
+
+    @Test("a long refusal is shown whole")
+    func longStatus() {
+        var screen = screen()
+        let reason = String(repeating: "Seven words that make up a sentence. ", count: 4).trimmed
+        _ = screen.handle(.failed(reason))
+        for (width, height) in [(80, 24), (64, 12), (20, 6)] {
+            let picture = screen.picture(width: width, height: height)
+            #expect(picture.rows.count == height && picture.rows.allSatisfy { $0.width == width })
+            let shown = picture.rows.map(\.text.trimmed).joined(separator: " ")
+            #expect(width < 64 || shown.contains(reason))
+        }
+    }
+
+    @Test("a guest sees what to do to stay, and an account does not")
+    func guest() {
+        var screen = ScreenModel(address: "x")
+        _ = screen.handle(.changes(Fixture.changes(reset: true, me: Fixture.me(isGuest: true))))
+        _ = screen.handle(.link(.online))
+        #expect(text(&screen).contains("/upgrade EMAIL") && text(&screen).contains("Alice Ample @alice (guest)"))
+        _ = screen.handle(.changes(Fixture.changes(me: Fixture.me(version: 2))))
+        #expect(!text(&screen).contains("/upgrade EMAIL") && !text(&screen).contains("(guest)"))
+    }
+
     @Test("a name full of control characters draws nothing but its signs")
     func evilName() {
         var screen = screen()
         _ = screen.handle(
             .changes(Fixture.changes(profiles: [Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n", version: 2)])))
-        let drawn = screen.picture(width: 90, height: 20).rows.map { $0.encoded(withColor: false) }.joined()
+        let drawn = screen.picture(width: 90, height: 20).rows.map { $0.encoded(.monochrome) }.joined()
         let allowed = ["\u{1B}[7m", "\u{1B}[1m", "\u{1B}[2m", "\u{1B}[1;7m", "\u{1B}[0m"]
         let plain = allowed.reduce(drawn) { $0.replacing($1, with: "") }
         #expect(!plain.unicodeScalars.contains { $0.properties.generalCategory == .control })

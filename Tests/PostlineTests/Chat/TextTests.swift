@@ -10,7 +10,7 @@ struct TextTests {
         let shown = PlainText.line(evil)
         #expect(shown.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
         #expect(shown == "a␛[2Jb␇\u{FFFD}31m␀␡␊zx")
-        #expect(StyledLine(evil).encoded(withColor: true) == shown)
+        #expect(StyledLine(evil).encoded(.full) == shown)
         for value in UInt32(0)...0x9F where !(0x20...0x7E ~= value) {
             let scalar = Unicode.Scalar(value) ?? "x"
             #expect(!PlainText.line("\(scalar)").unicodeScalars.contains(scalar))

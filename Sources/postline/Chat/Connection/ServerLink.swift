@@ -8,11 +8,10 @@ internal import Postgres
 actor ServerLink {
     private let host: String
     private let port: Int
-    private let credentials: Credentials
+    private var credentials: Credentials
     private let report: @Sendable (ChatEvent) -> Void
 
-    private var accessToken: String?
-    private var refreshToken: String?
+    private var tokens: SessionTokens?
     private var cursor: String?
     /// What is not yet answered, the oldest first.
     private var outbox: [Outgoing] = []
@@ -21,6 +20,9 @@ actor ServerLink {
 
     private var client: LineClient?
     private var isLive = false
+    private var hasCatalogue = false
+    /// The account that the guest is to be brought into, until that is done or refused.
+    private var move: Move?
     private var lastHeard = ContinuousClock.now
     /// Rings when there is something to deliver.
     private var bell: AsyncStream<Void>.Continuation?
@@ -68,21 +70,108 @@ actor ServerLink {
         return try await client.call(method, params)
     }
 
+    // MARK: The account
+
+    /// Makes the guest an account, which this connection then belongs to.
+    func upgrade(email: String, password: String) async throws {
+        tokens = try SessionTokens(
+            try await call("auth.upgrade", ["email": .string(email), "password": .string(password)]))
+        credentials = .password(email: email, password: password)
+    }
+
+    /// Sets another password. Returns how many other sessions ended with the old one.
+    func changePassword(from current: String, to new: String) async throws -> Int {
+        let answer = try await call(
+            "auth.change_password", ["current_password": .string(current), "new_password": .string(new)])
+        if case .password(let email, _) = credentials { credentials = .password(email: email, password: new) }
+        return answer["revoked"]?.integerValue ?? 0
+    }
+
+    /// Signs in to an account that the guest's data come into, on a connection of its own, and goes on as that account.
+    ///
+    /// Returns once the connection stands again: what came along, or the error for which the guest is still a guest.
+    func signIn(email: String, password: String) async throws -> JSON {
+        guard let client, isLive, move == nil else { throw ConnectionError.closed(goodbye: nil) }
+        guard let guest = tokens?.refresh else {
+            throw ChatEnded(description: "This guest came with an access token alone, which cannot bring it along.")
+        }
+        return try await withCheckedThrowingContinuation { waiting in
+            move = Move(email: email, password: password, guest: guest, waiting: waiting)
+            // The guest's session ends as it is merged, and would take this connection with it. `run` goes on.
+            Task { await client.close() }
+        }
+    }
+
+    private struct Move {
+        let email: String
+        let password: String
+        let guest: String
+        let waiting: CheckedContinuation<JSON, any Error>
+        /// Nil until the server has answered.
+        var outcome: Result<JSON, any Error>?
+    }
+
+    /// Does the move on a new connection; where it is refused, the connection is the guest's.
+    private func moveIn(_ client: LineClient, _ wanted: Move) async throws {
+        do {
+            let answer = try await client.call(
+                "auth.login",
+                [
+                    "email": .string(wanted.email), "password": .string(wanted.password),
+                    "guest_refresh_token": .string(wanted.guest),
+                ])
+            tokens = try SessionTokens(answer)
+            move?.outcome = .success(answer["merged"] ?? .null)
+            credentials = .password(email: wanted.email, password: wanted.password)
+            cursor = nil
+            marks = [:]
+            for message in outbox {
+                report(.refused(clientID: message.clientID, reason: "You signed in to another account meanwhile."))
+            }
+            outbox = []
+        } catch let error as RemoteError {
+            move?.outcome = .failure(error)
+            try await authenticate(client)
+        }
+    }
+
+    private func finishMove() {
+        guard let move, let outcome = move.outcome else { return }
+        self.move = nil
+        move.waiting.resume(with: outcome)
+    }
+
     // MARK: Staying
 
     /// Keeps the connection until the task is cancelled or there is no way back.
     func run() async {
+        await stay()
+        move?.waiting.resume(throwing: ConnectionError.closed(goodbye: nil))
+        move = nil
+    }
+
+    private func stay() async {
         var backoff = Backoff(base: .milliseconds(500), limit: .seconds(15))
         while !Task.isCancelled {
             let reason: String
+            var wasLive = false
             do {
                 report(.link(.connecting))
                 let client = try await connected()
                 defer { self.client = nil }
-                try await converse(client) { backoff.reset() }
+                try await converse(client) {
+                    backoff.reset()
+                    wasLive = true
+                }
                 reason = "the connection was lost"
             } catch let ended as ChatEnded {
                 return report(.link(.ended(reason: ended.description)))
+            } catch let error as RemoteError where error.knownCode == .sessionRevoked {
+                return report(.link(.ended(reason: ChatEnded.revoked.description)))
+            } catch ConnectionError.closed(let goodbye?) where goodbye.knownCode == .sessionRevoked {
+                return report(.link(.ended(reason: ChatEnded.revoked.description)))
+            } catch ConnectionError.closed where move != nil && move?.outcome == nil && wasLive {
+                continue
             } catch ConnectionError.closed(let goodbye?) where !goodbye.reconnect {
                 return report(.link(.ended(reason: goodbye.message)))
             } catch ConnectionError.closed(let goodbye?) {
@@ -101,7 +190,7 @@ actor ServerLink {
         if let client { return client }
         let client = try await LineClient.connect(host: host, port: port)
         do {
-            try await authenticate(client)
+            if let move, move.outcome == nil { try await moveIn(client, move) } else { try await authenticate(client) }
         } catch {
             await client.close()
             throw error
@@ -121,15 +210,18 @@ actor ServerLink {
             self.bell = nil
         }
         do {
+            try await askForCatalogue(client)
             try await synchronize(client, from: cursor)
             isLive = true
             onLive()
             report(.link(.online))
+            finishMove()
             bell.yield()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await self.follow(client) }
                 group.addTask { try await self.deliver(client, at: rings) }
                 group.addTask { try await self.watch(client) }
+                group.addTask { try await self.renew(client) }
                 defer { group.cancelAll() }
                 try await group.next()
             }
@@ -138,6 +230,16 @@ actor ServerLink {
             throw error
         }
         await client.close()
+    }
+
+    /// Once: what the server offers does not change while one talks. Without it avatars have other colours.
+    private func askForCatalogue(_ client: LineClient) async throws {
+        guard !hasCatalogue else { return }
+        do {
+            let answer = try await client.call("avatars.list")
+            report(.catalogue((answer["avatars"]?.arrayValue ?? []).compactMap(BuiltInAvatar.init)))
+            hasCatalogue = true
+        } catch is RemoteError {}
     }
 
     private func follow(_ client: LineClient) async throws {
@@ -192,8 +294,6 @@ actor ServerLink {
                     if let taken = Message(answer) { report(.sent(clientID: message.clientID, taken)) }
                 } catch let error as RemoteError where error.isRetryable {
                     try await Task.sleep(for: .seconds(min(30, error.data["retry_after"]?.doubleValue ?? 1)))
-                } catch let error as RemoteError where error.knownCode == .sessionRevoked {
-                    throw ChatEnded(description: error.message)
                 } catch let error as RemoteError where error.number == 401 {
                     // The session is no longer signed in; the next connection will be, and sends it again.
                     throw error
@@ -236,45 +336,68 @@ actor ServerLink {
         }
     }
 
-    // MARK: Signing in
-
-    private func authenticate(_ client: LineClient) async throws {
-        if case .token(let token) = credentials, accessToken == nil { accessToken = token }
-        if let token = accessToken {
+    /// Renews the access token in time, so that the connection is never closed for its age.
+    private func renew(_ client: LineClient) async throws {
+        while true {
+            // The tokens may be replaced meanwhile, so that no sleep is long.
+            let left = (tokens?.renewal).map { $0 - .now } ?? .seconds(10)
+            guard let tokens, let refresh = tokens.refresh, left <= .zero else {
+                try await Task.sleep(for: min(max(left, .milliseconds(1)), .seconds(10)))
+                continue
+            }
             do {
-                _ = try await client.call("session.authenticate", ["access_token": .string(token)])
-                return
-            } catch let error as RemoteError
-                where error.knownCode == .tokenExpired || error.knownCode == .invalidToken
-            {
-                if case .token = credentials, refreshToken == nil {
-                    throw ChatEnded(description: "\(error.message) Start again with a fresh token.")
-                }
-                accessToken = nil
-            } catch let error as RemoteError where error.knownCode == .sessionRevoked {
-                throw ChatEnded(description: error.message)
+                let fresh = try SessionTokens(
+                    try await client.call("auth.refresh", ["refresh_token": .string(refresh)]))
+                // An upgrade that was faster has given tokens of another session.
+                guard self.tokens == tokens else { continue }
+                self.tokens = fresh
+                _ = try await client.call("session.authenticate", ["access_token": .string(fresh.access)])
+            } catch let error as RemoteError where error.isRetryable {
+                try await Task.sleep(for: .seconds(1))
+            } catch let error as RemoteError where error.knownCode == .invalidToken {
+                // The access token is still good for a while; what comes then, `authenticate` knows.
+                if self.tokens == tokens { self.tokens = SessionTokens(access: tokens.access) }
             }
         }
-        if let refresh = refreshToken {
-            do {
-                keep(try await client.call("auth.refresh", ["refresh_token": .string(refresh)]))
-                if let token = accessToken {
-                    _ = try await client.call("session.authenticate", ["access_token": .string(token)])
-                    return
-                }
-            } catch let error as RemoteError where !error.isRetryable {
-                // The password, if we have it, is the last way.
-                refreshToken = nil
-            }
-        }
-        guard case .password(let email, let password) = credentials else {
-            throw ChatEnded(description: "The token is no longer valid. Start again with a fresh one.")
-        }
-        keep(try await client.call("auth.login", ["email": .string(email), "password": .string(password)]))
     }
 
-    private func keep(_ tokens: JSON) {
-        accessToken = tokens["access_token"]?.stringValue
-        refreshToken = tokens["refresh_token"]?.stringValue
+    // MARK: Signing in
+
+    /// With the session's tokens; the credentials are for the beginning, and a password for when nothing else is left.
+    private func authenticate(_ client: LineClient) async throws {
+        if tokens == nil, case .token(let token) = credentials { tokens = SessionTokens(access: token) }
+        if let tokens {
+            if try await resume(client, tokens) { return }
+        } else if case .guest(let name) = credentials {
+            let params = JSONObject(name.map { [.init(name: "full_name", value: .string($0))] } ?? [])
+            tokens = try SessionTokens(try await client.call("auth.guest", params))
+            return
+        }
+        switch credentials {
+        case .password(let email, let password):
+            tokens = try SessionTokens(
+                try await client.call("auth.login", ["email": .string(email), "password": .string(password)]))
+        case .token: throw ChatEnded(description: "The token is no longer valid. Start again with a fresh one.")
+        // Another guest would be somebody else.
+        case .guest: throw ChatEnded(description: "This guest's session is over, and with it the way back to it.")
+        }
+    }
+
+    /// - Returns: false where the tokens are no longer good.
+    /// - Throws: `session_revoked`: who was signed out does not come back by itself.
+    private func resume(_ client: LineClient, _ tokens: SessionTokens) async throws -> Bool {
+        do {
+            _ = try await client.call("session.authenticate", ["access_token": .string(tokens.access)])
+            return true
+        } catch let error as RemoteError where [.tokenExpired, .invalidToken].contains(error.knownCode) {}
+        guard let refresh = tokens.refresh else { return false }
+        do {
+            let fresh = try SessionTokens(try await client.call("auth.refresh", ["refresh_token": .string(refresh)]))
+            self.tokens = fresh
+            _ = try await client.call("session.authenticate", ["access_token": .string(fresh.access)])
+            return true
+        } catch let error as RemoteError where [.tokenExpired, .invalidToken].contains(error.knownCode) {
+            return false
+        }
     }
 }

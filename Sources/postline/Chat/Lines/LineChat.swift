@@ -7,10 +7,14 @@ struct LineChat {
     let events: AsyncStream<AppEvent>
     let sink: AsyncStream<AppEvent>.Continuation
 
-    /// Runs until the input ends or the person leaves. Returns why it ended where neither was so.
-    func run() async -> String? {
+    /// Runs until the input ends or the person leaves.
+    func run() async -> Ending {
         let input = ChatInput(sink)
         defer { input.cancel() }
+        let depth = Terminal.colorDepth
+        let format = LineFormat(showsAvatars: depth != .none)
+        let echo = Echo()
+        defer { echo?.isOn = true }
         let effects = effects
         return await withTaskGroup(of: Void.self) { group in
             group.addTask { await effects.link.run() }
@@ -27,7 +31,7 @@ struct LineChat {
                     }
                 case .input(let bytes?): state.take(bytes)
                 case .input(nil): state.endInput()
-                case .terminated: return nil
+                case .terminated: return .left(saying: nil)
                 case .effectDone: state.waiting -= 1
                 case .resized, .draw: continue
                 }
@@ -36,11 +40,12 @@ struct LineChat {
                     for output in outputs {
                         switch output {
                         case .notice(let notice):
-                            for line in LineFormat.lines(notice, state.model) {
-                                guard Terminal.write(PlainText.line(line) + "\n") else { return nil }
+                            for line in format.lines(notice, state.model) {
+                                guard Terminal.write(line.encoded(depth) + "\n") else { return .left(saying: nil) }
                             }
-                            if case .link(.ended(let reason)) = notice { return reason }
-                        case .effect(.quit):
+                            if case .link(.ended(let reason)) = notice { return .broken(reason) }
+                        case .effect(.quit(let farewell)):
+                            if let farewell { Terminal.write("* \(farewell)\n") }
                             state.endInput(dropping: true)
                         case .effect(let effect):
                             if await effects.handOver(effect) { continue }
@@ -52,12 +57,13 @@ struct LineChat {
                             }
                         }
                     }
-                    guard let command = state.next() else { break }
-                    outputs = state.model.perform(command)
+                    echo?.isOn = state.model.question?.isSecret != true
+                    guard let next = state.next() else { break }
+                    outputs = next
                 }
-                if state.isDone, await effects.link.isIdle { return nil }
+                if state.isDone, await effects.link.isIdle { return .left(saying: nil) }
             }
-            return nil
+            return .left(saying: nil)
         }
     }
 
@@ -92,13 +98,12 @@ struct LineChat {
             isInputOver = true
         }
 
-        /// The next command, once the world is there and what came before is done.
-        mutating func next() -> ChatCommand? {
-            guard wasOnline, waiting == 0 else { return nil }
-            while !lines.isEmpty {
-                if let command = ChatCommand(lines.removeFirst()) { return command }
-            }
-            return nil
+        /// Does what the next line says, once the world is there and what came before is done; nil where there is none.
+        mutating func next() -> [ChatOutput]? {
+            guard wasOnline, waiting == 0, !lines.isEmpty else { return nil }
+            let line = lines.removeFirst()
+            if model.question != nil { return model.answer(line) }
+            return ChatCommand(line).map { model.perform($0) } ?? []
         }
     }
 }

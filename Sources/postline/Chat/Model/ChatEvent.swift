@@ -9,7 +9,14 @@ enum ChatEvent: Sendable, Equatable {
     case found(query: String, people: [Person], purpose: SearchPurpose)
     case opened(Conversation, people: [Person])
     case older(conversationID: String, [Message])
-    case renamed(Person)
+    /// The user's own data, as the answer to a change of them.
+    case me(Me)
+    /// The avatars that the server offers.
+    case catalogue([BuiltInAvatar])
+    /// What was asked for is done: a sentence.
+    case done(String)
+    /// The user is signed out, as it wished.
+    case signedOut(String)
     /// All that was on its way has been answered.
     case idle
     /// Something that was asked for did not come about.
@@ -40,8 +47,10 @@ enum ChatEffect: Sendable, Equatable {
     case search(query: String, purpose: SearchPurpose)
     case openDirect(Person)
     case loadOlder(conversationID: String, beforeSeq: Int)
-    case rename(String)
-    case quit
+    case change(ProfileChange)
+    case account(AccountAction)
+    /// Leaves, with a word of farewell.
+    case quit(saying: String?)
 }
 
 /// What a person is told.
@@ -52,6 +61,12 @@ enum ChatNotice: Sendable, Equatable {
     case conversations
     case people([Person], query: String)
     case members
+    case me
+    case avatars
+    /// The user is a guest: what follows from that.
+    case guest
+    /// Something is asked for; the next line answers it.
+    case question(Question)
     case help
     case info(String)
     case failed(String)

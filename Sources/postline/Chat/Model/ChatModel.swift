@@ -10,12 +10,17 @@ struct ChatModel: Sendable {
     private(set) var outgoing: [Outgoing] = []
     /// The user's mark as it was when the conversation was opened: what follows is new to the reader.
     private(set) var unreadAfter: Int?
+    /// The avatars that the server offers.
+    private(set) var catalogue: [BuiltInAvatar] = []
+    /// What the next line answers.
+    private(set) var question: Question?
 
     /// The greatest mark asked for so far of each conversation.
     private var marked: [String: Int] = [:]
     /// From a reset until live: what comes then is the world as it is, and no news.
     private var isFilling = true
     private var isLoadingOlder = false
+    private var knowsItIsGuest = false
     private let makeID: @Sendable () -> String
 
     /// - Parameter makeID: makes the client ids of messages.
@@ -52,8 +57,15 @@ struct ChatModel: Sendable {
             return [.notice(.older(conversationID: id, messages))]
         case .idle:
             return []
-        case .renamed(let me):
+        case .me(let me):
             return notices(of: world.apply(me))
+        case .catalogue(let avatars):
+            catalogue = avatars
+            return []
+        case .done(let sentence):
+            return [.notice(.info(sentence))]
+        case .signedOut(let sentence):
+            return [.effect(.quit(saying: sentence))]
         case .failed(let reason):
             isLoadingOlder = false
             return [.notice(.failed(reason))]
@@ -63,11 +75,12 @@ struct ChatModel: Sendable {
     private mutating func changeLink(to state: LinkState) -> [ChatOutput] {
         guard state != link else { return [] }
         link = state
-        if state == .online {
-            isFilling = false
-            isLoadingOlder = false
-        }
-        return [.notice(.link(state))]
+        guard state == .online else { return [.notice(.link(state))] }
+        isFilling = false
+        isLoadingOlder = false
+        guard world.me?.isGuest == true, !knowsItIsGuest else { return [.notice(.link(state))] }
+        knowsItIsGuest = true
+        return [.notice(.link(state)), .notice(.guest)]
     }
 
     private mutating func notices(of events: [World.Event]) -> [ChatOutput] {
@@ -83,7 +96,7 @@ struct ChatModel: Sendable {
                 marked[id] = nil
                 outgoing.removeAll { $0.conversationID == id }
                 if openID == id { openID = nil }
-            case .skipped, .changed, .renamed, .joined, .retitled, .read:
+            case .skipped, .changed, .renamed, .newUsername, .newAvatar, .joined, .retitled, .read:
                 break
             }
             if !isFilling { outputs.append(.notice(.world(event))) }
@@ -106,11 +119,79 @@ struct ChatModel: Sendable {
         case .older: return loadOlder(orSay: true)
         case .open(let name): return open(named: name)
         case .search(let query): return [.effect(.search(query: query, purpose: .show))]
-        case .name(let name): return [.effect(.rename(name))]
-        case .quit: return [.effect(.quit)]
+        case .me: return [.notice(.me)]
+        case .name(let name): return [.effect(.change(.name(name)))]
+        case .username(let name?): return [.effect(.change(.username(name)))]
+        case .username(nil): return [.notice(.info(usernameNow))]
+        case .avatar(let choice?): return [.effect(.change(.avatar(avatar(choice))))]
+        case .avatar(nil): return [.notice(catalogue.isEmpty ? .failed("The server offers no avatars.") : .avatars)]
+        case .bio(let bio): return [.effect(.change(.bio(bio)))]
+        case .upgrade(let email): return askGuest(.upgrade(email: email))
+        case .signIn(let email): return askGuest(.signIn(email: email))
+        case .password:
+            guard world.me?.isGuest == false else {
+                return [.notice(.failed("A guest has no password. /upgrade EMAIL gives you one."))]
+            }
+            return ask(.changePassword)
+        case .logout(let everywhere): return [.effect(.account(.logout(everywhere: everywhere)))]
+        case .delete: return ask(.delete(isGuest: world.me?.isGuest ?? false))
+        case .quit: return [.effect(.quit(saying: nil))]
         case .incomplete(let usage): return [.notice(.failed("Say it like this: \(usage)"))]
         case .unknown(let name): return [.notice(.failed("There is no command /\(name). /help shows those there are."))]
         }
+    }
+
+    // MARK: The own account
+
+    /// Takes a line that answers the question.
+    mutating func answer(_ line: String) -> [ChatOutput] {
+        guard var asked = question else { return [] }
+        switch asked.take(line) {
+        case .more:
+            question = asked
+            return [.notice(.question(asked))]
+        case .done(let action):
+            question = nil
+            return [.effect(.account(action))]
+        case .given(let reason):
+            question = nil
+            return [.notice(.failed(reason))]
+        }
+    }
+
+    private mutating func ask(_ purpose: Question.Purpose) -> [ChatOutput] {
+        let question = Question(purpose)
+        self.question = question
+        return [.notice(.question(question))]
+    }
+
+    private mutating func askGuest(_ purpose: Question.Purpose) -> [ChatOutput] {
+        guard world.me?.isGuest == true else {
+            let sentence = "You have an account already. /logout, and start the chat again to use another."
+            return [.notice(.failed(sentence))]
+        }
+        return ask(purpose)
+    }
+
+    private var usernameNow: String {
+        guard let me = world.me, let username = me.person.username else {
+            return "You have no username yet. /username NAME gives you one."
+        }
+        return "You are @\(username)\(usernameCooldown)."
+    }
+
+    /// From when on the username may be changed again, as the end of a sentence.
+    var usernameCooldown: String {
+        guard let day = world.me?.usernameChangeAllowedAt.flatMap(WireTime.init)?.day else { return "" }
+        return "; it can be changed again from \(day) on"
+    }
+
+    /// By address, or by id or name in the catalogue; of anything else the server says what is wrong with it.
+    private func avatar(_ choice: String) -> Avatar {
+        if choice.contains("://") { return .custom(url: choice) }
+        let wanted = choice.lowercased()
+        if wanted == "none" { return .none }
+        return .builtIn(id: catalogue.first { $0.id == wanted || $0.name.lowercased() == wanted }?.id ?? choice)
     }
 
     private mutating func send(_ text: String) -> [ChatOutput] {

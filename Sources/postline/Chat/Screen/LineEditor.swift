@@ -52,6 +52,12 @@ struct LineEditor: Sendable, Equatable {
         return (String(shown[start..<end]), used)
     }
 
+    /// As `window`, with a dot for each character.
+    func masked(width: Int) -> (text: String, cursor: Int) {
+        let dots = min(characters.count, max(0, width - 1))
+        return (String(repeating: "•", count: dots), min(cursor, dots))
+    }
+
     private mutating func insert(_ text: String) {
         // Joined anew, since a typed scalar may combine with the character before it.
         let before = String(characters[..<cursor]) + text

@@ -40,10 +40,12 @@ struct MessageRows {
             if message.senderID != lastSender || time?.clock != lastClock {
                 var head = StyledLine()
                 head.append(time?.clock ?? "     ", .dim)
-                head.append("  ")
+                head.append(" ")
+                head.append(model.chip(of: message.senderID))
+                head.append(" ")
                 head.append(
                     isMine ? "You" : model.world.name(of: message.senderID),
-                    .color(isMine ? .green : Self.color(of: message.senderID), bold: true))
+                    .color(isMine ? .green : AvatarChip.color(of: message.senderID), bold: true))
                 rows.append(Row(id: ID(seq: message.seq, row: -1), line: head))
             }
             lastSender = message.senderID
@@ -57,7 +59,9 @@ struct MessageRows {
         let waiting = model.outgoing.filter { $0.conversationID == openID }
         for (index, message) in waiting.enumerated() {
             if index == 0, lastSender != model.world.myID {
-                var head = StyledLine("       ")
+                var head = StyledLine("      ")
+                if let me = model.world.myID { head.append(model.chip(of: me)) }
+                head.append(" ")
                 head.append("You", .color(.green, bold: true))
                 rows.append(Row(id: ID(seq: Int.max - waiting.count, row: -1), line: head))
             }
@@ -93,12 +97,5 @@ struct MessageRows {
     private static func centered(_ text: String, _ width: Int) -> StyledLine {
         let cut = TextWidth.truncate(text, to: width)
         return StyledLine(String(repeating: " ", count: max(0, (width - TextWidth.of(cut)) / 2)) + cut, .dim)
-    }
-
-    /// Always the same colour for one person.
-    private static func color(of userID: String) -> Style.Color {
-        let colors: [Style.Color] = [.yellow, .blue, .magenta, .cyan, .red]
-        let sum = userID.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
-        return colors[Int(sum) % colors.count]
     }
 }

@@ -1,12 +1,12 @@
 /// The whole terminal, borrowed: what is drawn on it disappears when it is given back.
 struct Screen: ~Copyable {
     private let modes: TerminalModes?
-    private let withColor: Bool
+    private let depth: ColorDepth
     private var drawn: [String] = []
 
     init() {
         modes = TerminalModes()
-        withColor = Terminal.wantsColor
+        depth = Terminal.colorDepth
         take()
     }
 
@@ -18,7 +18,7 @@ struct Screen: ~Copyable {
     /// Draws a picture; what is on the screen already is not sent again.
     mutating func draw(_ picture: ScreenModel.Picture) {
         var output = "\u{1B}[?25l"
-        let rows = picture.rows.map { $0.encoded(withColor: withColor) }
+        let rows = picture.rows.map { $0.encoded(depth) }
         if rows.count != drawn.count {
             output += "\u{1B}[2J"
             drawn = []

@@ -13,8 +13,8 @@ struct ScreenChat {
     let sink: AsyncStream<AppEvent>.Continuation
     let address: String
 
-    /// Runs until the person leaves. Returns why it ended where the person did not choose to.
-    func run() async -> String? {
+    /// Runs until the person leaves, or has to.
+    func run() async -> Ending {
         var model = ScreenModel(address: address)
         var keys = KeyParser()
         var screen = Screen()
@@ -39,7 +39,7 @@ struct ScreenChat {
                         default: todo += model.handle(key)
                         }
                     }
-                case .input(nil), .terminated: return nil
+                case .input(nil), .terminated: return .left(saying: nil)
                 case .resized: screen.invalidate()
                 case .effectDone: continue
                 case .draw:
@@ -49,17 +49,17 @@ struct ScreenChat {
                     continue
                 }
                 for effect in todo {
-                    if effect == .quit { return nil }
+                    if case .quit(let farewell) = effect { return .left(saying: farewell) }
                     if await effects.handOver(effect) { continue }
                     group.addTask { await effects.perform(effect) }
                 }
-                if model.isOver, case .ended(let reason) = model.chat.link { return reason }
+                if model.isOver, case .ended(let reason) = model.chat.link { return .broken(reason) }
                 if !isDrawDue {
                     isDrawDue = true
                     sink.yield(.draw)
                 }
             }
-            return nil
+            return .left(saying: nil)
         }
     }
 }

@@ -11,8 +11,8 @@ struct ScreenModel: Sendable {
     private(set) var chat: ChatModel
     private(set) var focus = Focus.list
     private(set) var editor = LineEditor()
-    /// What stands over the messages until the next key: help, found people.
-    private(set) var panel: [StyledLine]?
+    /// What stands over everything until the next key: help, found people.
+    private(set) var panel: Panel?
     private(set) var status: StyledLine?
     private(set) var selectedID: String?
     /// Digits typed in the list, for numbers above nine.
@@ -25,6 +25,7 @@ struct ScreenModel: Sendable {
     /// Remembered from the last picture: keys that scroll need them.
     private var rowIDs: [MessageRows.ID] = []
     private var pageHeight = 10
+    private var screenWidth = 80
     /// Whether the connection was lost and is not back.
     private var wasLost = false
     /// Too narrow for two columns: the list or the messages, whichever is in use.
@@ -42,14 +43,15 @@ struct ScreenModel: Sendable {
 
     mutating func handle(_ key: Key) -> [ChatEffect] {
         status = nil
+        if panel?.scroll(key, height: pageHeight) == true { return [] }
         if panel != nil {
             panel = nil
             // Escape only closes the panel; any other key does what it does.
             if key == .escape || key == .enter && editor.isEmpty && focus == .input { return [] }
         }
         switch key {
-        case .interrupt: return [.quit]
-        case .endOfInput where editor.isEmpty: return [.quit]
+        case .interrupt: return [.quit(saying: nil)]
+        case .endOfInput where editor.isEmpty: return [.quit(saying: nil)]
         case .next: return move(by: 1, opening: true)
         case .previous: return move(by: -1, opening: true)
         case .pageUp: return scroll(by: max(1, pageHeight - 2))
@@ -80,7 +82,7 @@ struct ScreenModel: Sendable {
             digits.removeLast()
             return []
         case .text(let text) where text == "q" && chat.openID == nil:
-            return [.quit]
+            return [.quit(saying: nil)]
         case .text(let text) where text == "/" || chat.openID != nil:
             focus = .input
             return handleInInput(key)
@@ -93,6 +95,7 @@ struct ScreenModel: Sendable {
     }
 
     private mutating func handleInInput(_ key: Key) -> [ChatEffect] {
+        if chat.question != nil { return handleAnswering(key) }
         switch key {
         case .enter:
             guard let command = ChatCommand(editor.text) else { return [] }
@@ -115,6 +118,18 @@ struct ScreenModel: Sendable {
             _ = editor.handle(key)
             // A command that was begun without a conversation, and rubbed out, leads back to the list.
             if editor.isEmpty, chat.openID == nil { focus = .list }
+            return []
+        }
+    }
+
+    private mutating func handleAnswering(_ key: Key) -> [ChatEffect] {
+        switch key {
+        case .enter: return take(chat.answer(editor.take().trimmingLineEnds))
+        case .escape, .tab:
+            _ = editor.take()
+            return take(chat.answer(""))
+        default:
+            _ = editor.handle(key)
             return []
         }
     }
@@ -164,7 +179,7 @@ struct ScreenModel: Sendable {
             case .notice(let notice): show(notice)
             }
         }
-        if chat.openID == nil, focus == .input, editor.isEmpty { focus = .list }
+        if chat.openID == nil, focus == .input, editor.isEmpty, chat.question == nil { focus = .list }
         // What stands at the bottom of the open conversation is read.
         if bottom == nil, panel == nil, !(isNarrow && focus == .list) {
             for case .effect(let effect) in chat.sawNewest() { effects.append(effect) }
@@ -189,40 +204,62 @@ struct ScreenModel: Sendable {
         case .refused(let message, let reason):
             say("Not sent: \(reason)", .color(.red))
             // The text is given back, where that overwrites nothing.
-            if editor.isEmpty { _ = editor.handle(.paste(message.content)) }
+            if editor.isEmpty, chat.question == nil { _ = editor.handle(.paste(message.content)) }
         case .help:
-            panel = ChatCommand.usages.map { command in
-                var line = StyledLine("  ")
-                line.append(TextWidth.fit(command.usage, to: 16), .bold)
-                line.append(command.meaning)
-                return line
-            }
-            panel?.append(StyledLine())
-            panel?.append(StyledLine("  Tab             to the list and back", .dim))
-            panel?.append(StyledLine("  ↑ ↓ PgUp PgDn   choose in the list, scroll the messages", .dim))
-            panel?.append(StyledLine("  Ctrl-N Ctrl-P   open the next, the previous conversation", .dim))
-            panel?.append(StyledLine("  Alt-Enter       a new line in the same message", .dim))
-            panel?.append(StyledLine("  Ctrl-C          leave", .dim))
+            panel = .help
         case .people(let people, let query):
             guard !people.isEmpty else {
                 say("Nobody is found for “\(query)”.", .color(.yellow))
                 return
             }
-            panel = people.map { person in
+            panel = Panel(people) { person in
                 var line = StyledLine("  ")
+                line.append(chat.chip(of: person))
+                line.append("  ")
                 line.append(TextWidth.fit(person.name, to: 28), .bold)
                 line.append("/open \(person.username ?? person.name)", .dim)
                 return line
             }
         case .members:
             let world = chat.world
-            panel = (chat.openID.flatMap { world.conversations[$0] }?.members ?? []).map { member in
+            panel = Panel(chat.openID.flatMap { world.conversations[$0] }?.members ?? []) { member in
                 var line = StyledLine("  ")
+                line.append(chat.chip(of: member.userID))
+                line.append("  ")
                 line.append(TextWidth.fit(world.name(of: member.userID), to: 28), .bold)
                 line.append(TextWidth.fit(world.people[member.userID]?.username ?? "", to: 24))
                 line.append(member.role, .dim)
                 return line
             }
+        case .me:
+            panel = chat.world.me.map { Panel($0, chip: chat.chip(of: $0.person), width: screenWidth) }
+        case .avatars:
+            let mine = chat.world.me?.person.avatar
+            panel = Panel(chat.catalogue) { avatar in
+                var line = StyledLine("  ")
+                line.append(chat.chip(trying: avatar))
+                line.append("  ")
+                line.append(TextWidth.fit(avatar.name, to: 14), .bold)
+                line.append("/avatar \(avatar.id)", .dim)
+                if mine == .builtIn(id: avatar.id) { line.append("  yours", .color(.green)) }
+                return line
+            }
+        case .question:
+            panel = nil
+            focus = .input
+            _ = editor.take()
+        case .guest:
+            // Stands where no conversation is open.
+            break
+        case .world(.newUsername(let id, let to)):
+            let isMine = id == chat.world.myID
+            say(
+                isMine ? "You are now @\(to)\(chat.usernameCooldown)." : "\(chat.world.name(of: id)) is now @\(to)",
+                .dim)
+        case .world(.newAvatar(let id)) where id == chat.world.myID:
+            say(
+                chat.world.people[id]?.avatar == Avatar.none ? "You have no avatar now." : "You have a new avatar.",
+                .dim)
         case .world(.left(_, let name)):
             say("You are no longer in “\(name)”.", .color(.yellow))
         case .world(.renamed(_, let from, let to)):
@@ -258,14 +295,16 @@ struct ScreenModel: Sendable {
         let width = max(20, width)
         let height = max(6, height)
         let listWidth = width >= 64 ? min(34, width * 2 / 5) : 0
-        let bodyHeight = height - 4
+        let foot = foot(width: width, height: height)
+        let bodyHeight = height - 3 - foot.count
         pageHeight = bodyHeight
+        screenWidth = width
         var rows = [title(width)]
         isNarrow = listWidth == 0
-        let showsList = !isNarrow || focus == .list
+        let showsList = panel == nil && (!isNarrow || focus == .list)
         let showsMessages = !isNarrow || focus == .input
         let list = showsList ? listRows(width: listWidth > 0 ? listWidth : width, height: bodyHeight) : []
-        let mainWidth = listWidth > 0 ? width - listWidth - 1 : width
+        let mainWidth = listWidth > 0 && showsList ? width - listWidth - 1 : width
         let main = showsMessages || panel != nil ? mainRows(width: mainWidth, height: bodyHeight) : []
         for index in 0..<bodyHeight {
             var row = StyledLine()
@@ -278,16 +317,32 @@ struct ScreenModel: Sendable {
             }
             rows.append(row)
         }
-        rows.append(rule(width, listWidth: listWidth))
+        rows.append(rule(width, listWidth: showsList ? listWidth : 0))
         let (input, cursor) = inputRow(width)
         rows.append(input)
-        rows.append((status ?? hint).fitted(to: width))
-        return Picture(rows: rows, cursor: cursor.map { (row: height - 2, column: $0) })
+        rows += foot
+        return Picture(rows: rows, cursor: cursor.map { (row: height - 1 - foot.count, column: $0) })
+    }
+
+    /// What is said at the bottom, whole where there is room: a refusal may be two sentences.
+    private func foot(width: Int, height: Int) -> [StyledLine] {
+        guard let status, status.width > width else { return [(status ?? hint).fitted(to: width)] }
+        let style = status.spans.first?.style ?? .plain
+        return TextWidth.wrap(status.text.trimmed, to: width - 2).prefix(max(1, min(3, height - 5)))
+            .map { StyledLine(" \($0)", style).fitted(to: width) }
     }
 
     private func title(_ width: Int) -> StyledLine {
         var line = StyledLine(" Postline", Style(isBold: true, isInverse: true))
-        if let me = chat.world.myID { line.append("  \(chat.world.name(of: me))", .inverse) }
+        if let me = chat.world.me {
+            line.append("  ", .inverse)
+            line.append(chat.chip(of: me.person))
+            line.append(" \(chat.world.name(of: me.person.id))", .inverse)
+            let username = me.person.username.map { " @\($0)" } ?? ""
+            // Who has no name is shown as a guest already.
+            let guest = me.isGuest && me.person.fullName != nil ? " (guest)" : ""
+            line.append(username + guest, .inverse)
+        }
         var sign: String
         switch chat.link {
         case .connecting: sign = "○ connecting to \(address) …"
@@ -321,7 +376,9 @@ struct ScreenModel: Sendable {
             first.append(" \(clock)", isChosen ? style : .dim)
             if unread > 0 { first.append(count, Style(isBold: true, isInverse: true, color: .green)) }
             rows.append(first)
-            var second = StyledLine("    ")
+            var second = StyledLine()
+            second.append(chat.chip(ofConversation: conversation.id))
+            second.append(" ")
             second.append(preview(of: conversation), .dim)
             rows.append(second)
         }
@@ -344,14 +401,15 @@ struct ScreenModel: Sendable {
     }
 
     private mutating func mainRows(width: Int, height: Int) -> [StyledLine] {
-        if let panel {
-            let shown = Array(panel.prefix(height))
-            return shown + Array(repeating: StyledLine(), count: height - shown.count)
-        }
+        if let panel { return panel.rows(height: height) }
         guard let openID = chat.openID else {
             rowIDs = []
             var rows = Array(repeating: StyledLine(), count: height)
-            rows[height / 2] = StyledLine("   Choose a conversation with ↑ ↓ and Enter, or by its number.", .dim)
+            let texts = emptyTexts
+            let start = max(0, (height - texts.count) / 2)
+            for (index, text) in texts.enumerated() where start + index < height {
+                rows[start + index] = StyledLine("   \(text)", .dim)
+            }
             return rows
         }
         let all = MessageRows(chat, width: width - 1).rows
@@ -379,6 +437,23 @@ struct ScreenModel: Sendable {
         return [head] + Array(repeating: StyledLine(), count: room - shown.count) + shown
     }
 
+    /// What stands in place of messages.
+    private var emptyTexts: [String] {
+        let choice = "Choose a conversation with ↑ ↓ and Enter."
+        guard chat.world.me?.isGuest == true else {
+            return chat.world.conversations.isEmpty ? ["Nobody yet. /open NAME begins one."] : [choice]
+        }
+        return [
+            "You are a guest. When you leave,",
+            "nobody can come back to this account.",
+            "",
+            "/upgrade EMAIL  keeps this account",
+            "/login EMAIL    brings it into yours",
+            "/name NAME      says who you are",
+            "/open NAME      begins a conversation",
+        ]
+    }
+
     private func rule(_ width: Int, listWidth: Int) -> StyledLine {
         guard listWidth > 0 else { return StyledLine(String(repeating: "─", count: width), .dim) }
         return StyledLine(
@@ -386,6 +461,13 @@ struct ScreenModel: Sendable {
     }
 
     private func inputRow(_ width: Int) -> (StyledLine, cursor: Int?) {
+        if let question = chat.question {
+            var line = StyledLine(" \(question.label): ", .color(.yellow, bold: true))
+            let room = max(4, width - line.width - 1)
+            let shown = question.isSecret ? editor.masked(width: room) : editor.window(width: room)
+            line.append(shown.text)
+            return (line.fitted(to: width), min(width - 1, line.width - TextWidth.of(shown.text) + shown.cursor))
+        }
         if focus == .list, !digits.isEmpty { return (StyledLine(" open number \(digits)").fitted(to: width), nil) }
         var line = StyledLine(" › ", focus == .input ? .color(.green, bold: true) : .dim)
         let window = editor.window(width: width - 4)
@@ -395,6 +477,7 @@ struct ScreenModel: Sendable {
 
     private var hint: StyledLine {
         if wasLost { return lossHint }
+        if chat.question != nil { return StyledLine(" Enter goes on · Esc gives up", .dim) }
         return switch focus {
         case .list: StyledLine(" ↑↓ choose · Enter or number opens · / command · /help · q leaves", .dim)
         case .input: StyledLine(" Enter sends · Tab list · ↑↓ PgUp PgDn scroll · /help", .dim)

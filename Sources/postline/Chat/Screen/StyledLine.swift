@@ -9,6 +9,28 @@ struct Style: Sendable, Equatable {
     var isDim = false
     var isInverse = false
     var color: Color?
+    /// The colour behind the text; the letters are then black or white, whichever is read better on it.
+    var fill: RGB?
+
+    /// The terminal's codes for it (ECMA-48, "select graphic rendition").
+    fileprivate func codes(_ depth: ColorDepth) -> [String] {
+        guard depth != .none else { return [] }
+        var codes: [String] = []
+        if isBold { codes.append("1") }
+        if isDim { codes.append("2") }
+        // Without colours, what has one behind it still stands out.
+        if isInverse || fill != nil && depth == .monochrome { codes.append("7") }
+        guard depth != .monochrome else { return codes }
+        if let color { codes.append(String(color.rawValue)) }
+        guard let fill else { return codes }
+        switch depth {
+        case .full: codes.append("48;2;\(fill.red);\(fill.green);\(fill.blue)")
+        case .indexed, .monochrome, .none: codes.append("48;5;\(fill.indexed)")
+        }
+        // Black and white of the 256, which no theme changes.
+        codes.append("38;5;\(fill.isLight ? 16 : 231)")
+        return codes
+    }
 
     static let plain = Style()
     static let bold = Style(isBold: true)
@@ -43,6 +65,8 @@ struct StyledLine: Sendable, Equatable {
 
     mutating func append(_ line: StyledLine) { spans += line.spans }
 
+    mutating func append(_ chip: AvatarChip) { spans.append(chip.span) }
+
     /// Cut or filled with blanks to just `width` cells.
     func fitted(to width: Int, _ fill: Style = .plain) -> StyledLine {
         var fitted = StyledLine()
@@ -60,14 +84,10 @@ struct StyledLine: Sendable, Equatable {
     /// The bytes that draw it, styles reset at the end.
     ///
     /// Each span's text is made fit for a terminal here once more, whoever put it in.
-    func encoded(withColor: Bool) -> String {
+    func encoded(_ depth: ColorDepth) -> String {
         var output = ""
         for span in spans {
-            var codes: [String] = []
-            if span.style.isBold { codes.append("1") }
-            if span.style.isDim { codes.append("2") }
-            if span.style.isInverse { codes.append("7") }
-            if withColor, let color = span.style.color { codes.append(String(color.rawValue)) }
+            let codes = span.style.codes(depth)
             let text = PlainText.line(span.text)
             output += codes.isEmpty ? text : "\u{1B}[\(codes.joined(separator: ";"))m\(text)\u{1B}[0m"
         }

@@ -13,8 +13,12 @@ enum Terminal {
         isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 && environment("TERM") ?? "dumb" != "dumb"
     }
 
-    /// Whether colours are wanted (https://no-color.org).
-    static var wantsColor: Bool { (environment("NO_COLOR") ?? "").isEmpty }
+    /// What standard output shows of styles: colours only where they are wanted (https://no-color.org).
+    static var colorDepth: ColorDepth {
+        if isatty(STDOUT_FILENO) == 0 || environment("TERM") ?? "dumb" == "dumb" { return .none }
+        if !(environment("NO_COLOR") ?? "").isEmpty { return .monochrome }
+        return ["truecolor", "24bit"].contains(environment("COLORTERM")) ? .full : .indexed
+    }
 
     /// An environment variable; nil where it is not set.
     static func environment(_ name: String) -> String? {
@@ -97,6 +101,24 @@ enum Terminal {
         #else
         unsafe Glibc.read(STDIN_FILENO, bytes, count)
         #endif
+    }
+}
+
+/// Whether the terminal shows what is typed line by line.
+final class Echo {
+    private let modes: TerminalModes
+
+    var isOn = true {
+        didSet {
+            guard isOn != oldValue else { return }
+            if isOn { modes.restore() } else { modes.set { $0.c_lflag &= ~tcflag_t(ECHO) } }
+        }
+    }
+
+    /// Nil where standard input is no terminal.
+    init?() {
+        guard let modes = TerminalModes() else { return nil }
+        self.modes = modes
     }
 }
 

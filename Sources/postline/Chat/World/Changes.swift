@@ -12,7 +12,7 @@ struct Changes: Sendable, Equatable {
     var cursor = ""
     var reset = false
     var more = false
-    var me: Person?
+    var me: Me?
     var profiles: [Person] = []
     var conversations: [Conversation] = []
     var messages: [Message] = []
@@ -27,7 +27,7 @@ struct Changes: Sendable, Equatable {
         cursor = json["cursor"]?.stringValue ?? ""
         reset = json["reset"]?.booleanValue ?? false
         more = json["more"]?.booleanValue ?? false
-        me = json["me"].flatMap(Person.init)
+        me = json["me"].flatMap(Me.init)
         profiles = list("profiles").compactMap(Person.init)
         conversations = list("conversations").compactMap(Conversation.init)
         messages = list("messages").compactMap(Message.init)

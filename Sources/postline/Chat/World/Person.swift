@@ -6,6 +6,7 @@ struct Person: Sendable, Equatable {
     let id: String
     let username: String?
     let fullName: String?
+    let avatar: Avatar
     let isDeleted: Bool
     let version: Int
 
@@ -15,6 +16,7 @@ struct Person: Sendable, Equatable {
         self.id = id
         username = json["username"]?.stringValue
         fullName = json["full_name"]?.stringValue
+        avatar = Avatar(json)
         // A sender's card does not say so, but of the deleted both names are null.
         isDeleted = json["is_deleted"]?.booleanValue ?? (username == nil && fullName == nil)
         version = json["version"]?.integerValue ?? 0

@@ -2,7 +2,8 @@
 ///
 /// Applying one Changes twice, or after a newer one, changes nothing (`docs/protocol.md`, section 3).
 struct World: Sendable, Equatable {
-    private(set) var myID: String?
+    /// The user's own data, once they have come.
+    private(set) var me: Me?
     private(set) var people: [String: Person] = [:]
     private(set) var conversations: [String: Conversation] = [:]
     /// The newest messages of each conversation, ascending by `seq`; what stands before them is to be fetched.
@@ -18,6 +19,9 @@ struct World: Sendable, Equatable {
         /// A message was edited or deleted.
         case changed(Message)
         case renamed(userID: String, from: String, to: String)
+        /// Somebody goes by another username, or has a first one.
+        case newUsername(userID: String, to: String)
+        case newAvatar(userID: String)
         case joined(conversationID: String)
         case left(conversationID: String, name: String)
         case retitled(conversationID: String, from: String)
@@ -32,7 +36,6 @@ struct World: Sendable, Equatable {
             events.append(.reset)
         }
         if let me = changes.me {
-            myID = me.id
             events += take(me)
         }
         // `left` before `conversations`: who was put out and taken in again is in.
@@ -79,13 +82,15 @@ struct World: Sendable, Equatable {
     /// Takes in a message that was answered.
     mutating func apply(_ message: Message) -> [Event] { take(message) }
 
-    /// Takes in a profile that was answered.
-    mutating func apply(_ person: Person) -> [Event] { take(person) }
+    /// Takes in the user's own data that were answered.
+    mutating func apply(_ me: Me) -> [Event] { take(me) }
 
     /// Takes in a read mark that was answered.
     mutating func apply(_ read: Changes.Read) -> [Event] { take(read) }
 
     // MARK: Looking
+
+    var myID: String? { me?.person.id }
 
     /// The conversations, the one with the newest message first.
     var ordered: [Conversation] {
@@ -119,6 +124,11 @@ struct World: Sendable, Equatable {
 
     // MARK: Taking in
 
+    private mutating func take(_ me: Me) -> [Event] {
+        if me.person.id != myID || me.person.version >= self.me?.person.version ?? 0 { self.me = me }
+        return take(me.person)
+    }
+
     private mutating func take(_ person: Person) -> [Event] {
         guard let held = people[person.id] else {
             people[person.id] = person
@@ -126,8 +136,15 @@ struct World: Sendable, Equatable {
         }
         guard person.version >= held.version else { return [] }
         people[person.id] = person
-        guard person.name != held.name else { return [] }
-        return [.renamed(userID: person.id, from: held.name, to: person.name)]
+        var events: [Event] = []
+        if person.name != held.name { events.append(.renamed(userID: person.id, from: held.name, to: person.name)) }
+        // Of the deleted nothing is left, which their name says.
+        guard !person.isDeleted else { return events }
+        if let username = person.username, username != held.username {
+            events.append(.newUsername(userID: person.id, to: username))
+        }
+        if person.avatar != held.avatar { events.append(.newAvatar(userID: person.id)) }
+        return events
     }
 
     private mutating func take(_ conversation: Conversation) -> [Event] {

@@ -1,0 +1,130 @@
+import LineClient
+import Messaging
+import NIOCore
+import Testing
+
+@Suite("auth.logout and auth.change_password", .timeLimit(.minutes(3)))
+struct SessionEndTests {
+    @Test("logging out ends this session alone, and its connections on every node")
+    func logout() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.connect()
+            let tokens = try await alice.logIn(Person.alice.email)
+            let sameSession = try await other.signedIn(with: tokens)
+            let elsewhere = try await other.signedIn(.alice)
+            let bob = try await one.signedIn(.bob)
+            #expect(try await alice.call("auth.logout") == ["revoked": 1])
+            for client in [alice, sameSession] { try await client.expectEnd() }
+            try await one.connect().refused(
+                .sessionRevoked, "session.authenticate", ["access_token": tokens["access_token"] ?? ""])
+            try await one.connect().refused(
+                .sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
+            for client in [elsewhere, bob] { try await client.call("me.get") }
+        }
+    }
+
+    @Test("logging out everywhere ends all sessions of the user, and nobody else's")
+    func logoutAll() async throws {
+        try await withTwoNodes { one, other in
+            let sessions = [
+                try await one.signedIn(.alice), try await one.signedIn(.alice), try await other.signedIn(.alice),
+            ]
+            let bob = try await other.signedIn(.bob)
+            #expect(try await sessions[0].call("auth.logout", ["all": true]) == ["revoked": 3])
+            for session in sessions { try await session.expectEnd() }
+            try await bob.call("me.get")
+            try await one.signedIn(.alice).call("me.get")
+        }
+    }
+
+    @Test("the acting connection's next request is session_revoked, also one that was sent with the logout")
+    func pipelined() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await alice.sync()
+            let lines = [("auth.logout", "{}"), ("me.update", #"{"bio":"too late"}"#), ("me.get", "{}")].map {
+                #"{"jsonrpc":"2.0","id":"\#($0)","method":"\#($0)","params":\#($1)}"# + "\n"
+            }
+            try await alice.line.send(bytes: ByteBuffer(string: lines.joined()))
+            #expect(try await alice.nextLine().contains(#""result":{"revoked":1}"#))
+            for _ in 1..<lines.count { #expect(try await alice.nextLine().contains(#""code":"session_revoked""#)) }
+            try await alice.expectEnd()
+            #expect(
+                try await node.database.value("select bio from public.user_profiles where username = 'alice'")
+                    != "too late")
+        }
+    }
+
+    @Test("on a connection whose session has ended its user may sign in again, and nobody else")
+    func again() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await alice.call("auth.logout")
+            try await alice.refused(
+                .invalidRequest, "auth.login",
+                ["email": .string(Person.bob.email), "password": .string(TestNode.password)])
+            try await alice.signIn(.alice)
+            #expect(try await alice.call("me.get")["username"] == "alice")
+        }
+    }
+
+    @Test("a changed password ends every other session on every node, and is the only one that signs in")
+    func changePassword() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.signedIn(.alice)
+            let others = [try await one.signedIn(.alice), try await other.signedIn(.alice)]
+            #expect(
+                try await alice.call(
+                    "auth.change_password",
+                    ["current_password": .string(TestNode.password), "new_password": "another password"])
+                    == ["revoked": 2])
+            for client in others { try await client.expectEnd() }
+            try await alice.call("me.get")
+            let client = try await other.connect()
+            try await client.refused(
+                .invalidCredentials, "auth.login",
+                ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
+            try await client.logIn(Person.alice.email, password: "another password")
+        }
+    }
+
+    @Test("with a wrong current password, or a new one that is none, nothing is changed and nobody is signed out")
+    func wrongPassword() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.signedIn(.alice)
+            let elsewhere = try await other.signedIn(.alice)
+            let current = JSON.string(TestNode.password)
+            try await alice.refused(
+                .invalidCredentials, "auth.change_password",
+                ["current_password": "not this", "new_password": "another password"])
+            for bad: JSON in ["1234567", .string(String(repeating: "x", count: 73)), 5, .null] {
+                try await alice.refused(
+                    .invalidParams, "auth.change_password", ["current_password": current, "new_password": bad],
+                    field: "new_password")
+            }
+            try await alice.refused(
+                .invalidParams, "auth.change_password", ["new_password": "another password"], field: "current_password")
+            try await one.guest().refused(
+                .invalidParams, "auth.change_password",
+                ["current_password": current, "new_password": "another password"], field: "current_password")
+            for client in [alice, elsewhere] { try await client.call("me.get") }
+            try await one.connect().signIn(.alice)
+        }
+    }
+
+    @Test("of two changes of a password at once, one is made")
+    func racedPasswords() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.connect()
+            let tokens = try await alice.logIn(Person.alice.email)
+            let sameSession = try await other.signedIn(with: tokens)
+            let clients = [alice, sameSession]
+            let outcomes = try await allAtOnce(clients.indices) { index in
+                try await clients[index].call(
+                    "auth.change_password",
+                    ["current_password": .string(TestNode.password), "new_password": "password \(index)"])
+            }
+            #expect(outcomes == ["done", "invalid_credentials"])
+        }
+    }
+}

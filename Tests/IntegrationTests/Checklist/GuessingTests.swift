@@ -1,0 +1,133 @@
+import LineClient
+import Messaging
+import Testing
+
+@Suite("Guessing a password", .timeLimit(.minutes(3)))
+struct GuessingTests {
+    private static let limited = NodeSettings(hasRateLimits: true)
+
+    private static func login(_ email: String, _ password: String = "wrong") -> JSONObject {
+        ["email": .string(email), "password": .string(password)]
+    }
+
+    @Test("row 46: an unknown address and a wrong password take about the same time")
+    func sameTime() async throws {
+        try await withNode { node in
+            let client = try await node.connect()
+            let clock = ContinuousClock()
+            var least: [String: Duration] = [:]
+            // By turns, and the least of each: what else the machine does falls out.
+            for _ in 0..<8 {
+                for email in ["alice@example.com", "nobody@example.com"] {
+                    let time = try await clock.measure {
+                        try await client.refused(.invalidCredentials, "auth.login", Self.login(email))
+                    }
+                    least[email] = min(least[email] ?? time, time)
+                }
+            }
+            let (known, unknown) = (try #require(least["alice@example.com"]), try #require(least["nobody@example.com"]))
+            #expect(known < unknown * 2 && unknown < known * 2, "\(known), \(unknown)")
+        }
+    }
+
+    @Test("row 47: after five wrong passwords an account is rate_limited, known or not, also with the right one")
+    func perAccount() async throws {
+        try await withNode(Self.limited) { node in
+            for email in ["alice@example.com", "nobody@example.com"] {
+                for _ in 0..<5 {
+                    try await node.connect().refused(.invalidCredentials, "auth.login", Self.login(email))
+                }
+                // In whatever spelling, from whatever connection.
+                for spelling in [email, email.uppercased(), email] {
+                    let error = try await node.connect().refused(
+                        .rateLimited, "auth.login", Self.login(spelling, TestNode.password))
+                    #expect(1...60 ~= (error?.data["retry_after"]?.integerValue ?? 0))
+                }
+            }
+            // Another account is none the worse for it.
+            try await node.connect().signIn(.bob)
+        }
+    }
+
+    @Test("row 47: an address with blanks around it is no further try")
+    func spellings() async throws {
+        try await withNode(Self.limited) { node in
+            let client = try await node.connect()
+            for email in [" alice@example.com", "alice@example.com ", "  alice@example.com"] {
+                try await client.refused(.invalidCredentials, "auth.login", Self.login(email, TestNode.password))
+            }
+        }
+    }
+
+    @Test("row 47: the right password is not counted, and a signed-in user's wrong ones are")
+    func counted() async throws {
+        try await withNode(Self.limited) { node in
+            for _ in 0..<8 { try await node.connect().signIn(.alice) }
+            let bob = try await node.signedIn(.bob)
+            for _ in 0..<3 {
+                try await bob.refused(
+                    .invalidCredentials, "auth.change_password",
+                    ["current_password": "wrong", "new_password": "another password"])
+            }
+            for _ in 0..<2 { try await bob.refused(.invalidCredentials, "me.delete", ["password": "wrong"]) }
+            try await bob.refused(.rateLimited, "me.delete", ["password": .string(TestNode.password)])
+            try await bob.refused(
+                .rateLimited, "auth.change_password",
+                ["current_password": .string(TestNode.password), "new_password": "another password"])
+            #expect(try await bob.call("me.get")["is_deleted"] == false)
+        }
+    }
+
+    @Test(
+        "row 47: an address has sixty logins and registrations a minute, of all kinds together; who is signed in goes on"
+    )
+    func perAddress() async throws {
+        try await withNode(Self.limited) { node in
+            let guest = try await node.guest()
+            let client = try await node.connect()
+            // Refused for its name, which comes after the bound and costs no hashing.
+            #expect(try await Self.triesUntilLimited(client, "auth.guest", ["full_name": " "]) >= 59)
+            let account: JSONObject = ["email": "new@example.com", "password": .string(TestNode.password)]
+            for (client, method, params) in [
+                (client, "auth.login", Self.login("nobody@example.com")), (client, "auth.guest", ["full_name": " "]),
+                (client, "auth.register", JSONObject(account.members + [.init(name: "full_name", value: " ")])),
+                (guest, "auth.upgrade", ["email": .string(Person.alice.email), "password": "postline-dev"]),
+            ] as [(TestClient, String, JSONObject)] {
+                // One is free again each second.
+                #expect(try await Self.triesUntilLimited(client, method, params) < 30, "\(method)")
+            }
+            #expect(try await guest.call("me.get")["is_guest"] == true)
+        }
+    }
+
+    /// How many calls are not refused for the address's bound before the first that is.
+    private static func triesUntilLimited(
+        _ client: TestClient, _ method: String, _ params: JSONObject
+    ) async throws -> Int {
+        for tries in 0..<1_000 {
+            do {
+                try await client.call(method, params)
+            } catch let error as RemoteError where error.knownCode == .rateLimited {
+                #expect((error.data["retry_after"]?.integerValue ?? 0) >= 1)
+                return tries
+            } catch is RemoteError {
+                continue
+            }
+        }
+        return 1_000
+    }
+
+    @Test("row 47: hashing is bounded: of a hundred at once each is answered, and other requests do not wait for them")
+    func boundedHashing() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            async let answers = allAtOnce(0..<100) { number in
+                try await node.connect().call("auth.login", Self.login("\(number)@example.com"))
+            }
+            for _ in 0..<20 { try await alice.call("me.get") }
+            let told = try await answers
+            #expect(Set(told).isSubset(of: ["invalid_credentials", "rate_limited"]))
+            #expect(told.count { $0 == "invalid_credentials" } >= 64)
+        }
+    }
+}

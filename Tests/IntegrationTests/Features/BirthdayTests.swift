@@ -1,0 +1,82 @@
+import LineClient
+import Messaging
+import Testing
+
+@Suite("A birthday from guest to account", .timeLimit(.minutes(3)))
+struct BirthdayTests {
+    private static let birthday: JSONObject = ["date_of_birth": "2000-02-29"]
+
+    @Test("a guest's birthday is there after the upgrade, and after a reinstall, with the server's time")
+    func upgraded() async throws {
+        try await withNode { node in
+            let guest = try await node.guest()
+            let set = try await guest.call("me.update", Self.birthday)
+            #expect(set["physical"]?["date_of_birth"] == "2000-02-29")
+            try await guest.call(
+                "auth.upgrade", ["email": "gwen@example.com", "password": .string(TestNode.password)])
+            await guest.close()
+            let reinstalled = try await node.connect()
+            try await reinstalled.logIn("gwen@example.com")
+            let me = try await reinstalled.call("me.get")
+            expectMe(me)
+            #expect(me["date_of_birth"] == "2000-02-29")
+            #expect((me["updated_at"]?.stringValue ?? "") >= (set["updated_at"]?.stringValue ?? ""))
+        }
+    }
+
+    @Test(
+        "a guest's birthday moves to the account that has none, the guest's copy is gone, and no other user's is touched"
+    )
+    func merged() async throws {
+        try await withNode { node in
+            let guest = try await node.connect()
+            let tokens = try await guest.becomeGuest()
+            try await guest.call("me.update", Self.birthday)
+            let otherGuest = try await node.guest()
+            try await otherGuest.call("me.update", ["date_of_birth": "1999-09-09"])
+            let client = try await node.connect()
+            try await client.logIn(Person.bob.email, guest: tokens)
+            #expect(try await client.call("me.get")["date_of_birth"] == "2000-02-29")
+            #expect(
+                try await node.database.column(
+                    "select date_of_birth::text from public.user_private where date_of_birth is not null order by 1")
+                    == ["1991-04-17", "1999-09-09", "2000-02-29"])
+            #expect(try await otherGuest.call("me.get")["date_of_birth"] == "1999-09-09")
+        }
+    }
+
+    @Test("an account's own birthday wins over the guest's, and a retry finds it so")
+    func ownWins() async throws {
+        try await withNode { node in
+            let guest = try await node.connect()
+            let tokens = try await guest.becomeGuest()
+            try await guest.call("me.update", Self.birthday)
+            for _ in 0..<2 {
+                let client = try await node.connect()
+                try await client.logIn(Person.alice.email, guest: tokens)
+                #expect(try await client.call("me.get")["date_of_birth"] == "1991-04-17")
+            }
+        }
+    }
+
+    @Test("signing out and in as another shows nothing of the first: one connection is one user's")
+    func signedOut() async throws {
+        try await withNode { node in
+            let client = try await node.signedIn(.alice)
+            try await client.sync()
+            try await client.call("auth.logout")
+            for (method, params) in [
+                ("auth.login", ["email": .string(Person.frank.email), "password": .string(TestNode.password)]),
+                ("auth.guest", [:]),
+            ] as [(String, JSONObject)] {
+                try await client.refused(.invalidRequest, method, params)
+            }
+            let frank = try await node.signedIn(.frank)
+            let me = try await frank.answerText("me.get", [:])
+            let world = try await frank.answerText("sync.open", ["live": false])
+            for secret in ["1991-04-17", "+33612345678", Person.alice.email, Room.aliceBob] {
+                #expect(!me.contains(secret) && !world.contains(secret), "\(secret)")
+            }
+        }
+    }
+}

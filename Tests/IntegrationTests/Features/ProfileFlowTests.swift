@@ -1,0 +1,131 @@
+import LineClient
+import Messaging
+import Testing
+
+@Suite("A profile's way to everyone who sees it", .timeLimit(.minutes(3)))
+struct ProfileFlowTests {
+    @Test("chat list, profile, sync, push and message sender are the same object, member by member")
+    func sameObject() async throws {
+        try await withTwoNodes { one, other in
+            let circle = try await Circle(one, other)
+            let me = try await circle.alice.call("me.update", ["full_name": "The Same", "bio": "everywhere"])
+            let stored = try await circle.stored()
+            expectProfile(stored)
+            for client in circle.contacts {
+                try await client.follow("the push") { $0.profiles[Person.alice.id] == stored }
+                let answers = [
+                    try await client.call("conversations.list"),
+                    try await client.call("profiles.get", ["ids": [.string(Person.alice.id)]]),
+                    ["profiles": [try await client.call("profiles.get", ["username": "alice"])]],
+                    try await client.call("profiles.search", ["query": "the same"]),
+                    try await client.call("sync.open", ["live": false]),
+                ]
+                for answer in answers {
+                    let profile = answer["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.alice.id }
+                    for name in Shape.profile { #expect(profile?[name] == stored[name], "\(name)") }
+                }
+                let messages = try await client.call("messages.list", ["conversation_id": .string(circle.group)])
+                for name in Shape.sender {
+                    #expect(messages["messages"]?[0]?["sender"]?[name] == stored[name], "\(name)")
+                }
+            }
+            for name in Shape.profile { #expect(me[name] == stored[name], "\(name)") }
+        }
+    }
+
+    @Test("fifty changes in a row from two sessions converge to the last, on every client and in the database")
+    func rapid() async throws {
+        try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
+            let circle = try await Circle(one, other)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (session, client) in [circle.alice, circle.elsewhere].enumerated() {
+                    group.addTask {
+                        for number in 0..<25 {
+                            switch number % 3 {
+                            case 0: try await client.call("me.update", ["full_name": "Name \(session) \(number)"])
+                            case 1: try await client.call("me.update", ["bio": "Bio \(session) \(number)"])
+                            default:
+                                let avatar = ["fox", "bee", "owl"][number % 3]
+                                try await client.call(
+                                    "me.set_avatar", ["avatar_type": "built_in", "avatar_id": .string(avatar)])
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await circle.expectConverged()
+            // No client was ever given an older state after a newer one.
+            for client in circle.everybody {
+                let versions = await client.received.flatMap { changes in
+                    (changes["profiles"]?.arrayValue ?? []).filter { $0["id"]?.stringValue == Person.alice.id }
+                        .compactMap { $0["version"]?.integerValue }
+                }
+                #expect(versions == versions.sorted())
+            }
+        }
+    }
+
+    @Test(
+        "two sessions that change different fields at once both keep theirs: no answer or change overwrites another's field"
+    )
+    func differentFields() async throws {
+        try await withTwoNodes { one, other in
+            let circle = try await Circle(one, other)
+            for round in 0..<10 {
+                async let bio = circle.alice.call("me.update", ["bio": "bio \(round)"])
+                async let name = circle.elsewhere.call("me.update", ["full_name": "Name \(round)"])
+                async let height = circle.elsewhere.call("me.update_physical", ["height_cm": .integer(150 + round)])
+                _ = try await (bio, name, height)
+                let me = try await circle.alice.call("me.get")
+                #expect(me["bio"] == "bio \(round)" && me["full_name"] == "Name \(round)")
+                #expect(me["physical"]?["height_cm"]?.integerValue == 150 + round)
+                // What no change named has stayed.
+                #expect(me["phone_number"] == "+33612345678" && me["preferences"]?["theme"] == "dark")
+            }
+            try await circle.expectConverged()
+        }
+    }
+
+    @Test("username and bio changed together: each method is one change, and everyone sees both")
+    func usernameAndBio() async throws {
+        try await withTwoNodes { one, other in
+            let circle = try await Circle(one, other)
+            async let username = circle.alice.call("me.change_username", ["username": "sarah"])
+            async let bio = circle.elsewhere.call("me.update", ["bio": "together"])
+            for me in try await [username, bio] { expectMe(me) }
+            try await circle.expectEverywhere(["username": "sarah"])
+            for client in circle.contacts {
+                #expect(await client.replica.profiles[Person.alice.id]?["bio"] == "together")
+            }
+        }
+    }
+
+    @Test("one who was away has the last known state, and with its cursor catches up with the change, once")
+    func offline() async throws {
+        try await withTwoNodes { one, other in
+            let circle = try await Circle(one, other)
+            let cursor = await circle.bob.cursor
+            await circle.bob.close()
+            #expect(await circle.bob.replica.profiles[Person.alice.id]?["avatar_id"] == "fox")
+            try await circle.alice.call("me.set_avatar", ["avatar_type": "built_in", "avatar_id": "bee"])
+            try await circle.alice.call("me.update", ["full_name": "Sarah Chen"])
+            let back = try await one.signedIn(.bob)
+            let delta = try await back.sync(from: cursor)
+            #expect(delta.count == 1 && delta[0]["reset"] == false)
+            #expect(delta[0]["profiles"] == [try await circle.stored()])
+        }
+    }
+
+    @Test("who shares no conversation is pushed nothing of it, and sees it when it asks")
+    func strangers() async throws {
+        try await withNode { node in
+            let stranger = try await node.stranger()
+            try await stranger.sync()
+            let alice = try await node.signedIn(.alice)
+            try await alice.call("me.set_avatar", ["avatar_type": "built_in", "avatar_id": "bee"])
+            #expect(try await stranger.pushesUpTo("end", on: node.database) == [])
+            #expect(try await stranger.call("profiles.get", ["username": "alice"])["avatar_id"] == "bee")
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Messaging
+
+extension TestDatabase {
+    /// Runs statements with a user's rights, as an app does that speaks to the database without Postline.
+    ///
+    /// - Throws: what the database refuses.
+    func psql(as user: String, _ sql: String) async throws {
+        try await psql(
+            """
+            begin;
+            set local role authenticated;
+            set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+            \(sql);
+            commit
+            """)
+    }
+
+    /// Makes a group with its members, the first of whom owns it, with the rights of a trusted backend; its id.
+    func makeGroup(_ title: String, _ members: [String]) async throws -> String {
+        let id = ID.random().description
+        let rows = members.enumerated().map { place, member in
+            "('\(id)', '\(member)', '\(place == 0 ? "owner" : "member")')"
+        }
+        try await psql(
+            """
+            begin;
+            set local role service_role;
+            insert into public.conversations (id, kind, title, created_by)
+                values ('\(id)', 'group', '\(title)', '\(members.first ?? "")');
+            insert into public.conversation_members (conversation_id, user_id, role) values \(rows.joined(separator: ", "));
+            commit
+            """)
+        return id
+    }
+}
