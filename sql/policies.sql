@@ -102,8 +102,10 @@ drop policy if exists own_select on public.username_history;
 create policy own_select on public.username_history for select to authenticated
     using (user_id = (select auth.uid()));
 
--- conversations: members read; a user may begin a direct one of its own. A trigger adds the two members.
+-- conversations: members read; a user may begin a direct one of its own, of which a trigger adds the two members; owner
+-- and admins name a group.
 grant select on public.conversations to authenticated, postline_feed;
+grant update (title) on public.conversations to authenticated;
 grant insert (kind, participant1_id, participant2_id) on public.conversations to authenticated;
 drop policy if exists member_select on public.conversations;
 create policy member_select on public.conversations for select to authenticated
@@ -111,11 +113,17 @@ create policy member_select on public.conversations for select to authenticated
 drop policy if exists own_insert on public.conversations;
 create policy own_insert on public.conversations for insert to authenticated
     with check (kind = 'direct' and (select auth.uid()) in (participant1_id, participant2_id));
+drop policy if exists manager_update on public.conversations;
+create policy manager_update on public.conversations for update to authenticated
+    using (id in (select app.my_groups('{owner,admin}')));
 drop policy if exists feed_select on public.conversations;
 create policy feed_select on public.conversations for select to postline_feed using (true);
 
--- conversation_members: members read; each moves its own mark. A trigger keeps it from going back.
+-- conversation_members: members read; each moves its own mark, which a trigger keeps from going back. Of a group, owner
+-- and admins add members, each member leaves, admins remove members, the owner whom it likes. Roles nobody writes: see
+-- app.give_role.
 grant select on public.conversation_members to authenticated, postline_feed;
+grant insert (conversation_id, user_id), delete on public.conversation_members to authenticated;
 grant update (last_read_seq) on public.conversation_members to authenticated;
 drop policy if exists member_select on public.conversation_members;
 create policy member_select on public.conversation_members for select to authenticated
@@ -123,6 +131,14 @@ create policy member_select on public.conversation_members for select to authent
 drop policy if exists own_update on public.conversation_members;
 create policy own_update on public.conversation_members for update to authenticated
     using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+drop policy if exists manager_insert on public.conversation_members;
+create policy manager_insert on public.conversation_members for insert to authenticated
+    with check (app.manages(conversation_id));
+drop policy if exists group_delete on public.conversation_members;
+create policy group_delete on public.conversation_members for delete to authenticated
+    using (user_id = (select auth.uid()) and conversation_id in (select app.my_groups())
+           or role = 'member' and conversation_id in (select app.my_groups('{owner,admin}'))
+           or conversation_id in (select app.my_groups('{owner}')));
 drop policy if exists feed_select on public.conversation_members;
 create policy feed_select on public.conversation_members for select to postline_feed using (true);
 
@@ -134,8 +150,10 @@ create policy member_select on app.former_members for select to authenticated
 drop policy if exists feed_select on app.former_members;
 create policy feed_select on app.former_members for select to postline_feed using (true);
 
--- messages: members read and write, each under its own name. A trigger numbers them.
+-- messages: members read and write, each under its own name; a trigger numbers them. Of its own a member changes and
+-- deletes them, owner and admins of a group delete all: a trigger keeps them from more, and the deleted as they are.
 grant select on public.messages to authenticated, postline_feed;
+grant update (content, deleted_at) on public.messages to authenticated;
 grant insert (conversation_id, sender_id, client_id, kind, content, attachment) on public.messages to authenticated;
 drop policy if exists member_select on public.messages;
 create policy member_select on public.messages for select to authenticated
@@ -143,6 +161,11 @@ create policy member_select on public.messages for select to authenticated
 drop policy if exists own_insert on public.messages;
 create policy own_insert on public.messages for insert to authenticated
     with check (sender_id = (select auth.uid()) and kind <> 'system' and app.is_member(conversation_id));
+drop policy if exists sender_update on public.messages;
+create policy sender_update on public.messages for update to authenticated
+    using (sender_id = (select auth.uid()) and kind <> 'system'
+           and conversation_id = any (array(select app.my_conversations()))
+           or conversation_id = any (array(select app.my_groups('{owner,admin}'))));
 drop policy if exists feed_select on public.messages;
 create policy feed_select on public.messages for select to postline_feed using (true);
 
@@ -169,6 +192,9 @@ grant execute on function
     app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date), app.refuse_unknown(jsonb, text[]),
     app.spellings(text), app.meant_words(text),
     app.locked_caller(bigint), app.refuse_username(), app.is_https(text),
+    app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.has_control(text),
+    app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
+    app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid),
     app.my_conversations(), app.is_member(uuid), app.sent_before(uuid, uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
 grant execute on function public.is_read(public.messages) to authenticated, service_role;

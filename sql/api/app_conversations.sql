@@ -89,21 +89,11 @@ create or replace function app.keep_new_member() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
-    direct boolean;
-    participant boolean;
 begin
-    select c.kind = 'direct', new.user_id in (c.participant1_id, c.participant2_id) into direct, participant
-      from public.conversations c where c.id = new.conversation_id;
     -- Against a deletion or merge under way: it waits for that, and then finds the tombstone.
     perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
-    end if;
-    if direct and not participant then
-        raise exception using errcode = 'PL007', message = 'A direct conversation has its two members and no more.';
-    elsif not direct and (select count(*) from public.conversation_members m
-                           where m.conversation_id = new.conversation_id) >= 256 then
-        perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
     end if;
     new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));
     new.sent_seq := 0;
@@ -115,6 +105,35 @@ end
 $$;
 create or replace trigger keep_new before insert on public.conversation_members
     for each row execute function app.keep_new_member();
+
+-- What the conversation is decides only after the policies have let the rows in: a refusal before would tell strangers
+-- of it.
+create or replace function app.note_arrivals() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    room record;
+begin
+    for room in
+        select c.id, c.kind, bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id))
+                   as irregular
+          from arrived a join public.conversations c on c.id = a.conversation_id
+         group by c.id, c.kind
+    loop
+        if room.kind = 'direct' then
+            if room.irregular then
+                perform app.refuse_forbidden('A direct conversation has its two members and no more, and no roles.');
+            end if;
+        elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
+            perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
+        else
+            perform app.seat_owner(room.id);
+        end if;
+    end loop;
+    return null;
+end
+$$;
+create or replace trigger note_arrivals after insert on public.conversation_members
+    referencing new table as arrived for each statement execute function app.note_arrivals();
 
 -- A mark never goes back and never beyond the newest message.
 create or replace function app.keep_mark() returns trigger
@@ -143,6 +162,19 @@ begin
             message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
     end if;
     perform app.touch_conversation(new.conversation_id);
+    if new.role = old.role then
+        return new;
+    elsif exists (select from public.conversations c where c.id = new.conversation_id and c.kind = 'direct') then
+        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+    end if;
+    -- There is one owner, always: whoever is made it takes over, and in no other way does one cease to be it and stay.
+    if new.role = 'owner' then
+        update public.conversation_members m set role = 'admin'
+         where m.conversation_id = new.conversation_id and m.role = 'owner';
+    elsif old.role = 'owner' and pg_catalog.pg_trigger_depth() = 1 then
+        raise exception using errcode = 'restrict_violation', message = 'A group has an owner.',
+            hint = 'Make another member the owner: it takes over from this one.';
+    end if;
     return new;
 end
 $$;
@@ -160,6 +192,9 @@ begin
     values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id())
     on conflict (conversation_id, user_id) do update
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid;
+    if old.role = 'owner' then
+        perform app.seat_owner(old.conversation_id);
+    end if;
     return null;
 end
 $$;

@@ -15,6 +15,13 @@ begin
 end
 $$;
 
+create or replace function app.refuse_forbidden(message text) returns void
+language plpgsql set search_path = '' as $$
+begin
+    raise exception using errcode = 'PL007', message = message;
+end
+$$;
+
 -- The user that a request runs as.
 create or replace function app.caller() returns uuid
 language plpgsql stable set search_path = '' as $$

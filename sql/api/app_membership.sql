@@ -9,6 +9,27 @@ begin
 end
 $$;
 
+-- The groups in which the caller has one of these roles.
+create or replace function app.my_groups(roles text[] default '{owner,admin,member}') returns setof uuid
+language plpgsql stable security definer set search_path = '' rows 50 as $$
+begin
+    return query
+    select m.conversation_id from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+     where m.user_id = auth.uid() and m.role = any (roles) and c.kind = 'group';
+end
+$$;
+
+-- Whether the caller is owner or admin, for the check of a new member. Volatile, so that it sees what was committed
+-- while the trigger before it waited for the conversation's lock.
+create or replace function app.manages(conversation_id uuid) returns boolean
+language plpgsql volatile security definer set search_path = '' as $$
+begin
+    return exists (
+        select from public.conversation_members m
+         where m.conversation_id = manages.conversation_id and m.user_id = auth.uid() and m.role in ('owner', 'admin'));
+end
+$$;
+
 -- For writes of one row.
 create or replace function app.is_member(conversation_id uuid) returns boolean
 language plpgsql stable security definer set search_path = '' as $$

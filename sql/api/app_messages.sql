@@ -85,8 +85,13 @@ begin
         raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
     end if;
     if new.deleted_at is not null then
+        new.deleted_at := pg_catalog.clock_timestamp();
         new.content := null;
         new.attachment := null;
+    -- Of users, the policies let those near who may delete it: of them only its sender edits, and none what a service
+    -- wrote in a user's name.
+    elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
+        perform app.refuse_forbidden('Only its sender edits a message.');
     elsif new.content is null or new.content = '' and new.kind <> 'image' then
         perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
     elsif new.kind = 'image' and new.attachment is null then

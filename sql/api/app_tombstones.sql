@@ -59,22 +59,12 @@ $$;
 create or replace trigger erase_user after update on public.user_profiles
     for each row when (new.is_deleted and not old.is_deleted) execute function app.erase_user();
 
--- When the owner leaves, the oldest admin, else member, follows.
+-- In the lock order, which the deletion alone does not keep.
 create or replace function app.leave_group(conversation_id uuid, user_id uuid) returns void
 language plpgsql security definer set search_path = '' as $$
-declare
-    left_role text;
 begin
     perform app.touch_conversation(leave_group.conversation_id);
     delete from public.conversation_members m
-     where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id
-    returning m.role into left_role;
-    if left_role = 'owner' then
-        update public.conversation_members m set role = 'owner'
-         where m.conversation_id = leave_group.conversation_id
-           and m.user_id = (select n.user_id from public.conversation_members n
-                             where n.conversation_id = leave_group.conversation_id
-                             order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
-    end if;
+     where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id;
 end
 $$;

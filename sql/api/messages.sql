@@ -135,3 +135,55 @@ begin
                greatest(newest - mark, 0) as unread_count) w;
 end
 $$;
+
+create or replace function api.edit_message(conversation_id uuid, seq bigint, content text) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+    message public.messages;
+begin
+    select m.* into message from public.messages m
+     where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif message.sender_id <> me or message.kind = 'system' then
+        perform app.refuse_forbidden('Only its sender edits a message.');
+    elsif message.deleted_at is not null then
+        perform app.refuse_forbidden('A deleted message is not changed any more.');
+    elsif message.kind = 'image' then
+        content := coalesce(content, '');
+    elsif coalesce(content, '') = '' then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    end if;
+    if pg_catalog.char_length(content) > 8000 then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    elsif content <> message.content then
+        update public.messages m set content = edit_message.content
+         where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
+    end if;
+    return app.my_message(conversation_id, seq);
+end
+$$;
+
+-- Again: no change.
+create or replace function api.delete_message(conversation_id uuid, seq bigint) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+    message public.messages;
+begin
+    select m.* into message from public.messages m
+     where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif seat.role = 'member' and (message.sender_id <> me or message.kind = 'system') then
+        perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
+    elsif message.deleted_at is null then
+        update public.messages m set deleted_at = pg_catalog.clock_timestamp()
+         where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
+    end if;
+    return app.my_message(conversation_id, seq);
+end
+$$;

@@ -49,7 +49,7 @@ select is(json_array_length(tests.as('mallory', format('api.messages(%L) -> ''me
 select tests.age();
 update public.conversation_members set role = 'admin' where user_id = tests.id('mallory') and conversation_id = tests.id('group');
 select is((select version from public.conversations where id = tests.id('group')), 4::bigint, 'a role is a new version');
-select throws_ok('update public.conversation_members set role = ''owner'' where role = ''admin''', '23505', null, 'there is one owner');
+select throws_ok(format('insert into public.conversation_members (conversation_id, user_id, role) values (%L, %L, ''owner'')', tests.id('group'), tests.make_user('second')), '23505', null, 'there is one owner');
 select throws_ok('update public.conversation_members set role = ''king''', '23514', null, 'there are three roles');
 select tests.say('group', 'mallory', 'bye');
 select tests.age();

@@ -1,0 +1,113 @@
+-- Groups. Who may do what is said by the policies; these functions take the conversation's lock before they ask, and
+-- say in words why not.
+
+create or replace function api.create_group(title text, member_ids uuid[]) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    others uuid[] := app.distinct_ids('member_ids', member_ids, array[me]);
+    made uuid;
+begin
+    if pg_catalog.cardinality(others) not between 1 and 255 then
+        perform app.refuse_param('member_ids', 'A group has 1 to 255 members beside you.');
+    end if;
+    made := app.make_group(title);
+    insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
+    return api.conversation(made);
+end
+$$;
+
+-- A list of ids as a set, in the order given, without those that are not wanted.
+create or replace function app.distinct_ids(field text, ids uuid[], without uuid[]) returns uuid[]
+language plpgsql immutable set search_path = '' as $$
+begin
+    if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
+        perform app.refuse_param(field, 'Give the ids of one user or more.');
+    end if;
+    return array(select u.id from unnest(ids) with ordinality as u (id, place)
+                  where u.id <> all (without) group by u.id order by min(u.place));
+end
+$$;
+
+create or replace function api.update_conversation(conversation_id uuid, title text) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation has no title.');
+    elsif seat.role = 'member' then
+        perform app.refuse_forbidden('The owner and the admins name a group.');
+    end if;
+    -- Normalized here: the column's domain takes nothing else.
+    update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
+     where c.id = update_conversation.conversation_id;
+    return api.conversation(conversation_id);
+end
+$$;
+
+create or replace function api.add_members(conversation_id uuid, user_ids uuid[]) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation has its two members and no more.');
+    elsif seat.role = 'member' then
+        perform app.refuse_forbidden('The owner and the admins add members.');
+    end if;
+    insert into public.conversation_members (conversation_id, user_id)
+    select add_members.conversation_id, u.id
+      from unnest(app.distinct_ids('user_ids', user_ids, array(
+            select m.user_id from public.conversation_members m
+             where m.conversation_id = add_members.conversation_id))) as u (id);
+    return api.conversation(conversation_id);
+end
+$$;
+
+-- Oneself: leave.
+create or replace function api.remove_member(conversation_id uuid, user_id uuid) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+    theirs text;
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation keeps its two members.');
+    elsif user_id is distinct from me then
+        if seat.role = 'member' then
+            perform app.refuse_forbidden('The owner and the admins remove members.');
+        end if;
+        select m.role into theirs from public.conversation_members m
+         where m.conversation_id = remove_member.conversation_id and m.user_id = remove_member.user_id;
+        if theirs is null then
+            perform app.refuse_hidden('There is no such member.');
+        elsif seat.role = 'admin' and theirs <> 'member' then
+            perform app.refuse_forbidden('Admins do not remove the owner or each other.');
+        end if;
+    end if;
+    delete from public.conversation_members m
+     where m.conversation_id = remove_member.conversation_id and m.user_id = remove_member.user_id;
+    if user_id <> me then
+        return api.conversation(conversation_id);
+    end if;
+    return pg_catalog.row_to_json(w) from (
+        select remove_member.conversation_id as conversation_id, true as "left") w;
+end
+$$;
+
+create or replace function api.set_member_role(conversation_id uuid, user_id uuid, role text) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+begin
+    if not coalesce(role in ('owner', 'admin', 'member'), false) then
+        perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
+    end if;
+    perform app.give_role(conversation_id, user_id, role);
+    return api.conversation(conversation_id);
+end
+$$;

@@ -1,0 +1,164 @@
+-- Two at once, in sessions of their own: the second waits for the first, and then finds what it left. Their world must be
+-- committed; at the end it is taken away again. Needs dblink, which comes with PostgreSQL; without it all is skipped.
+\set QUIET 1
+set client_min_messages = warning;
+select exists (select from pg_available_extensions where name = 'dblink') as possible \gset
+\if :possible
+create extension if not exists dblink;
+select no_plan();
+select tests.make_world();
+select tests.make_user(name) from unnest(array['dora', 'erik', 'frank']) name;
+
+create function tests.connect(link text) returns void language plpgsql as $$
+begin
+    perform dblink_connect(link, format('host=%s port=%s dbname=%s user=%s',
+        split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database(), current_user));
+end $$;
+create function tests.begin_as(link text, who text) returns void language plpgsql as $$
+begin
+    perform dblink_exec(link, 'begin');
+    perform from dblink(link, format('select tests.authenticate_as(%L)::text', who)) as t (answer text);
+end $$;
+-- Sends a statement, and comes back when it has ended or waits for a lock: which of the two.
+create function tests.start(link text, statement text) returns text language plpgsql as $$
+declare
+    backend integer;
+begin
+    select pid into backend from dblink(link, 'select pg_backend_pid()') as t (pid integer);
+    perform dblink_send_query(link, replace(replace(statement, '$', quote_literal(tests.id('group'))), '@', 'conversation_id = ' || quote_literal(tests.id('group'))));
+    loop
+        if dblink_is_busy(link) = 0 then return 'done'; end if;
+        if exists (select from pg_locks where pid = backend and not granted) then return 'waits'; end if;
+        perform pg_sleep(0.002);
+    end loop;
+end $$;
+-- What came of it, and commits; of an error its SQLSTATE.
+create function tests.finish(link text) returns text language plpgsql as $$
+declare
+    answer text := '';
+begin
+    begin
+        select string_agg(t.answer, '') into answer from dblink_get_result(link) as t (answer text);
+        -- The statement's end.
+        perform from dblink_get_result(link) as t (answer text);
+    exception when others then
+        answer := sqlstate;
+        perform from dblink_get_result(link, false) as t (answer text);
+    end;
+    perform dblink_exec(link, 'commit');
+    return answer;
+end $$;
+-- Both as their users, each in a transaction: the first has done its statement when the second begins its own. What came
+-- of the first, whether the second waited, what came of it, and who is in the group then.
+create function tests.race(first_user text, first text, second_user text, second text) returns text language plpgsql as $$
+declare
+    waited text;
+    answers text[];
+begin
+    perform tests.begin_as('one', first_user), tests.begin_as('two', second_user);
+    perform tests.start('one', first);
+    waited := tests.start('two', second);
+    answers := array[tests.finish('one')];
+    answers := answers || waited || tests.finish('two');
+    return array_to_string(array(select case when a like '{%' then 'ok' else a end from unnest(answers) a), ' ');
+end $$;
+create function tests.seats() returns text language sql as $$
+    select string_agg(i.name || ' ' || m.role, ', ' order by m.joined_at, m.user_id)
+      from public.conversation_members m join tests.ids i on i.id = m.user_id where m.conversation_id = tests.id('group')
+$$;
+create function tests.fresh_world() returns void language plpgsql as $$
+begin
+    delete from public.conversation_members where conversation_id = tests.id('group');
+    insert into public.conversation_members (conversation_id, user_id, role, joined_at)
+    select tests.id('group'), tests.id(u), r, now() - n * interval '1 minute'
+      from (values (4, 'alice', 'owner'), (3, 'bob', 'admin'), (2, 'carol', 'member'), (1, 'dora', 'admin')) s (n, u, r);
+end $$;
+create function tests.last_seq() returns bigint language sql as $$ select last_seq from public.conversations where id = tests.id('group') $$;
+select tests.connect('one'), tests.connect('two');
+
+-- Who removes and is removed.
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('bob')), 'bob', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits PL008', 'an admin that is removed removes nobody any more');
+select is(tests.seats(), 'alice owner, carol member, dora admin');
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.set_member_role($, %L, ''member'')', tests.id('bob')), 'bob', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits PL007', 'nor one that is none any more');
+select is(tests.race('dora', format('select api.remove_member($, %L)', tests.id('carol')), 'alice', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits PL008', 'who was removed is not there to remove');
+select tests.fresh_world();
+select is(tests.race('bob', format('select api.remove_member($, %L)', tests.id('dora')), 'dora', format('select api.remove_member($, %L)', tests.id('bob'))), 'PL007 done PL007', 'two admins do not remove each other');
+select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('bob')), 'bob', format('select api.remove_member($, %L)', tests.id('bob'))), 'ok waits PL008', 'who is removed does not leave as well');
+select is(tests.race('alice', format('select api.set_member_role($, %L, ''member'')', tests.id('dora')), 'dora',
+    format('insert into public.conversation_members (conversation_id, user_id) values ($, %L)', tests.id('erik'))), 'ok waits 42501', 'a user''s own insert is judged by what the lock''s holder left');
+
+-- The owner.
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('carol')), 'alice', format('select api.remove_member($, %L)', tests.id('alice'))), 'ok waits ok', 'the owner hands over and leaves');
+select is(tests.seats(), 'bob admin, carol owner, dora admin', 'and who got it stays the owner');
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('alice')), 'alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('carol'))), 'ok waits PL008', 'the owner leaves and hands over');
+select is(tests.seats(), 'bob owner, carol member, dora admin', 'and the oldest admin follows');
+select tests.fresh_world();
+select is(tests.race('bob', format('select api.remove_member($, %L)', tests.id('bob')), 'alice', format('select api.remove_member($, %L)', tests.id('alice'))), 'ok waits ok', 'the owner and its heir leave');
+select is(tests.seats(), 'carol member, dora owner', 'the next one follows');
+select tests.fresh_world();
+select is(tests.race('bob', format('select api.remove_member($, %L)', tests.id('bob')), 'alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('bob'))), 'ok waits PL008', 'who has left is not made the owner');
+select is(tests.seats(), 'alice owner, carol member, dora admin');
+select is(tests.race('alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('carol')), 'alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('dora'))), 'ok waits PL007', 'handing over to two');
+select is(tests.seats(), 'alice admin, carol owner, dora admin', 'makes one');
+
+-- A full group.
+select tests.fresh_world();
+select tests.make_user('m' || n) from generate_series(1, 251) n;
+insert into public.conversation_members (conversation_id, user_id) select tests.id('group'), tests.id('m' || n) from generate_series(1, 251) n;
+select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('erik')), 'bob', format('select api.add_members($, array[%L]::uuid[])', tests.id('frank'))), 'ok waits PL001', 'the last seat is taken once');
+delete from public.conversation_members where user_id = tests.id('erik');
+select is(tests.race('alice', format('insert into public.conversation_members (conversation_id, user_id) values ($, %L)', tests.id('erik')), 'bob',
+    format('insert into public.conversation_members (conversation_id, user_id) values ($, %L)', tests.id('frank'))), 'INSERT 0 1 waits PL001', 'by users'' own inserts too');
+delete from public.conversation_members where user_id = tests.id('erik');
+select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('erik')), 'bob', format('select api.add_members($, array[%L]::uuid[])', tests.id('erik'))), 'ok waits ok', 'the same one added by two comes once');
+select is((select count(*) from public.conversation_members where conversation_id = tests.id('group')), 256::bigint, 'there are 256');
+
+-- Messages of one who is being removed.
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('carol')), 'carol', 'select api.send_message($, ''late'')'), 'ok waits PL008', 'one who is removed sends no more');
+select is(tests.last_seq(), 0::bigint, 'and takes no number');
+select tests.fresh_world();
+select is(tests.race('carol', 'select api.send_message($, ''in time'')', 'alice', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits ok', 'what was sent before stays');
+select is((select wrote from app.former_members where conversation_id = tests.id('group') and user_id = tests.id('carol')), true, 'and it is known who wrote');
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('carol')), 'carol', 'select api.edit_message($, 1, ''late'')'), 'ok waits PL008', 'one who is removed edits no more');
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('carol')), 'carol', 'select api.delete_message($, 1)'), 'ok waits PL008', 'nor deletes');
+select tests.fresh_world();
+select is(tests.race('alice', format('select api.set_member_role($, %L, ''member'')', tests.id('bob')), 'bob', 'select api.delete_message($, 1)'), 'ok waits PL007', 'one who is no admin any more deletes no other''s');
+select tests.fresh_world();
+select is(tests.race('alice', 'select api.delete_message($, 1)', 'carol', 'select api.edit_message($, 1, ''late'')'), 'ok waits PL007', 'a message deleted is not edited');
+select is(tests.race('carol', 'select api.send_message($, ''two'')', 'carol', 'select api.edit_message($, 1, ''late'')'), 'ok waits PL007', 'not by its sender either');
+select is(tests.race('carol', 'select api.edit_message($, 2, ''edited'')', 'bob', 'select api.send_message($, ''three'')'), 'ok waits ok', 'the newest is edited while another is sent');
+select is((select last_message_content from public.conversations where id = tests.id('group')), 'three', 'last_message_content is the newest one''s');
+select is(tests.race('bob', 'select api.send_message($, ''four'')', 'bob', 'select api.edit_message($, 3, ''edited'')'), 'ok waits ok', 'and the other way round');
+select is((select last_message_content from public.conversations where id = tests.id('group')), 'four', 'too');
+select is(tests.race('carol', 'select api.edit_message($, 2, ''once'')', 'carol', 'select api.edit_message($, 2, ''once'')'), 'ok waits ok', 'one edit sent twice');
+select is((select version from public.messages where conversation_id = tests.id('group') and seq = 2), 3::bigint, 'is one version');
+
+-- No trace.
+select dblink_disconnect('one'), dblink_disconnect('two');
+set session_replication_role = replica;
+delete from public.messages where sender_id in (select id from tests.ids);
+delete from public.conversation_members where user_id in (select id from tests.ids);
+delete from app.former_members where user_id in (select id from tests.ids);
+delete from public.conversations where id in (select id from tests.ids);
+delete from public.username_history where user_id in (select id from tests.ids);
+delete from public.user_private where id in (select id from tests.ids);
+delete from public.user_profiles where id in (select id from tests.ids);
+delete from auth.users where id in (select id from tests.ids);
+delete from app.words w
+ where not exists (select from public.user_profiles p where app.name_words(p.username, p.full_name) @> array[w.word]);
+reset session_replication_role;
+delete from tests.ids;
+drop function tests.connect, tests.begin_as, tests.start, tests.finish, tests.race, tests.seats(), tests.fresh_world(), tests.last_seq();
+select * from finish();
+\else
+select plan(1);
+select skip('dblink is not installed', 1);
+select * from finish();
+\endif
