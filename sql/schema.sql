@@ -348,6 +348,28 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.add_members(conversation_id uuid, user_ids uuid[]) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation has its two members and no more.');
+    elsif seat.role = 'member' then
+        perform app.refuse_forbidden('The owner and the admins add members.');
+    end if;
+    insert into public.conversation_members (conversation_id, user_id)
+    select add_members.conversation_id, u.id
+      from unnest(app.distinct_ids('user_ids', user_ids, array(
+            select m.user_id from public.conversation_members m
+             where m.conversation_id = add_members.conversation_id))) as u (id);
+    return api.conversation(conversation_id);
+end
+$$;
+
 CREATE FUNCTION api.avatars() RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -450,6 +472,79 @@ begin
             || '],"next":' || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
 end
 $_$;
+
+CREATE FUNCTION api.create_group(title text, member_ids uuid[]) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    others uuid[] := app.distinct_ids('member_ids', member_ids, array[me]);
+    made uuid;
+begin
+    if pg_catalog.cardinality(others) not between 1 and 255 then
+        perform app.refuse_param('member_ids', 'A group has 1 to 255 members beside you.');
+    end if;
+    made := app.make_group(title);
+    insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
+    return api.conversation(made);
+end
+$$;
+
+CREATE FUNCTION api.delete_message(conversation_id uuid, seq bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+    message public.messages;
+begin
+    select m.* into message from public.messages m
+     where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif seat.role = 'member' and (message.sender_id <> me or message.kind = 'system') then
+        perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
+    elsif message.deleted_at is null then
+        update public.messages m set deleted_at = pg_catalog.clock_timestamp()
+         where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
+    end if;
+    return app.my_message(conversation_id, seq);
+end
+$$;
+
+CREATE FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+    message public.messages;
+begin
+    select m.* into message from public.messages m
+     where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
+    if message.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif message.sender_id <> me or message.kind = 'system' then
+        perform app.refuse_forbidden('Only its sender edits a message.');
+    elsif message.deleted_at is not null then
+        perform app.refuse_forbidden('A deleted message is not changed any more.');
+    elsif message.kind = 'image' then
+        content := coalesce(content, '');
+    elsif coalesce(content, '') = '' then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    end if;
+    if pg_catalog.char_length(content) > 8000 then
+        perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    elsif content <> message.content then
+        update public.messages m set content = edit_message.content
+         where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
+    end if;
+    return app.my_message(conversation_id, seq);
+end
+$$;
 
 CREATE FUNCTION api.mark_read(conversation_id uuid, seq bigint) RETURNS json
     LANGUAGE plpgsql
@@ -593,6 +688,39 @@ begin
           from (select w.id, min(w.place) as place
                   from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
           join app.profile_objects p on p.id = wanted.id);
+end
+$$;
+
+CREATE FUNCTION api.remove_member(conversation_id uuid, user_id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+    theirs text;
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation keeps its two members.');
+    elsif user_id is distinct from me then
+        if seat.role = 'member' then
+            perform app.refuse_forbidden('The owner and the admins remove members.');
+        end if;
+        select m.role into theirs from public.conversation_members m
+         where m.conversation_id = remove_member.conversation_id and m.user_id = remove_member.user_id;
+        if theirs is null then
+            perform app.refuse_hidden('There is no such member.');
+        elsif seat.role = 'admin' and theirs <> 'member' then
+            perform app.refuse_forbidden('Admins do not remove the owner or each other.');
+        end if;
+    end if;
+    delete from public.conversation_members m
+     where m.conversation_id = remove_member.conversation_id and m.user_id = remove_member.user_id;
+    if user_id <> me then
+        return api.conversation(conversation_id);
+    end if;
+    return pg_catalog.row_to_json(w) from (
+        select remove_member.conversation_id as conversation_id, true as "left") w;
 end
 $$;
 
@@ -762,6 +890,21 @@ begin
        set avatar_type = set_avatar.avatar_type, avatar_id = set_avatar.avatar_id, avatar_url = set_avatar.avatar_url
      where p.id = me;
     return api.me();
+end
+$$;
+
+CREATE FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+begin
+    if not coalesce(role in ('owner', 'admin', 'member'), false) then
+        perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
+    end if;
+    perform app.give_role(conversation_id, user_id, role);
+    return api.conversation(conversation_id);
 end
 $$;
 
@@ -1010,6 +1153,26 @@ begin
         || '}';
 end
 $_$;
+
+CREATE FUNCTION api.update_conversation(conversation_id uuid, title text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    seat record := app.lock_conversation(conversation_id);
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation has no title.');
+    elsif seat.role = 'member' then
+        perform app.refuse_forbidden('The owner and the admins name a group.');
+    end if;
+    -- Normalized here: the column's domain takes nothing else.
+    update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
+     where c.id = update_conversation.conversation_id;
+    return api.conversation(conversation_id);
+end
+$$;
 
 CREATE FUNCTION api.update_me(patch jsonb, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
@@ -1302,6 +1465,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS uuid[]
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
+        perform app.refuse_param(field, 'Give the ids of one user or more.');
+    end if;
+    return array(select u.id from unnest(ids) with ordinality as u (id, place)
+                  where u.id <> all (without) group by u.id order by min(u.place));
+end
+$$;
+
 CREATE FUNCTION app.empty_conversation(conversation_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1428,6 +1604,32 @@ begin
         end if;
     end loop;
     return null;
+end
+$$;
+
+CREATE FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    seat record := app.lock_conversation(conversation_id);
+    present text;
+begin
+    if seat.kind = 'direct' then
+        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+    elsif seat.role <> 'owner' then
+        perform app.refuse_forbidden('Only the owner of a group gives roles.');
+    end if;
+    select m.role into present from public.conversation_members m
+     where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
+    if present is null then
+        perform app.refuse_hidden('There is no such member.');
+    elsif present = 'owner' and role <> 'owner' then
+        perform app.refuse_forbidden('The owner stays the owner until another is made it.');
+    elsif present <> role then
+        update public.conversation_members m set role = give_role.role
+         where m.conversation_id = give_role.conversation_id and m.user_id = give_role.user_id;
+    end if;
 end
 $$;
 
@@ -1598,6 +1800,19 @@ begin
             message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
     end if;
     perform app.touch_conversation(new.conversation_id);
+    if new.role = old.role then
+        return new;
+    elsif exists (select from public.conversations c where c.id = new.conversation_id and c.kind = 'direct') then
+        perform app.refuse_forbidden('A direct conversation has its two members, and no roles.');
+    end if;
+    -- There is one owner, always: whoever is made it takes over, and in no other way does one cease to be it and stay.
+    if new.role = 'owner' then
+        update public.conversation_members m set role = 'admin'
+         where m.conversation_id = new.conversation_id and m.role = 'owner';
+    elsif old.role = 'owner' and pg_catalog.pg_trigger_depth() = 1 then
+        raise exception using errcode = 'restrict_violation', message = 'A group has an owner.',
+            hint = 'Make another member the owner: it takes over from this one.';
+    end if;
     return new;
 end
 $$;
@@ -1624,8 +1839,13 @@ begin
         raise exception using errcode = 'PL007', message = 'A deleted message is not changed any more.';
     end if;
     if new.deleted_at is not null then
+        new.deleted_at := pg_catalog.clock_timestamp();
         new.content := null;
         new.attachment := null;
+    -- Of users, the policies let those near who may delete it: of them only its sender edits, and none what a service
+    -- wrote in a user's name.
+    elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
+        perform app.refuse_forbidden('Only its sender edits a message.');
     elsif new.content is null or new.content = '' and new.kind <> 'image' then
         perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
     elsif new.kind = 'image' and new.attachment is null then
@@ -1647,21 +1867,11 @@ CREATE FUNCTION app.keep_new_member() RETURNS trigger
     AS $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
-    direct boolean;
-    participant boolean;
 begin
-    select c.kind = 'direct', new.user_id in (c.participant1_id, c.participant2_id) into direct, participant
-      from public.conversations c where c.id = new.conversation_id;
     -- Against a deletion or merge under way: it waits for that, and then finds the tombstone.
     perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
-    end if;
-    if direct and not participant then
-        raise exception using errcode = 'PL007', message = 'A direct conversation has its two members and no more.';
-    elsif not direct and (select count(*) from public.conversation_members m
-                           where m.conversation_id = new.conversation_id) >= 256 then
-        perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
     end if;
     new.last_read_seq := greatest(0, least(coalesce(new.last_read_seq, newest), newest));
     new.sent_seq := 0;
@@ -1791,19 +2001,27 @@ CREATE FUNCTION app.leave_group(conversation_id uuid, user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
-declare
-    left_role text;
 begin
     perform app.touch_conversation(leave_group.conversation_id);
     delete from public.conversation_members m
-     where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id
-    returning m.role into left_role;
-    if left_role = 'owner' then
-        update public.conversation_members m set role = 'owner'
-         where m.conversation_id = leave_group.conversation_id
-           and m.user_id = (select n.user_id from public.conversation_members n
-                             where n.conversation_id = leave_group.conversation_id
-                             order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
+     where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id;
+end
+$$;
+
+CREATE FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if app.is_member(conversation_id) then
+        perform 1 from public.conversations c where c.id = lock_conversation.conversation_id for no key update;
+        -- A statement of its own: it sees what those did who had the lock before.
+        select c.kind, m.role into kind, role
+          from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+         where m.conversation_id = lock_conversation.conversation_id and m.user_id = auth.uid();
+    end if;
+    if role is null then
+        perform app.refuse_hidden('There is no such conversation.');
     end if;
 end
 $$;
@@ -1824,6 +2042,32 @@ begin
             detail = '{"current":' || api.me()::text || '}';
     end if;
     return me;
+end
+$$;
+
+CREATE FUNCTION app.make_group(title text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    made uuid;
+begin
+    insert into public.conversations (kind, title, created_by)
+    values ('group', app.checked_name('title', title, 'A title'), auth.uid())
+    returning id into made;
+    insert into public.conversation_members (conversation_id, user_id, role) values (made, auth.uid(), 'owner');
+    return made;
+end
+$$;
+
+CREATE FUNCTION app.manages(conversation_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return exists (
+        select from public.conversation_members m
+         where m.conversation_id = manages.conversation_id and m.user_id = auth.uid() and m.role in ('owner', 'admin'));
 end
 $$;
 
@@ -1975,6 +2219,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.my_groups(roles text[] DEFAULT '{owner,admin,member}'::text[]) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
+    SET search_path TO ''
+    AS $$
+begin
+    return query
+    select m.conversation_id from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+     where m.user_id = auth.uid() and m.role = any (roles) and c.kind = 'group';
+end
+$$;
+
 CREATE FUNCTION app.my_message(conversation_id uuid, seq bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
@@ -2009,6 +2264,33 @@ CREATE FUNCTION app.normalized(value text) RETURNS text
         e' \t\n\u000b\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000')
 $$;
 
+CREATE FUNCTION app.note_arrivals() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    room record;
+begin
+    for room in
+        select c.id, c.kind, bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id))
+                   as irregular
+          from arrived a join public.conversations c on c.id = a.conversation_id
+         group by c.id, c.kind
+    loop
+        if room.kind = 'direct' then
+            if room.irregular then
+                perform app.refuse_forbidden('A direct conversation has its two members and no more, and no roles.');
+            end if;
+        elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
+            perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
+        else
+            perform app.seat_owner(room.id);
+        end if;
+    end loop;
+    return null;
+end
+$$;
+
 CREATE FUNCTION app.note_private_change() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2030,6 +2312,9 @@ begin
     values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id())
     on conflict (conversation_id, user_id) do update
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid;
+    if old.role = 'owner' then
+        perform app.seat_owner(old.conversation_id);
+    end if;
     return null;
 end
 $$;
@@ -2194,6 +2479,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_forbidden(message text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'PL007', message = message;
+end
+$$;
+
 CREATE FUNCTION app.refuse_hidden(message text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -2295,6 +2589,24 @@ begin
         -- A commit waits for the disk only where its transaction wrote something.
         perform pg_catalog.pg_logical_emit_message(true, 'postline', '');
     end if;
+end
+$$;
+
+CREATE FUNCTION app.seat_owner(conversation_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if exists (select from public.conversation_members m
+                where m.conversation_id = seat_owner.conversation_id and m.role = 'owner')
+       or app.is_merging() then
+        return;
+    end if;
+    update public.conversation_members m set role = 'owner'
+     where m.conversation_id = seat_owner.conversation_id
+       and m.user_id = (select n.user_id from public.conversation_members n
+                         where n.conversation_id = seat_owner.conversation_id
+                         order by n.role = 'admin' desc, n.joined_at, n.user_id limit 1);
 end
 $$;
 
@@ -2656,7 +2968,7 @@ CREATE TABLE public.conversation_members (
     conversation_id uuid NOT NULL,
     user_id uuid NOT NULL,
     role app.member_role DEFAULT 'member'::text NOT NULL,
-    joined_at timestamp with time zone DEFAULT now() NOT NULL,
+    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     last_read_seq bigint NOT NULL,
     sent_seq bigint DEFAULT 0 NOT NULL,
@@ -3069,6 +3381,8 @@ CREATE TRIGGER keep_new BEFORE INSERT ON public.conversation_members FOR EACH RO
 
 CREATE TRIGGER keep_username BEFORE UPDATE ON public.user_profiles FOR EACH ROW WHEN (((new.username IS DISTINCT FROM old.username) AND (old.username IS NOT NULL) AND (NOT new.is_deleted))) EXECUTE FUNCTION app.keep_username();
 
+CREATE TRIGGER note_arrivals AFTER INSERT ON public.conversation_members REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION app.note_arrivals();
+
 CREATE TRIGGER note_change AFTER UPDATE ON public.user_private FOR EACH ROW WHEN ((old.* IS DISTINCT FROM new.*)) EXECUTE FUNCTION app.note_private_change();
 
 CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.note_removal();
@@ -3187,6 +3501,12 @@ CREATE POLICY feed_select ON public.user_private FOR SELECT TO postline_feed USI
 
 CREATE POLICY feed_select ON public.user_profiles FOR SELECT TO postline_feed USING (true);
 
+CREATE POLICY group_delete ON public.conversation_members FOR DELETE TO authenticated USING ((((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id IN ( SELECT app.my_groups() AS my_groups))) OR (((role)::text = 'member'::text) AND (conversation_id IN ( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups))) OR (conversation_id IN ( SELECT app.my_groups('{owner}'::text[]) AS my_groups))));
+
+CREATE POLICY manager_insert ON public.conversation_members FOR INSERT TO authenticated WITH CHECK (app.manages(conversation_id));
+
+CREATE POLICY manager_update ON public.conversations FOR UPDATE TO authenticated USING ((id IN ( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)));
+
 CREATE POLICY member_select ON public.conversation_members FOR SELECT TO authenticated USING ((conversation_id IN ( SELECT app.my_conversations() AS my_conversations)));
 
 CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated USING ((id IN ( SELECT app.my_conversations() AS my_conversations)));
@@ -3210,6 +3530,8 @@ CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USIN
   WHERE (p.id = user_private.id))))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_update ON public.user_profiles FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT is_deleted))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY sender_update ON public.messages FOR UPDATE TO authenticated USING ((((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))) OR (conversation_id = ANY (ARRAY( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)))));
 
 CREATE POLICY service_all ON public.built_in_avatars TO service_role USING (true) WITH CHECK (true);
 
@@ -3304,6 +3626,9 @@ GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash t
 REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[]) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
@@ -3316,6 +3641,15 @@ GRANT ALL ON FUNCTION api.conversation(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.conversations(max_results integer, before text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.conversations(max_results integer, before text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.mark_read(conversation_id uuid, seq bigint) TO authenticated;
@@ -3335,6 +3669,9 @@ GRANT ALL ON FUNCTION api.profile_by_username(username text) TO authenticated;
 REVOKE ALL ON FUNCTION api.profiles(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.profiles(ids uuid[]) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.search_profiles(query text, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO authenticated;
 
@@ -3344,8 +3681,14 @@ GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, clien
 REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) TO authenticated;
@@ -3369,6 +3712,10 @@ GRANT ALL ON FUNCTION app.caller() TO authenticated;
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.checked_name(field text, value text, label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.checked_name(field text, value text, label text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.empty_conversation(conversation_id uuid) FROM PUBLIC;
 
@@ -3386,11 +3733,16 @@ REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.has_control(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_blank(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_blank(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_https(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_https(value text) TO authenticated;
@@ -3425,8 +3777,17 @@ REVOKE ALL ON FUNCTION app.keep_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.leave_group(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.make_group(title text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.make_group(title text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.manages(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.manages(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
@@ -3441,6 +3802,9 @@ GRANT ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb
 REVOKE ALL ON FUNCTION app.my_conversations() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_conversations() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.my_groups(roles text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.my_groups(roles text[]) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authenticated;
 
@@ -3450,6 +3814,8 @@ GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_r
 
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.note_arrivals() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
 
@@ -3473,6 +3839,9 @@ REVOKE ALL ON FUNCTION app.refuse_delete() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_email() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.refuse_forbidden(message text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_forbidden(message text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.refuse_hidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
 
@@ -3494,6 +3863,8 @@ REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.seal() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.seat_owner(conversation_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
 
 GRANT ALL ON TABLE public.messages TO service_role;
@@ -3508,9 +3879,11 @@ GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
 
 GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
 
-GRANT INSERT(content) ON TABLE public.messages TO authenticated;
+GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
 
 GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
+
+GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
 
 REVOKE ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) TO authenticated;
@@ -3551,8 +3924,12 @@ GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO service_role;
 
 GRANT ALL ON TABLE public.conversation_members TO service_role;
-GRANT SELECT ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
 GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
 
 GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
 
@@ -3565,6 +3942,8 @@ GRANT INSERT(kind) ON TABLE public.conversations TO authenticated;
 GRANT INSERT(participant1_id) ON TABLE public.conversations TO authenticated;
 
 GRANT INSERT(participant2_id) ON TABLE public.conversations TO authenticated;
+
+GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
 
 GRANT SELECT ON TABLE app.conversation_parts TO authenticated;
 GRANT SELECT ON TABLE app.conversation_parts TO postline_feed;

@@ -19,5 +19,49 @@ extension Operation {
                 Statement("api.conversations", "select api.conversations($1::int, $2)"),
                 [String(limit), try params.string("before")])
         },
+        Operation("conversations.create_group", .user, ["title", "member_ids"]) {
+            session, params throws(ProtocolError) in
+            let title = try params.required("title") { name throws(ProtocolError) in try params.string(name) }
+            let members = try params.required("member_ids") { name throws(ProtocolError) in
+                try params.uuids(name, count: 1...255)
+            }
+            return try await session.write(
+                Statement("api.create_group", "select api.create_group($1, $2::uuid[])"), [title, members])
+        },
+        Operation("conversations.update", .user, ["conversation_id", "title"]) {
+            session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            let title = try params.required("title") { name throws(ProtocolError) in try params.string(name) }
+            return try await session.write(
+                Statement("api.update_conversation", "select api.update_conversation($1::uuid, $2)"),
+                [conversation, title])
+        },
+        Operation("conversations.add_members", .user, ["conversation_id", "user_ids"]) {
+            session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            let users = try params.required("user_ids") { name throws(ProtocolError) in
+                try params.uuids(name, count: 1...255)
+            }
+            return try await session.write(
+                Statement("api.add_members", "select api.add_members($1::uuid, $2::uuid[])"), [conversation, users])
+        },
+        Operation("conversations.remove_member", .user, ["conversation_id", "user_id"]) {
+            session, params throws(ProtocolError) in
+            try await session.write(
+                Statement("api.remove_member", "select api.remove_member($1::uuid, $2::uuid)"),
+                [try params.required("conversation_id", params.uuid), try params.required("user_id", params.uuid)])
+        },
+        Operation("conversations.set_role", .user, ["conversation_id", "user_id", "role"]) {
+            session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            let user = try params.required("user_id", params.uuid)
+            let role = try params.required("role") { name throws(ProtocolError) in try params.string(name) }
+            guard ["owner", "admin", "member"].contains(role) else {
+                throw .invalid("role", "must be owner, admin or member")
+            }
+            return try await session.write(
+                Statement("api.set_member_role", "select api.set_member_role($1::uuid, $2::uuid, $3)"),
+                [conversation, user, role])
+        },
     ]
 }

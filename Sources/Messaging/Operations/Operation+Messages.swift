@@ -28,13 +28,36 @@ extension Operation {
                 Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
                 [conversation, before.map(String.init), after.map(String.init), String(limit)])
         },
-        Operation("messages.mark_read", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
+        Operation("messages.edit", .user, ["conversation_id", "seq", "content"]) {
+            session, params throws(ProtocolError) in
             let conversation = try params.required("conversation_id", params.uuid)
-            let seq = try params.required("seq") { name throws(ProtocolError) in
-                try params.integer(name, in: 0 ... .max)
+            let seq = try params.requiredSeq(from: 1)
+            // An image's may be empty, which the database knows.
+            let content = try params.required("content") { name throws(ProtocolError) in
+                try params.string(name, characters: 0...8_000)
             }
             return try await session.write(
-                Statement("api.mark_read", "select api.mark_read($1::uuid, $2::bigint)"), [conversation, String(seq)])
+                Statement("api.edit_message", "select api.edit_message($1::uuid, $2::bigint, $3)"),
+                [conversation, seq, content])
+        },
+        Operation("messages.delete", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            return try await session.write(
+                Statement("api.delete_message", "select api.delete_message($1::uuid, $2::bigint)"),
+                [conversation, try params.requiredSeq(from: 1)])
+        },
+        Operation("messages.mark_read", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
+            let conversation = try params.required("conversation_id", params.uuid)
+            return try await session.write(
+                Statement("api.mark_read", "select api.mark_read($1::uuid, $2::bigint)"),
+                [conversation, try params.requiredSeq(from: 0)])
         },
     ]
+}
+
+extension Params {
+    /// The number of a message, as PostgreSQL reads it.
+    fileprivate func requiredSeq(from least: Int64) throws(ProtocolError) -> String {
+        String(try required("seq") { name throws(ProtocolError) in try integer(name, in: least ... .max) })
+    }
 }

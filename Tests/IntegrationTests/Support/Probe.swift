@@ -64,6 +64,8 @@ enum Probe {
         "height_cm": 170, "avatar_type": "built_in", "avatar_id": "fox", "avatar_url": "https://probe.example.com/a",
         // Wrong, so that nobody is gone for those who come after.
         "me.delete password": "not-the-password",
+        "title": "Probe", "member_ids": [.string(Person.bob.id)], "user_ids": [.string(Person.bob.id)],
+        "role": "member",
         "full_name": "Probe", "bio": "probe", "website": "https://probe.example.com", "location": "Here",
         "language_code": "en", "phone_number": "+4915112345678", "date_of_birth": "1990-01-01",
         "preferred_unit_system": "metric", "preferences": ["probe": "x"], "if_version": 1,
