@@ -10,7 +10,7 @@ public import ServiceLifecycle
 public final class MessagingService: Service, SessionFactory {
     let database: Database
     let accounts: Accounts
-    let signInLimits: SignInLimits
+    let limits: RateLimits
     let connectedSessions: ConnectedSessions
     let sync: Sync
     let feed: Feed
@@ -32,14 +32,14 @@ public final class MessagingService: Service, SessionFactory {
         /// What refresh tokens are derived from: at least 32 bytes, the same on every node.
         public var refreshSecret: String
 
-        /// False for load tests.
-        public var hasRateLimits: Bool
+        /// Nil for load tests: nothing is bounded.
+        public var rates: Rates?
         public var info: ServerInfo
 
         public init(
             databaseURL: String, poolSize: Int, limits: StatementLimits, accountKeeper: AccountKeeper, keys: TokenKeys,
             issuer: String, audience: String, accessTokenSeconds: Int, refreshSecret: String,
-            hasRateLimits: Bool, info: ServerInfo
+            rates: Rates?, info: ServerInfo
         ) {
             self.databaseURL = databaseURL
             self.poolSize = poolSize
@@ -50,7 +50,7 @@ public final class MessagingService: Service, SessionFactory {
             self.audience = audience
             self.accessTokenSeconds = accessTokenSeconds
             self.refreshSecret = refreshSecret
-            self.hasRateLimits = hasRateLimits
+            self.rates = rates
             self.info = info
         }
     }
@@ -72,7 +72,7 @@ public final class MessagingService: Service, SessionFactory {
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
             // Half of the machine at most: those who are signed in have the other.
             hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64))
-        signInLimits = SignInLimits(isOn: configuration.hasRateLimits)
+        limits = RateLimits(configuration.rates)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(database: database)
         // A look that has much to read may take its time: nobody waits for an answer.

@@ -7,6 +7,7 @@ actor Session: LineSession {
     nonisolated let service: MessagingService
     nonisolated let outlet: any Outlet
     nonisolated let peerAddress: String
+    nonisolated var limits: RateLimits { service.limits }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe outlet.executor }
 

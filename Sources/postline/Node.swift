@@ -35,7 +35,7 @@ struct Node: Sendable {
                 databaseURL: databaseURL, poolSize: settings.poolSize, limits: settings.limits,
                 accountKeeper: settings.accountKeeper, keys: keys, issuer: settings.jwtIssuer,
                 audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
-                refreshSecret: settings.jwtSecret ?? "", hasRateLimits: settings.rateLimits == .on,
+                refreshSecret: settings.jwtSecret ?? "", rates: settings.rateLimits == .on ? settings.rates : nil,
                 info: lines.info),
             logger: logger)
     }

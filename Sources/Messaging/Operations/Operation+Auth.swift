@@ -77,7 +77,6 @@ extension Operation {
 
 extension Session {
     fileprivate nonisolated var accounts: Accounts { service.accounts }
-    fileprivate nonisolated var limits: SignInLimits { service.signInLimits }
 
     /// Opens a session of that user on this connection, and answers with its tokens.
     fileprivate func signIn(

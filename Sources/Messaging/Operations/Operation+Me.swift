@@ -40,7 +40,7 @@ extension Operation {
         Operation("me.delete", .user, ["password"]) { session, params throws(ProtocolError) in
             let password = try params.string("password")
             let token = try await session.token
-            let deleted = try await session.service.signInLimits.countingFailures(of: token.user.description) {
+            let deleted = try await session.limits.countingFailures(of: token.user.description) {
                 () throws(ProtocolError) in
                 try await session.service.accounts.delete(token.user, password: password)
             }

@@ -11,6 +11,7 @@ extension Operation {
             // An image speaks for itself: its content may be empty.
             let content = try params.string("content", characters: (kind == "image" ? 0 : 1)...8_000)
             guard content != nil || kind == "image" else { throw .invalid("content", "is missing") }
+            try await session.limits.takeSend(of: session.token.user)
             return try await session.write(
                 Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
                 [conversation, content ?? "", try params.uuid("client_id"), kind, try params.object("attachment")])

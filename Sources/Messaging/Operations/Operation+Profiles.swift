@@ -28,6 +28,7 @@ extension Operation {
                 try params.string(name, characters: 2...50)
             }
             let limit = try params.integer("limit", in: 1...50) ?? 20
+            try await session.limits.takeSearch(of: session.token.user)
             return try await session.read(
                 Statement("api.search_profiles", "select api.search_profiles($1, $2::int)"), [query, String(limit)])
         },

@@ -37,6 +37,7 @@ struct HashingBench {
                 "round \(number): p99 of a read \(BenchFigure.text(calm, 2)) ms, and "
                     + "\(BenchFigure.text(storm, 2)) ms with \(logins / seconds) sign-ins a second")
         }
+        let refusals = try await refusals(of: visitors)
         for (client, _) in readers + visitors { await client.close() }
         return (
             [
@@ -45,9 +46,32 @@ struct HashingBench {
                 "  beside \(Self.loginsPerSecond) sign-ins a second: p99 \(BenchFigure.text(median(busy) ?? 0, 2)) ms",
             ],
             [
-                BenchFigure(name: "list_p99_logins", value: median(ratios) ?? 0, unit: "ratio", goal: .below(2))
+                BenchFigure(name: "list_p99_logins", value: median(ratios) ?? 0, unit: "ratio", goal: .below(2)),
+                BenchFigure(name: "unknown_to_wrong", value: refusals, unit: "ratio", goal: nil),
             ]
         )
+    }
+
+    /// How long the refusal of an unknown address takes for each that of a wrong password takes: it should tell nothing.
+    private func refusals(of visitors: [(client: LineClient, email: String)]) async throws -> Double {
+        guard let visitor = visitors.first else { return 0 }
+        func time(_ email: String) async throws -> Double {
+            let start = ContinuousClock.now
+            do {
+                _ = try await visitor.client.call(
+                    "auth.login", ["email": .string(email), "password": JSON.string("wrong")])
+            } catch let error as RemoteError where error.code == ErrorCode.invalidCredentials.rawValue {
+                return (ContinuousClock.now - start) / .milliseconds(1)
+            }
+            throw BenchError("A wrong password was taken.")
+        }
+        var wrong: [Double] = []
+        var unknown: [Double] = []
+        for _ in 0..<20 {
+            wrong.append(try await time(visitor.email))
+            unknown.append(try await time("nobody@bench.example"))
+        }
+        return (median(unknown) ?? 0) / (median(wrong) ?? 1)
     }
 
     private func readWhileOthersSignIn(

@@ -56,8 +56,23 @@ struct SettingOptions: ParsableArguments {
     @Option(help: "Unanswered requests of one connection at most. Default: 64.")
     var maxInFlight: String?
 
-    @Option(help: "on (default), or off for load tests: whether sign-ins are bounded.")
+    @Option(help: "on (default), or off for load tests: whether the five that follow hold.")
     var rateLimits: String?
+
+    @Option(help: "Wrong passwords of one account. Default: 5.")
+    var failedLoginsPerMinute: String?
+
+    @Option(help: "Sign-ins and registrations of one address. Default: 60.")
+    var signInsPerMinute: String?
+
+    @Option(help: "Messages of one user, over time. Default: 20.")
+    var sendsPerSecond: String?
+
+    @Option(help: "Messages of one user at once. Default: 100.")
+    var sendBurst: String?
+
+    @Option(help: "Searches of one user. Default: 5.")
+    var searchesPerSecond: String?
 
     @Option(help: "How long a client that reads too slowly is waited for. Default: 30.")
     var slowConsumerSeconds: String?
@@ -91,6 +106,9 @@ struct SettingOptions: ParsableArguments {
             ("max_queue_bytes", \.maxQueueBytes), ("authentication_seconds", \.authenticationSeconds),
             ("ping_seconds", \.pingSeconds), ("max_in_flight", \.maxInFlight),
             ("rate_limits", \.rateLimits),
+            ("failed_logins_per_minute", \.failedLoginsPerMinute), ("sign_ins_per_minute", \.signInsPerMinute),
+            ("sends_per_second", \.sendsPerSecond), ("send_burst", \.sendBurst),
+            ("searches_per_second", \.searchesPerSecond),
             ("slow_consumer_seconds", \.slowConsumerSeconds),
             ("statement_timeout_seconds", \.statementTimeoutSeconds),
             ("lock_timeout_seconds", \.lockTimeoutSeconds), ("log_level", \.logLevel),

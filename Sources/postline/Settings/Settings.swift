@@ -24,6 +24,7 @@ struct Settings: Sendable {
     var pingSeconds: Int
     var maxInFlight: Int
     var rateLimits: Switch
+    var rates = Rates()
     var slowConsumerSeconds: Int
     var limits: StatementLimits
     var logLevel: Logger.Level
@@ -60,6 +61,11 @@ struct Settings: Sendable {
         pingSeconds = try reader.integer("ping_seconds", in: 1...86_400)
         maxInFlight = try reader.integer("max_in_flight", in: 1...10_000)
         rateLimits = try reader.choice("rate_limits")
+        rates.failedLoginsPerMinute = try reader.integer("failed_logins_per_minute", in: 1...1_000_000)
+        rates.signInsPerMinute = try reader.integer("sign_ins_per_minute", in: 1...1_000_000)
+        rates.sendsPerSecond = try reader.integer("sends_per_second", in: 1...1_000_000)
+        rates.sendBurst = try reader.integer("send_burst", in: 1...1_000_000)
+        rates.searchesPerSecond = try reader.integer("searches_per_second", in: 1...1_000_000)
         slowConsumerSeconds = try reader.integer("slow_consumer_seconds", in: 1...86_400)
         limits = StatementLimits(
             statement: .seconds(try reader.integer("statement_timeout_seconds", in: 1...3_600)),
@@ -84,7 +90,9 @@ struct Settings: Sendable {
         "HOST": "127.0.0.1", "PORT": "7432", "AUTH": "builtin", "JWT_ISSUER": "postline",
         "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
         "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576", "AUTHENTICATION_SECONDS": "60", "PING_SECONDS": "30",
-        "MAX_IN_FLIGHT": "64", "RATE_LIMITS": "on", "SLOW_CONSUMER_SECONDS": "30", "STATEMENT_TIMEOUT_SECONDS": "10",
+        "MAX_IN_FLIGHT": "64", "RATE_LIMITS": "on",
+        "FAILED_LOGINS_PER_MINUTE": "5", "SIGN_INS_PER_MINUTE": "60", "SENDS_PER_SECOND": "20", "SEND_BURST": "100",
+        "SEARCHES_PER_SECOND": "5", "SLOW_CONSUMER_SECONDS": "30", "STATEMENT_TIMEOUT_SECONDS": "10",
         "LOCK_TIMEOUT_SECONDS": "5", "LOG_LEVEL": "info",
     ]
 }

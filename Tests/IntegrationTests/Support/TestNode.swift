@@ -59,7 +59,7 @@ struct NodeSettings: Sendable {
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
     /// Off: all tests come from one address.
-    var hasRateLimits = false
+    var rates: Rates?
     var databaseURL: String?
     var limits = StatementLimits(statement: .seconds(10), lock: .seconds(5))
     var logger = Logger.quiet
@@ -103,7 +103,7 @@ func withNode<Value: Sendable>(
             databaseURL: settings.databaseURL ?? database.url, poolSize: settings.poolSize,
             limits: settings.limits, accountKeeper: settings.accountKeeper,
             keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
-            refreshSecret: TestNode.secret, hasRateLimits: settings.hasRateLimits, info: lines.info),
+            refreshSecret: TestNode.secret, rates: settings.rates, info: lines.info),
         logger: settings.logger)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger)
     let group = ServiceGroup(

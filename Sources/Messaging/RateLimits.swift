@@ -1,0 +1,90 @@
+/// What bounds one client's share: guessing by address and by account, and sends and searches by user.
+///
+/// Each node counts for itself.
+struct RateLimits: Sendable {
+    private let attempts: RateLimiter<String>
+    private let failures: RateLimiter<String>
+    private let sends: RateLimiter<ID>
+    private let searches: RateLimiter<ID>
+    private let isOn: Bool
+
+    /// - Parameter rates: nil for load tests: nothing is bounded.
+    init(_ rates: Rates?) {
+        let given = rates ?? Rates()
+        attempts = RateLimiter(TokenBucket.Rate(tokens: Double(given.signInsPerMinute), per: .seconds(60)))
+        failures = RateLimiter(TokenBucket.Rate(tokens: Double(given.failedLoginsPerMinute), per: .seconds(60)))
+        sends = RateLimiter(
+            TokenBucket.Rate(
+                tokens: Double(given.sendsPerSecond), per: .seconds(1),
+                burst: Double(max(given.sendBurst, given.sendsPerSecond))))
+        searches = RateLimiter(TokenBucket.Rate(tokens: Double(given.searchesPerSecond), per: .seconds(1)))
+        isOn = rates != nil
+    }
+
+    /// Counts an attempt of that address, whatever becomes of it.
+    ///
+    /// - Throws: `rate_limited`.
+    func takeSignIn(from address: String) throws(ProtocolError) {
+        guard isOn, let wait = attempts.take(address) else { return }
+        throw .rateLimited("Too many sign-ins from this address.", retryAfter: wait)
+    }
+
+    /// - Throws: `rate_limited`.
+    func takeSend(of user: ID) throws(ProtocolError) {
+        guard isOn, let wait = sends.take(user) else { return }
+        throw .rateLimited("You send too quickly.", retryAfter: wait)
+    }
+
+    /// - Throws: `rate_limited`.
+    func takeSearch(of user: ID) throws(ProtocolError) {
+        guard isOn, let wait = searches.take(user) else { return }
+        throw .rateLimited("You search too quickly.", retryAfter: wait)
+    }
+
+    /// Does what a password guards, and counts it against the account where the password was wrong. It is counted
+    /// beforehand and given back, so that many guesses at once are no more than many in a row.
+    ///
+    /// - Throws: `rate_limited`, or what `work` throws.
+    func countingFailures<Value>(
+        of account: String, _ work: () async throws(ProtocolError) -> Value
+    ) async throws(ProtocolError) -> Value {
+        guard isOn else { return try await work() }
+        if let wait = failures.take(account) {
+            throw .rateLimited("Too many wrong passwords for this account.", retryAfter: wait)
+        }
+        do throws(ProtocolError) {
+            let value = try await work()
+            failures.giveBack(account)
+            return value
+        } catch {
+            if error.code != .invalidCredentials { failures.giveBack(account) }
+            throw error
+        }
+    }
+}
+
+/// How much of each there may be, on one node.
+public struct Rates: Sendable {
+    /// Wrong passwords of one account.
+    public var failedLoginsPerMinute = 5
+    /// Sign-ins, registrations, guests and upgrades of one address.
+    public var signInsPerMinute = 60
+    /// Messages of one user, over time.
+    public var sendsPerSecond = 20
+    /// Messages of one user at once.
+    public var sendBurst = 100
+    /// Searches of one user.
+    public var searchesPerSecond = 5
+
+    public init() {}
+}
+
+extension ProtocolError {
+    /// - Parameter retryAfter: is told in whole seconds, at least one.
+    static func rateLimited(_ why: String, retryAfter: Duration) -> ProtocolError {
+        let seconds = max(1, Int((retryAfter / .seconds(1)).rounded(.up)))
+        return ProtocolError(
+            .rateLimited, "\(why) Try again in \(seconds) s.",
+            data: [.init(name: "retry_after", value: .integer(seconds))])
+    }
+}
