@@ -27,6 +27,9 @@ func allAtOnce<Callers: Sequence & Sendable>(
                     return "done"
                 } catch let error as RemoteError {
                     return error.code
+                } catch ConnectionError.closed(let goodbye?) {
+                    // Told so before the call was answered.
+                    return goodbye.code
                 }
             }
         }
