@@ -25,20 +25,22 @@ struct RateLimits: Sendable {
     ///
     /// - Throws: `rate_limited`.
     func takeSignIn(from address: String) throws(ProtocolError) {
-        guard isOn, let wait = attempts.take(address) else { return }
-        throw .rateLimited("Too many sign-ins from this address.", retryAfter: wait)
+        try take(address, from: attempts, "Too many sign-ins from this address.")
     }
 
     /// - Throws: `rate_limited`.
     func takeSend(of user: ID) throws(ProtocolError) {
-        guard isOn, let wait = sends.take(user) else { return }
-        throw .rateLimited("You send too quickly.", retryAfter: wait)
+        try take(user, from: sends, "You send too quickly.")
     }
 
     /// - Throws: `rate_limited`.
     func takeSearch(of user: ID) throws(ProtocolError) {
-        guard isOn, let wait = searches.take(user) else { return }
-        throw .rateLimited("You search too quickly.", retryAfter: wait)
+        try take(user, from: searches, "You search too quickly.")
+    }
+
+    private func take<Key>(_ key: Key, from limiter: RateLimiter<Key>, _ why: String) throws(ProtocolError) {
+        guard isOn, let wait = limiter.take(key) else { return }
+        throw .rateLimited(why, retryAfter: wait)
     }
 
     /// Does what a password guards, and counts it against the account where the password was wrong. It is counted
@@ -49,9 +51,7 @@ struct RateLimits: Sendable {
         of account: String, _ work: () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
         guard isOn else { return try await work() }
-        if let wait = failures.take(account) {
-            throw .rateLimited("Too many wrong passwords for this account.", retryAfter: wait)
-        }
+        try take(account, from: failures, "Too many wrong passwords for this account.")
         do throws(ProtocolError) {
             let value = try await work()
             failures.giveBack(account)

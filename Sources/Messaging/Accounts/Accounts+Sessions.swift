@@ -43,7 +43,7 @@ extension Accounts {
     func refresh(_ text: String) async throws(ProtocolError) -> SignedIn {
         try requireBuiltin()
         guard let token = RefreshToken(text, key: settings.refreshKey) else {
-            throw ProtocolError(.invalidToken, "That is no refresh token of this server.")
+            throw .unknownRefreshToken
         }
         let rows = try await database.rows(
             Functions.refresh,
@@ -54,7 +54,7 @@ extension Accounts {
             return try await signedIn(
                 user, RefreshToken(session: token.session, generation: generation), account: rows, from: 3)
         case "revoked": throw .sessionRevoked
-        case "unknown": throw ProtocolError(.invalidToken, "That is no refresh token of this server.")
+        case "unknown": throw .unknownRefreshToken
         default: break
         }
         throw .fault("accounts.refresh returned no outcome")
@@ -156,4 +156,9 @@ extension JSONClaim {
         }
         return claim
     }
+}
+
+extension ProtocolError {
+    fileprivate static let unknownRefreshToken = ProtocolError(
+        .invalidToken, "That is no refresh token of this server.")
 }

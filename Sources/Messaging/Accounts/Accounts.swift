@@ -38,7 +38,7 @@ struct Accounts: Sendable {
         email: String, password: String, username: String?, fullName: String
     ) async throws(ProtocolError) -> ID {
         try requireBuiltin()
-        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
+        let hash = try await hashed(password)
         let rows = try await database.rows(Functions.register, [email, hash, username, fullName], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.register returned no id") }
         return user
@@ -72,7 +72,7 @@ struct Accounts: Sendable {
         }
         let rows = try await database.rows(Functions.isBcryptOf, [stored, password], as: .accounts)
         guard rows.text(0, 0) == "t" else { return nil }
-        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
+        let hash = try await hashed(password)
         _ = try await database.rows(Functions.replaceHash, [user.description, stored, hash], as: .accounts)
         return hash
     }
@@ -100,7 +100,7 @@ struct Accounts: Sendable {
         _ guest: ID, email: String, password: String, fullName: String?
     ) async throws(ProtocolError) {
         try requireBuiltin()
-        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
+        let hash = try await hashed(password)
         _ = try await database.rows(
             Functions.upgrade, [guest.description, email, hash, fullName], as: .accounts)
     }
@@ -114,7 +114,7 @@ struct Accounts: Sendable {
     ) async throws(ProtocolError) -> Int {
         try requireBuiltin()
         let stored = try await verifiedHash(of: token.user, password: current, field: "current_password")
-        let hash = try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(new) }
+        let hash = try await hashed(new)
         let rows = try await database.rows(
             Functions.changePassword,
             [token.user.description, token.session?.description, stored, hash], as: .accounts)
@@ -178,6 +178,10 @@ struct Accounts: Sendable {
             throw ProtocolError(
                 .forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
         }
+    }
+
+    private func hashed(_ password: String) async throws(ProtocolError) -> String {
+        try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
     }
 
     private func hashing<Value>(

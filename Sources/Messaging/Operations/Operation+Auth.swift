@@ -6,7 +6,7 @@ extension Operation {
             let email = try params.required("email") { name throws(ProtocolError) in try params.email(name) }
             let password = try params.required("password") { name throws(ProtocolError) in try params.password(name) }
             let username = try params.string("username")
-            let fullName = try params.required("full_name") { name throws(ProtocolError) in try params.string(name) }
+            let fullName = try params.requiredString("full_name")
             try await session.requireMayBecome(nil)
             try session.limits.takeSignIn(from: session.peerAddress)
             let user = try await session.accounts.register(
@@ -19,7 +19,7 @@ extension Operation {
             let email = try params.required("email") { name throws(ProtocolError) in
                 try params.string(name)?.lowercased()
             }
-            let password = try params.required("password") { name throws(ProtocolError) in try params.string(name) }
+            let password = try params.requiredString("password")
             let guestToken = try params.string("guest_refresh_token")
             try session.limits.takeSignIn(from: session.peerAddress)
             let user = try await session.limits.countingFailures(of: email) { () throws(ProtocolError) in
@@ -50,7 +50,7 @@ extension Operation {
             return try await session.signIn(token.user)
         },
         Operation("auth.refresh", .anyone, ["refresh_token"]) { session, params throws(ProtocolError) in
-            let text = try params.required("refresh_token") { name throws(ProtocolError) in try params.string(name) }
+            let text = try params.requiredString("refresh_token")
             return Answer(.object(try await session.accounts.refresh(text).tokens))
         },
         Operation("auth.logout", .user, ["all"]) { session, params throws(ProtocolError) in
@@ -61,9 +61,7 @@ extension Operation {
         },
         Operation("auth.change_password", .user, ["current_password", "new_password"]) {
             session, params throws(ProtocolError) in
-            let current = try params.required("current_password") { name throws(ProtocolError) in
-                try params.string(name)
-            }
+            let current = try params.requiredString("current_password")
             let new = try params.required("new_password") { name throws(ProtocolError) in try params.password(name) }
             let token = try await session.token
             let revoked = try await session.limits.countingFailures(of: token.user.description) {

@@ -21,7 +21,7 @@ extension Operation {
         },
         Operation("conversations.create_group", .user, ["title", "member_ids"]) {
             session, params throws(ProtocolError) in
-            let title = try params.required("title") { name throws(ProtocolError) in try params.string(name) }
+            let title = try params.requiredString("title")
             let members = try params.required("member_ids") { name throws(ProtocolError) in
                 try params.uuids(name, count: 1...255)
             }
@@ -31,7 +31,7 @@ extension Operation {
         Operation("conversations.update", .user, ["conversation_id", "title"]) {
             session, params throws(ProtocolError) in
             let conversation = try params.required("conversation_id", params.uuid)
-            let title = try params.required("title") { name throws(ProtocolError) in try params.string(name) }
+            let title = try params.requiredString("title")
             return try await session.write(
                 Statement("api.update_conversation", "select api.update_conversation($1::uuid, $2)"),
                 [conversation, title])
@@ -55,7 +55,7 @@ extension Operation {
             session, params throws(ProtocolError) in
             let conversation = try params.required("conversation_id", params.uuid)
             let user = try params.required("user_id", params.uuid)
-            let role = try params.required("role") { name throws(ProtocolError) in try params.string(name) }
+            let role = try params.requiredString("role")
             guard ["owner", "admin", "member"].contains(role) else {
                 throw .invalid("role", "must be owner, admin or member")
             }

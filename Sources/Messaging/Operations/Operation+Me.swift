@@ -25,7 +25,7 @@ extension Operation {
                 [params.patch(physical), version.map(String.init)])
         },
         Operation("me.change_username", .user, ["username"]) { session, params throws(ProtocolError) in
-            let username = try params.required("username") { name throws(ProtocolError) in try params.string(name) }
+            let username = try params.requiredString("username")
             return try await session.write(
                 Statement("api.change_username", "select api.change_username($1)"), [username])
         },

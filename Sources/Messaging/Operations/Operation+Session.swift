@@ -2,7 +2,7 @@ extension Operation {
     /// `session.*`: the connection's user.
     static let session = [
         Operation("session.authenticate", .anyone, ["access_token"]) { session, params throws(ProtocolError) in
-            let text = try params.required("access_token") { name throws(ProtocolError) in try params.string(name) }
+            let text = try params.requiredString("access_token")
             let token = try await session.service.accounts.verify(accessToken: text)
             try await session.become(token)
             return Answer(

@@ -58,6 +58,11 @@ extension Params {
         }
     }
 
+    /// A string param that must be there.
+    func requiredString(_ name: String) throws(ProtocolError) -> String {
+        try required(name) { name throws(ProtocolError) in try string(name) }
+    }
+
     /// A string of so many Unicode code points; nil where it is absent or null.
     func string(_ name: String, characters limits: ClosedRange<Int>) throws(ProtocolError) -> String? {
         guard let value = try string(name) else { return nil }

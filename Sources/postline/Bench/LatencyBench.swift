@@ -38,15 +38,12 @@ struct LatencyBench {
         await watcher.close()
         let commit = Percentiles(sinceCommit)
         let total = Percentiles(sinceSent)
-        func text(_ percentiles: Percentiles, _ percent: Double) -> String {
-            BenchFigure.text(percentiles.milliseconds(percent) ?? 0, 2)
-        }
         say("\(commit.count) changes")
         return (
             [
                 "A profile changed by SQL, \(commit.count) times, until a client that shares a conversation is told",
-                "  from the commit:    p50 \(text(commit, 50)) ms, p95 \(text(commit, 95)) ms, p99 \(text(commit, 99)) ms",
-                "  from the statement: p50 \(text(total, 50)) ms, p95 \(text(total, 95)) ms, p99 \(text(total, 99)) ms",
+                "  from the commit:    p50 \(commit.text(50)) ms, p95 \(commit.text(95)) ms, p99 \(commit.text(99)) ms",
+                "  from the statement: p50 \(total.text(50)) ms, p95 \(total.text(95)) ms, p99 \(total.text(99)) ms",
             ],
             [
                 BenchFigure(

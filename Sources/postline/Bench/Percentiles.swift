@@ -12,6 +12,9 @@ struct Percentiles: Sendable {
         let rank = Int((percent / 100 * Double(sorted.count)).rounded(.up))
         return sorted[min(max(rank, 1), sorted.count) - 1] / .milliseconds(1)
     }
+
+    /// Such as `1.35`, for a table.
+    func text(_ percent: Double) -> String { BenchFigure.text(milliseconds(percent) ?? 0, 2) }
 }
 
 /// The middle of some numbers; of two in the middle, their mean. Nil where there are none.

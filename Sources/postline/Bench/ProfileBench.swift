@@ -55,14 +55,11 @@ struct ProfileBench {
         await client.close()
         let contact = Percentiles(each)
         let all = Percentiles(last)
-        func text(_ percentiles: Percentiles, _ percent: Double) -> String {
-            BenchFigure.text(percentiles.milliseconds(percent) ?? 0, 2)
-        }
         return (
             [
                 "\(all.count) changes of a profile, from the request until \(Self.contacts) contacts on two nodes have it",
-                "  each contact: p50 \(text(contact, 50)) ms, p95 \(text(contact, 95)) ms, p99 \(text(contact, 99)) ms",
-                "  the last one: p50 \(text(all, 50)) ms, p95 \(text(all, 95)) ms, p99 \(text(all, 99)) ms",
+                "  each contact: p50 \(contact.text(50)) ms, p95 \(contact.text(95)) ms, p99 \(contact.text(99)) ms",
+                "  the last one: p50 \(all.text(50)) ms, p95 \(all.text(95)) ms, p99 \(all.text(99)) ms",
             ],
             [
                 BenchFigure(name: "profile_all_p50_ms", value: all.milliseconds(50) ?? 0, unit: "ms", goal: nil),

@@ -44,9 +44,8 @@ struct SearchBench {
                 found += answer["profiles"]?.arrayValue?.count ?? 0
             }
             let times = Percentiles(latencies)
-            func text(_ percent: Double) -> String { BenchFigure.text(times.milliseconds(percent) ?? 0, 2) }
             table.append(
-                "  \(TextWidth.fit(kind, to: 22)) p50 \(text(50)) ms, p99 \(text(99)) ms, "
+                "  \(TextWidth.fit(kind, to: 22)) p50 \(times.text(50)) ms, p99 \(times.text(99)) ms, "
                     + "\(BenchFigure.text(Double(found) / Double(max(1, times.count)), 1)) found")
             all += latencies
         }
