@@ -1,7 +1,7 @@
 # Postline's commands. `make help` lists them; the steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format lint schema schema-check build bench env clean
+.PHONY: help run test check soak format lint schema schema-check build bench env clean
 
 .NOTPARALLEL:
 
@@ -21,6 +21,12 @@ test: build ## Build, and run all tests against a private PostgreSQL.
 	@scripts/with-postgres sh -c "swift test --skip-build --disable-xctest --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
 
 check: lint test schema-check ## All that a change must pass: format, build without warnings, tests, schema.
+
+soak: build ## Run the model test long (CHANGES=100000 FAULTS=60 SEED=1; a new seed each time unless one is given).
+	swift build -c release --product postline
+	@POSTLINE_TEST_PROGRAM=.build/release/postline POSTLINE_MODEL_CHANGES=$(or $(CHANGES),100000) \
+	POSTLINE_MODEL_FAULTS=$(or $(FAULTS),60) POSTLINE_MODEL_SEED=$(or $(SEED),$(shell date +%s)) \
+	swift test --skip-build --disable-xctest --filter '^IntegrationTests[.]ModelTests'
 
 format: ## Format the Swift sources.
 	swift format --in-place --recursive $(sources)

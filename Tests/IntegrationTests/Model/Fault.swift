@@ -1,0 +1,113 @@
+import Foundation
+import Messaging
+import Postgres
+import PrivatePostgres
+import Testing
+
+/// What goes wrong.
+enum Fault: String, CaseIterable, Sendable {
+    case nodeKilled = "a node killed with -9"
+    case serverRestarted = "PostgreSQL restarted"
+    case serverCrashed = "PostgreSQL crashed"
+    case backendKilled = "a backend killed with -9"
+    case backendsTerminated = "all backends of the nodes terminated"
+    case listenerTerminated = "a listener terminated"
+    case listenerFrozen = "a listener frozen"
+    case transactionHeld = "a transaction held open, with an xid"
+    case deviceNotReading = "a device that stops reading"
+    case linkCut = "a link cut in the midst of a line"
+}
+
+/// Makes things go wrong, one after another, while everybody works.
+struct Havoc: Sendable {
+    let postgres: PrivatePostgres
+    let database: TestDatabase
+    let nodes: [NodeProcess]
+    let devices: [Device]
+
+    /// A user of whom nobody else changes anything, and whom others know.
+    let bystander: String
+    let ledger: Ledger
+
+    /// How many changes a fault lasts.
+    let span: Int
+
+    private static let listeners =
+        "select pid from pg_stat_activity where datname = current_database() and query ilike 'listen %'"
+    private static let backends =
+        "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()"
+
+    /// Returns when it is over, and whatever was broken works again.
+    func strike(_ fault: Fault, _ random: inout SeededRandom) async throws {
+        let node = nodes.randomElement(using: &random)
+        let device = devices.randomElement(using: &random)
+        switch fault {
+        case .nodeKilled:
+            try await node?.kill()
+            await pass()
+            try await node?.start()
+        case .serverRestarted:
+            try await postgres.stop(mode: .fast)
+            try await postgres.start()
+        case .serverCrashed:
+            try await postgres.stop(mode: .immediate)
+            try await postgres.start()
+        case .backendKilled:
+            if let backend = try await pids(Self.backends).randomElement(using: &random) { kill(backend, SIGKILL) }
+            await pass()
+        case .backendsTerminated:
+            for backend in try await pids(Self.backends) { try await terminate(backend) }
+            await pass()
+        case .listenerTerminated:
+            if let listener = try await pids(Self.listeners).randomElement(using: &random) {
+                try await terminate(listener)
+            }
+            await pass()
+        case .listenerFrozen:
+            guard let listener = try await pids(Self.listeners).randomElement(using: &random) else { return }
+            kill(listener, SIGSTOP)
+            await pass()
+            kill(listener, SIGCONT)
+        case .transactionHeld:
+            try await holdTransaction(commits: random.chance(70))
+        case .deviceNotReading:
+            await device?.notReading { await pass(8) }
+        case .linkCut:
+            let bytes = Int.random(in: 1...2_000, using: &random)
+            let direction = Link.Direction.allCases.randomElement(using: &random) ?? .toClient
+            await device?.cut(after: bytes, direction)
+            await pass()
+        }
+    }
+
+    /// Others do so much meanwhile.
+    private func pass(_ times: Int = 1) async { await ledger.reaches(await ledger.changes + span * times) }
+
+    private func holdTransaction(commits: Bool) async throws {
+        let connection = try await surely { try await database.connect() }
+        let goal = await ledger.changes
+        _ = try await connection.execute(
+            "begin; update public.user_profiles set bio = 'held at \(goal)' where id = '\(bystander)'")
+        await pass(3)
+        _ = try await connection.execute(commits ? "commit" : "rollback")
+        if commits { await ledger.note("names changed") }
+        await connection.close()
+    }
+
+    private func terminate(_ backend: Int32) async throws {
+        _ = try await surely { try await database.column("select pg_terminate_backend(\(backend))") }
+    }
+
+    private func pids(_ query: String) async throws -> [Int32] {
+        try await surely { try await database.column(query) }.compactMap { $0.flatMap { Int32($0) } }.sorted()
+    }
+
+    /// Tries again while the database is on its way up.
+    private func surely<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        try await within("the database", limit: .seconds(60)) {
+            while true {
+                do { return try await body() } catch is PostgresError { try await Task.sleep(for: .milliseconds(20)) }
+            }
+        }
+    }
+}

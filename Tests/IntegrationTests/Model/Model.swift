@@ -1,0 +1,218 @@
+import Crypto
+import LineClient
+import Messaging
+
+/// What a client knows that follows the protocol's rules, in little space, and whether what it is told keeps the
+/// promise: every change once, in the order of `seq` and `version`.
+struct Model: Sendable {
+    struct Message: Sendable {
+        var version: Int
+        var content: String?
+
+        /// Read by `messages.list`, and so perhaps newer than what is still on its way.
+        var isAhead = false
+    }
+
+    struct Room: Sendable {
+        var version = 0
+        var kind = ""
+        var title = "-"
+        var roles: [String: String] = [:]
+        var marks: [String: Int] = [:]
+
+        /// The first message of those that it holds without a gap.
+        var first = 1
+        var newest = 0
+        var messages: [Int: Message] = [:]
+
+        mutating func mark(_ user: String, _ seq: Int) { marks[user] = max(seq, marks[user] ?? 0) }
+    }
+
+    /// Messages that a `limited` delta left out: those of that conversation.
+    struct Gap: Sendable {
+        let room: String
+        let seqs: Range<Int>
+    }
+
+    private(set) var rooms: [String: Room] = [:]
+    private(set) var profiles: [String: (version: Int, face: String)] = [:]
+    private(set) var me: (version: Int, face: String)?
+
+    /// The last fence that was seen (see `Verdict`).
+    private(set) var fence = 0
+
+    /// How many objects it was given.
+    private(set) var count = 0
+
+    /// Takes in what the server sent, and gives what it left out and each way in which it breaks the promise.
+    mutating func apply(_ changes: JSON) -> (gaps: [Gap], violations: [String]) {
+        var violations: [String] = []
+        var gaps: [Gap] = []
+        if changes["reset"] == true { self = Model() }
+        // Of one that it did not know of, too: it came and went in between.
+        for id in changes.ids("left") { rooms[id] = nil }
+        if let object = changes["me"] {
+            if object.number("version") <= me?.version ?? 0 {
+                violations.append("me came with version \(object.number("version")) after \(me?.version ?? 0)")
+            }
+            me = (object.number("version"), object.face)
+            fence = object["preferences"]?["fence"]?.integerValue ?? fence
+        }
+        var fresh: Set<String> = []
+        var newcomers: Set<String> = []
+        for object in changes.list("conversations") {
+            let id = object.text("id")
+            if rooms[id] == nil { fresh.insert(id) }
+            let before = rooms[id]?.roles ?? [:]
+            violations += take(conversation: object)
+            newcomers.formUnion((rooms[id]?.roles ?? [:]).keys.filter { before[$0] == nil })
+        }
+        // The server does not know whom a client knows from elsewhere.
+        for object in changes.list("profiles") { violations += take(profile: object, isExpectedAgain: newcomers) }
+        let messages = changes.list("messages")
+        let given = Set(messages.map { $0.text("conversation_id") })
+        for id in fresh where !given.contains(id) {
+            let newest = changes.list("conversations").first { $0.text("id") == id }?.number("last_seq") ?? 0
+            rooms[id]?.first = newest + 1
+            rooms[id]?.newest = newest
+        }
+        let limited = Set(changes.ids("limited"))
+        for object in messages {
+            let id = object.text("conversation_id")
+            violations += take(message: object, isLimited: limited.contains(id), fresh.contains(id), &gaps)
+        }
+        for read in changes.list("reads") {
+            let id = read.text("conversation_id")
+            if rooms[id] == nil { violations.append("a read mark in \(id), which it is not in") }
+            rooms[id]?.mark(read.text("user_id"), read.number("last_read_seq"))
+        }
+        count +=
+            messages.count + changes.list("conversations").count + changes.list("profiles").count
+            + changes.list("reads").count + changes.ids("left").count + (changes["me"] == nil ? 0 : 1)
+        return (gaps, violations)
+    }
+
+    private mutating func take(conversation object: JSON) -> [String] {
+        let id = object.text("id")
+        var room = rooms[id] ?? Room()
+        let version = object.number("version")
+        defer { rooms[id] = room }
+        for member in object.list("members") { room.mark(member.text("user_id"), member.number("last_read_seq")) }
+        guard version > room.version else {
+            return ["conversation \(id) came with version \(version) after \(room.version)"]
+        }
+        room.version = version
+        room.kind = object.text("kind")
+        room.title = object["title"]?.stringValue ?? "-"
+        room.roles = [:]
+        for member in object.list("members") { room.roles[member.text("user_id")] = member.text("role") }
+        // The mark of one who left and came back begins anew; a mark of one who is gone is nobody's.
+        room.marks = room.marks.filter { room.roles[$0.key] != nil }
+        return []
+    }
+
+    private mutating func take(profile object: JSON, isExpectedAgain: Set<String>) -> [String] {
+        let (id, version) = (object.text("id"), object.number("version"))
+        let held = profiles[id]?.version ?? 0
+        guard version > held || (version == held && isExpectedAgain.contains(id)) else {
+            return ["profile \(id) came with version \(version) after \(held)"]
+        }
+        profiles[id] = (version, object.face)
+        return []
+    }
+
+    private mutating func take(
+        message object: JSON, isLimited: Bool, _ isFresh: Bool, _ gaps: inout [Gap]
+    ) -> [String] {
+        let (id, seq, version) = (object.text("conversation_id"), object.number("seq"), object.number("version"))
+        guard var room = rooms[id] else { return ["message \(seq) of \(id), which it is not in"] }
+        defer { rooms[id] = room }
+        let message = Message(version: version, content: object["content"]?.stringValue)
+        if seq > room.newest {
+            var violations: [String] = []
+            if isFresh, room.newest == 0 {
+                room.first = seq
+            } else if seq > room.newest + 1 {
+                if isLimited {
+                    gaps.append(Gap(room: id, seqs: room.newest + 1..<seq))
+                } else {
+                    violations.append("message \(seq) of \(id) came after \(room.newest)")
+                }
+            }
+            room.newest = seq
+            room.messages[seq] = message
+            room.mark(object.text("sender_id"), seq)
+            return violations
+        }
+        // What is older than it knows is news of a message that it does not hold.
+        guard let held = room.messages[seq] else { return [] }
+        guard version > held.version else {
+            return held.isAhead
+                ? [] : ["message \(seq) of \(id) came with version \(version) after \(held.version)"]
+        }
+        room.messages[seq] = message
+        return []
+    }
+
+    /// Takes in what `messages.list` gave to close a gap.
+    mutating func fill(_ gap: Gap, _ messages: [JSON]) {
+        for object in messages where gap.seqs.contains(object.number("seq")) {
+            let seq = object.number("seq")
+            guard rooms[gap.room]?.messages[seq] == nil else { continue }
+            rooms[gap.room]?.messages[seq] = Message(
+                version: object.number("version"), content: object["content"]?.stringValue, isAhead: true)
+            rooms[gap.room]?.mark(object.text("sender_id"), seq)
+        }
+    }
+}
+
+// MARK: - To be held against the database
+
+extension Model {
+    /// What it knows as lines, of which the database makes the same (`Verdict`).
+    func lines(of user: String) -> Set<String> {
+        var lines: Set<String> = ["me \(user) \(me?.version ?? 0) \(me?.face ?? "")"]
+        for (id, room) in rooms {
+            let content = room.messages[room.newest]?.content ?? "-"
+            lines.insert("conversation \(id) \(room.kind) \(room.version) \(room.title) \(room.newest) \(content)")
+            for (member, role) in room.roles {
+                lines.insert("member \(id) \(member) \(role) \(room.marks[member] ?? 0)")
+            }
+            if room.newest >= room.first {
+                lines.insert("messages \(id) \(room.newest - room.first + 1) \(room.digest)")
+            }
+        }
+        return lines
+    }
+
+    /// Those whose profile it knows, as lines.
+    var faces: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.face)" }) }
+}
+
+extension Model.Room {
+    /// The messages that it holds, each a line.
+    var history: [String] {
+        (first..<newest + 1).map { seq in
+            messages[seq].map { "\(seq) \($0.version) \($0.content ?? "-")" } ?? "\(seq) is missing"
+        }
+    }
+
+    fileprivate var digest: String {
+        Insecure.MD5.hash(data: Array(history.joined(separator: "\n").utf8)).map { byte in
+            (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        }.joined()
+    }
+}
+
+extension JSON {
+    func text(_ name: String) -> String { self[name]?.stringValue ?? "" }
+    func number(_ name: String) -> Int { self[name]?.integerValue ?? 0 }
+    func list(_ name: String) -> [JSON] { self[name]?.arrayValue ?? [] }
+    fileprivate func ids(_ name: String) -> [String] { list(name).compactMap(\.stringValue) }
+
+    /// What others see of a user, of a profile or a Me.
+    fileprivate var face: String {
+        ["full_name", "bio", "avatar_type", "avatar_id", "avatar_url"].map { self[$0]?.stringValue ?? "-" }
+            .joined(separator: " ")
+    }
+}

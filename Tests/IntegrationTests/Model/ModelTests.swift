@@ -1,0 +1,151 @@
+import LineClient
+import Messaging
+import PrivatePostgres
+import Testing
+
+/// The promise, whole: many devices and programs do what they like on several nodes, everything goes wrong that can,
+/// and in the end and at quiet points everybody knows what the database says, and was told it once and in order.
+///
+/// `make test` makes a short run of a fixed seed, `make soak` a long one.
+@Suite("The model test", .timeLimit(.minutes(60)))
+struct ModelTests {
+    @Test(
+        "rows 16 to 20 and 51: whatever fails, nothing is lost, doubled, misordered, and every client equals the database"
+    )
+    func model() async throws {
+        let plan = ModelPlan.asked
+        try await withPrivateServer(settings: ["max_connections": "200"]) { postgres, database in
+            let nodes = try await (0..<plan.nodes).map { $0 }.asyncMap { _ in try await NodeProcess(database) }
+            do {
+                let report = try await Self.run(plan, postgres, database, nodes)
+                print(report)
+            } catch {
+                for node in nodes { try? await node.kill() }
+                throw error
+            }
+            for node in nodes { try await node.kill() }
+        }
+    }
+
+    private static func run(
+        _ plan: ModelPlan, _ postgres: PrivatePostgres, _ database: TestDatabase, _ nodes: [NodeProcess]
+    ) async throws -> String {
+        var random = SeededRandom(plan.seed)
+        let ledger = Ledger()
+        // The last of them is the bystander, who has no device.
+        let accounts = try await registered(plan.users + 1, at: nodes[0])
+        let bystander = accounts[plan.users].id
+        let users = accounts.dropLast().map(\.id)
+        var groups: [String] = []
+        for number in 0..<plan.groups {
+            let members = users.shuffled(using: &random).prefix(Int.random(in: 2...plan.users, using: &random))
+            groups.append(try await database.makeGroup("Group \(number)", members + [bystander]))
+        }
+        let devices = (0..<plan.devices).map { place in
+            Device(
+                "device \(place)", accounts[place % plan.users], nodes, ledger, random.branch())
+        }
+        var hands = devices.map { Hands($0, users: users, groups: groups, ledger, random.branch()) }
+        let programs = (0..<plan.programs).map { place in
+            Program("program \(place)", database, users: users, groups: groups, ledger, random.branch())
+        }
+        let havoc = Havoc(
+            postgres: postgres, database: database, nodes: nodes, devices: devices, bystander: bystander,
+            ledger: ledger, span: max(5, plan.changes / plan.faults / 10))
+        let verdict = Verdict(database: database, devices: devices, ledger: ledger)
+        // Each kind as often as any other, in an order of the seed's.
+        let faults = (0..<plan.faults).map { Fault.allCases[$0 % Fault.allCases.count] }.shuffled(using: &random)
+
+        try await withThrowingTaskGroup(of: Void.self) { lives in
+            for device in devices { lives.addTask { await device.live() } }
+            var struck = 0
+            for round in 1...plan.quietPoints {
+                let goal = plan.changes * round / plan.quietPoints
+                let share = plan.faults * round / plan.quietPoints
+                let (start, ahead) = (await ledger.changes, Array(faults[struck..<share]))
+                struck = share
+                let own = random.branch()
+                await ledger.beginRound()
+                hands = try await withThrowingTaskGroup(of: (Int, Hands)?.self) { work in
+                    for (place, hand) in hands.enumerated() {
+                        work.addTask {
+                            var hand = hand
+                            await hand.work()
+                            return (place, hand)
+                        }
+                    }
+                    for program in programs {
+                        work.addTask {
+                            try await program.work()
+                            return nil
+                        }
+                    }
+                    work.addTask { [own] in
+                        var random = own
+                        for (place, fault) in ahead.enumerated() {
+                            await ledger.reaches(start + (goal - start) * place / ahead.count)
+                            plan.tell("\(await ledger.changes) changes: \(fault.rawValue)")
+                            do {
+                                try await havoc.strike(fault, &random)
+                            } catch {
+                                await ledger.broken("\(error)", by: fault.rawValue)
+                            }
+                        }
+                        await ledger.reaches(goal)
+                        await ledger.endRound()
+                        return nil
+                    }
+                    var done = hands
+                    for try await case let (place, hand)? in work { done[place] = hand }
+                    return done
+                }
+                plan.tell("\(await ledger.changes) changes: everybody is held against the database")
+                guard await ledger.violations.isEmpty else { break }
+                try await verdict.hold(fence: round)
+            }
+            try await verdict.audit()
+            lives.cancelAll()
+            for device in devices { await device.hangUp() }
+        }
+        let violations = await ledger.violations
+        #expect(violations == [], "seed \(plan.seed)")
+        return await report(plan, faults, ledger, devices, violations)
+    }
+
+    /// New accounts, each with a token for its devices.
+    private static func registered(_ count: Int, at node: NodeProcess) async throws -> [(id: String, token: String)] {
+        var accounts: [(id: String, token: String)] = []
+        for number in 0..<count {
+            let client = try await TestClient.connect(port: node.port)
+            let tokens = try await client.register("User \(number)")
+            accounts.append((tokens.text("user_id"), tokens.text("access_token")))
+            await client.close()
+        }
+        return accounts
+    }
+
+    private static func report(
+        _ plan: ModelPlan, _ faults: [Fault], _ ledger: Ledger, _ devices: [Device], _ violations: [String]
+    ) async -> String {
+        var (given, reconnects, lags) = (0, 0, 0)
+        for device in devices {
+            given += await device.model.count
+            reconnects += await device.reconnects
+            lags += await device.lags
+        }
+        func list(_ counts: [String: Int]) -> String {
+            counts.sorted { $0.value > $1.value }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        }
+        let verdict =
+            violations.isEmpty
+            ? "Nothing was lost, doubled or misordered."
+            : "THE PROMISE WAS BROKEN: \(violations.joined(separator: "; "))"
+        return """
+            The model test, seed \(plan.seed): \(await ledger.changes) changes (\(list(await ledger.kinds))) \
+            by \(plan.devices) devices of \(plan.users) users on \(plan.nodes) nodes and by \(plan.programs) programs, \
+            through \(faults.count) faults (\(list(Dictionary(grouping: faults, by: \.rawValue).mapValues(\.count)))). \
+            The devices were given \(given) objects, came back \(reconnects) times and fell behind \(lags) times; at \
+            \(plan.quietPoints) quiet points each was held against the database. \(verdict)
+            """
+    }
+}

@@ -1,0 +1,139 @@
+import Messaging
+import Postgres
+
+/// Another program on the same database, that writes by SQL alone and knows nothing of Postline.
+actor Program {
+    private let name: String
+    private let database: TestDatabase
+    private let users: [String]
+    private let groups: [String]
+    private let ledger: Ledger
+    private var random: SeededRandom
+    private var connection: Connection?
+    private var number = 0
+
+    init(
+        _ name: String, _ database: TestDatabase, users: [String], groups: [String], _ ledger: Ledger,
+        _ random: SeededRandom
+    ) {
+        self.name = name
+        self.database = database
+        self.users = users
+        self.groups = groups
+        self.ledger = ledger
+        self.random = random
+    }
+
+    /// Writes until everybody stops.
+    func work() async throws {
+        while await !ledger.isQuiet {
+            number += 1
+            try await write()
+        }
+        await connection?.close()
+        connection = nil
+    }
+
+    private func write() async throws {
+        let user = users.randomElement(using: &random) ?? ""
+        let group = groups.randomElement(using: &random) ?? ""
+        // What locks what a send locks takes the conversation's lock first, as the sends do.
+        let lock = Call(
+            Statement("lock", "select from public.conversations where id = $1::uuid for no key update"), [group])
+        switch Int.random(in: 0..<100, using: &random) {
+        case 0..<45:
+            try await send([(group, user)])
+        case 45..<60:
+            // In one transaction, so that all of it comes at once or not at all.
+            try await send([(group, user), (group, user)], rename: random.chance(50) ? user : nil)
+        case 60..<75:
+            try await commit("names changed", [rename(user)])
+        case 75..<83:
+            let delete = Statement(
+                "remove",
+                "delete from public.conversation_members where conversation_id = $1::uuid and user_id = $2::uuid")
+            try await commit("members removed", [lock, Call(delete, [group, user])])
+        case 83..<93:
+            let insert = Statement(
+                "add",
+                """
+                insert into public.conversation_members (conversation_id, user_id) values ($1::uuid, $2::uuid)
+                    on conflict do nothing
+                """)
+            try await commit("members added", [lock, Call(insert, [group, user])])
+        case 93..<97:
+            let update = Statement("retitle", "update public.conversations set title = $2 where id = $1::uuid")
+            try await commit("titles changed", [Call(update, [group, "\(name) \(number)"])])
+        default:
+            // Undone: nobody ever hears of it.
+            try await commit(nil, [rename(user), Call(Statement("fail", "select 1 / 0"))])
+        }
+    }
+
+    private func rename(_ user: String) -> Call {
+        Call(
+            Statement("rename", "update public.user_profiles set bio = $2 where id = $1::uuid"),
+            [user, "\(name) \(number)"])
+    }
+
+    private func send(_ messages: [(room: String, user: String)], rename user: String? = nil) async throws {
+        let insert = Statement(
+            "send",
+            """
+            insert into public.messages (conversation_id, sender_id, client_id, content)
+            select m.conversation_id, m.user_id, $3::uuid, $4 from public.conversation_members m
+             where m.conversation_id = $1::uuid and m.user_id = $2::uuid
+               and not exists (select from public.messages where client_id = $3::uuid and sender_id = $2::uuid)
+            returning id, seq
+            """)
+        var calls: [Call] = []
+        var clientIDs: [String] = []
+        for (place, message) in messages.enumerated() {
+            clientIDs.append(random.uuid())
+            calls.append(Call(insert, [message.room, message.user, clientIDs[place], "\(name) \(number) \(place)"]))
+        }
+        if let user { calls.append(rename(user)) }
+        let rows = try await commit(nil, calls)
+        for (place, message) in messages.enumerated() where rows.count > place && rows[place].count == 1 {
+            guard let id = rows[place].text(0, 0), let seq = rows[place].text(0, 1).flatMap({ Int($0) }) else {
+                continue
+            }
+            await ledger.note(
+                sent: .init(
+                    id: id, conversation: message.room, sender: message.user, clientID: clientIDs[place], seq: seq))
+        }
+        if user != nil, !rows.isEmpty { await ledger.note("names changed") }
+    }
+
+    /// Does it in one transaction, again where the connection is lost or the database asks for it.
+    ///
+    /// - Returns: none where the database refuses.
+    @discardableResult
+    private func commit(_ kind: String?, _ calls: [Call]) async throws -> [Rows] {
+        while true {
+            do {
+                let connection = try await opened()
+                let rows = try await connection.run(calls, deadline: .seconds(60))
+                if let kind { await ledger.note(kind) }
+                return rows
+            } catch PostgresError.server(let error) where !Self.isTransient(error.sqlState.rawValue) {
+                return []
+            } catch {
+                if await connection?.isClosed ?? false { connection = nil }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+        }
+    }
+
+    private func opened() async throws -> Connection {
+        if let connection { return connection }
+        let new = try await database.connect()
+        connection = new
+        return new
+    }
+
+    /// A deadlock or a serialization failure; a server that goes down or comes up.
+    private static func isTransient(_ state: String) -> Bool {
+        state.hasPrefix("40") || state.hasPrefix("57") || state.hasPrefix("08")
+    }
+}

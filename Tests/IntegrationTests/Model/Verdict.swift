@@ -1,0 +1,172 @@
+import LineClient
+import Messaging
+import Postgres
+import Testing
+
+/// Holds everybody against the database while nobody writes.
+struct Verdict: Sendable {
+    let database: TestDatabase
+    let devices: [Device]
+    let ledger: Ledger
+
+    /// Waits until every device has seen all that was written, and compares what it holds with what `select` gives its
+    /// user under row-level security.
+    ///
+    /// A change of each user's own data is the fence: looks of the feed are in the order of commits, so that what was
+    /// committed before it comes before it.
+    func hold(fence: Int) async throws {
+        try await database.psql(
+            "update public.user_private set preferences = preferences || '{\"fence\":\(fence)}'")
+        for device in devices {
+            do {
+                try await within("the fence", limit: .seconds(60)) { await device.sees(fence) }
+            } catch is NotInTime {
+                await ledger.broken("what was written did not come within a minute", by: device.name)
+                continue
+            }
+            try await compare(device)
+        }
+        try await checkInvariants()
+    }
+
+    private func compare(_ device: Device) async throws {
+        let model = await device.model
+        let held = model.lines(of: device.user)
+        let rooms = model.rooms.filter { $0.value.newest >= $0.value.first }.sorted { $0.key < $1.key }
+        let stored = Set(
+            try await select(
+                as: device.user, Self.world,
+                [device.user, Self.list(rooms.map(\.key)), Self.list(rooms.map { "\($0.value.first)" })]))
+        for line in stored.subtracting(held).sorted().prefix(3) { await device.broken("it lacks: \(line)") }
+        for line in held.subtracting(stored).sorted().prefix(3) {
+            await device.broken("it has what is not so: \(line)")
+            guard line.hasPrefix("messages "), let id = line.split(separator: " ").dropFirst().first.map(String.init),
+                let room = model.rooms[id]
+            else { continue }
+            let history = try await select(as: device.user, Self.history, [id, "\(room.first)"])
+            for message in Set(history).symmetricDifference(room.history).sorted().prefix(4) {
+                await device.broken("it differs in \(id) at: \(message)")
+            }
+        }
+        // It may know more people than those: who was in a conversation that it has left, or wrote in one that it is in.
+        let faces = try await select(as: device.user, Self.faces, [device.user])
+        for line in Set(faces).subtracting(model.faces).sorted().prefix(3) {
+            await device.broken("it lacks: \(line)")
+        }
+    }
+
+    /// What was answered is there, once.
+    func audit() async throws {
+        func broken(_ what: String) async { await ledger.broken(what, by: "the database") }
+        let messages = Set(
+            try await database.column(
+                "select concat_ws(' ', id, conversation_id, sender_id, client_id, seq) from public.messages"))
+        for sent in await ledger.sent.values {
+            let line = "\(sent.id) \(sent.conversation) \(sent.sender) \(sent.clientID) \(sent.seq)"
+            if !messages.contains(line) { await broken("an answered message is not there: \(line)") }
+        }
+        for (text, states) in [
+            ("id || ' ' || version || ' ' || coalesce(content, '-') from public.messages", await ledger.contents),
+            ("id || ' ' || version || ' ' || full_name from public.user_profiles", await ledger.names),
+            (
+                "id || ' ' || version || ' ' || title from public.conversations where title is not null",
+                await ledger.titles
+            ),
+        ] {
+            for line in try await database.column("select " + text).compactMap({ $0 }) {
+                let parts = line.split(separator: " ", maxSplits: 2).map(String.init)
+                guard parts.count == 3, let version = Int(parts[1]), let state = states[parts[0]] else { continue }
+                if version < state.version || version == state.version && parts[2] != state.text {
+                    await broken("\(line), but \(state.text) was answered with version \(state.version)")
+                }
+            }
+        }
+        let marks = await ledger.marks
+        for line in try await database.column(
+            "select conversation_id || ' ' || user_id || ' ' || last_read_seq from public.conversation_members"
+        ).compactMap({ $0 }) {
+            let parts = line.split(separator: " ").map(String.init)
+            if let mark = marks["\(parts[0]) \(parts[1])"], Int(parts[2]) ?? 0 < mark {
+                await broken("the mark \(line), but \(mark) was answered")
+            }
+        }
+    }
+
+    /// What holds of any state of the database.
+    private func checkInvariants() async throws {
+        for line in try await database.column(
+            """
+            select 'numbers of ' || conversation_id || ' have gaps' from public.messages
+             group by conversation_id having max(seq) <> count(*) or min(seq) <> 1
+            union all
+            select 'last_* of ' || c.id || ' are not its last message''s' from public.conversations c
+              join public.messages m on m.conversation_id = c.id and m.seq = c.last_seq
+             where c.last_message_content is distinct from left(m.content, 200)
+                or c.last_message_sender_id <> m.sender_id
+                or c.last_seq <> (select max(seq) from public.messages where conversation_id = c.id)
+            union all
+            select conversation_id || ' has ' || count(*) filter (where role = 'owner') || ' owners'
+              from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+             where c.kind = 'group' group by conversation_id having count(*) filter (where role = 'owner') <> 1
+            union all
+            select count(*) || ' messages say ' || content from public.messages
+             where version = 1 and client_id is not null group by content having count(*) > 1
+            """
+        ).compactMap({ $0 }) {
+            await ledger.broken(line, by: "the database")
+        }
+    }
+
+    /// The rows of a query with the rights of a user.
+    private func select(as user: String, _ sql: String, _ parameters: [String?]) async throws -> [String] {
+        let connection = try await database.connect()
+        let rights = Statement(
+            "rights", "select set_config('role', 'authenticated', true), set_config('request.jwt.claims', $1, true)")
+        let claims = #"{"sub":"\#(user)","role":"authenticated"}"#
+        do {
+            let rows = try await connection.run(
+                [Call(rights, [claims]), Call(Statement("world", sql), parameters)], deadline: .seconds(60))[1]
+            await connection.close()
+            return (0..<rows.count).compactMap { rows.text($0, 0) }
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    private static func list(_ elements: [String]) -> String { "{\(elements.joined(separator: ","))}" }
+
+    /// The same lines as `Model.lines(of:)`. Only who asks says which rows it gives.
+    private static let world = """
+        select concat_ws(' ', 'me', p.id, p.version, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),
+                         coalesce(p.avatar_type, '-'), coalesce(p.avatar_id, '-'), coalesce(p.avatar_url, '-'))
+          from public.user_profiles p where p.id = $1::uuid
+        union all
+        select concat_ws(' ', 'conversation', c.id, c.kind, c.version, coalesce(c.title, '-'), c.last_seq,
+                         coalesce(c.last_message_content, '-'))
+          from public.conversations c
+        union all
+        select concat_ws(' ', 'member', m.conversation_id, m.user_id, m.role, m.last_read_seq)
+          from public.conversation_members m
+        union all
+        select concat_ws(' ', 'messages', m.conversation_id, count(*), md5(string_agg(
+                   concat_ws(' ', m.seq, m.version, coalesce(m.content, '-')), E'\\n' order by m.seq)))
+          from public.messages m
+          left join unnest($2::uuid[], $3::bigint[]) as held (conversation_id, first) using (conversation_id)
+         where m.seq >= coalesce(held.first, (
+                   select c.last_seq + 1 from public.conversations c where c.id = m.conversation_id))
+         group by m.conversation_id
+        """
+
+    private static let faces = """
+        select concat_ws(' ', 'profile', p.id, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),
+                         coalesce(p.avatar_type, '-'), coalesce(p.avatar_id, '-'), coalesce(p.avatar_url, '-'))
+          from public.user_profiles p
+         where p.id <> $1::uuid and p.id in (select user_id from public.conversation_members)
+        """
+
+    private static let history = """
+        select concat_ws(' ', m.seq, m.version, coalesce(m.content, '-')) from public.messages m
+         where m.conversation_id = $1::uuid and m.seq >= $2::bigint
+        """
+}
