@@ -22,6 +22,9 @@ struct Hands: Sendable {
     private var number = 0
     private var lastSent: (params: JSONObject, clientID: String)?
 
+    /// The last messages that it sent.
+    private var mine: [(room: String, seq: Int)] = []
+
     init(_ device: Device, users: [String], groups: [String], _ ledger: Ledger, _ random: SeededRandom) {
         self.device = device
         self.users = users
@@ -33,10 +36,11 @@ struct Hands: Sendable {
     /// Does things until everybody stops.
     mutating func work() async {
         while await !ledger.isQuiet {
+            let act = random.choose(Self.acts)
             do {
-                try await act()
+                try await perform(act)
             } catch let error as RemoteError where Self.isToBeExpected(error) {
-                continue
+                await ledger.note(refusal: "\(act), \(error.code)")
             } catch {
                 await device.broken("\(error)")
             }
@@ -46,13 +50,12 @@ struct Hands: Sendable {
     /// Who was removed, is no owner, or comes second, is told so.
     private static func isToBeExpected(_ error: RemoteError) -> Bool {
         switch error.knownCode {
-        case .notFound, .forbidden, .invalidParams: true
+        case .notFound, .forbidden: true
         default: false
         }
     }
 
-    private mutating func act() async throws {
-        let act = random.choose(Self.acts)
+    private mutating func perform(_ act: Act) async throws {
         let model = await device.model
         let rooms = model.rooms.keys.sorted()
         // Now and then of a group that it may not be in.
@@ -63,19 +66,17 @@ struct Hands: Sendable {
         }
         let user = users.randomElement(using: &random) ?? ""
         let newest = model.rooms[room]?.newest ?? 0
-        // Mostly of what was said just now.
-        let seq = max(1, newest - Int.random(in: 0..<(random.chance(80) ? 10 : 200), using: &random))
         number += 1
         switch act {
         case .send: try await send(to: room)
         case .sendTwice: try await sendTwice(to: room)
         case .sendAgain: try await sendAgain()
-        case .edit: try await change(message: seq, of: room, "messages.edit", ["content": .string(text)])
-        case .delete: try await change(message: seq, of: room, "messages.delete", [:])
+        case .edit: try await change(in: room, newest, "messages.edit", ["content": .string(text)])
+        case .delete: try await change(in: room, newest, "messages.delete", [:])
         case .markRead: try await markRead(room, newest)
         case .rename: try await rename()
         case .changeAvatar:
-            let id = ["fox", "owl", "bear"].randomElement(using: &random) ?? "fox"
+            let id = ["fox", "owl", "bee"].randomElement(using: &random) ?? "fox"
             _ = try await device.surely("me.set_avatar", ["avatar_type": "built_in", "avatar_id": .string(id)])
             await ledger.note("avatars changed")
         case .retitle:
@@ -132,19 +133,24 @@ struct Hands: Sendable {
     }
 
     /// Sends what was answered already.
-    private func sendAgain() async throws {
+    private mutating func sendAgain() async throws {
         guard let (params, clientID) = lastSent else { return }
         try await note(try await device.surely("messages.send", params), clientID)
     }
 
-    private func note(_ message: JSON, _ clientID: String) async throws {
+    private mutating func note(_ message: JSON, _ clientID: String) async throws {
+        if mine.count == 40 { mine.removeFirst() }
+        mine.append((message.text("conversation_id"), message.number("seq")))
         await ledger.note(
             sent: .init(
                 id: message.text("id"), conversation: message.text("conversation_id"),
                 sender: message.text("sender_id"), clientID: clientID, seq: message.number("seq")))
     }
 
-    private func change(message seq: Int, of room: String, _ method: String, _ more: JSONObject) async throws {
+    /// Changes one of its own messages, or now and then any other.
+    private mutating func change(in room: String, _ newest: Int, _ method: String, _ more: JSONObject) async throws {
+        var (room, seq) = (room, max(1, newest - Int.random(in: 0..<20, using: &random)))
+        if let own = mine.randomElement(using: &random), random.chance(90) { (room, seq) = own }
         let params: JSONObject = ["conversation_id": .string(room), "seq": .integer(seq)]
         let message = try await device.surely(method, JSONObject(params.members + more.members))
         await ledger.note(

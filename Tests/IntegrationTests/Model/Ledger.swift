@@ -38,6 +38,9 @@ actor Ledger {
     /// How many changes were made, and of which kinds.
     private(set) var changes = 0
     private(set) var kinds: [String: Int] = [:]
+
+    /// How often somebody was told that it may not, or that there is no such thing.
+    private(set) var refusals: [String: Int] = [:]
     private var waiters: [(goal: Int, CheckedContinuation<Void, Never>)] = []
 
     /// Counts changes that are committed.
@@ -46,6 +49,8 @@ actor Ledger {
         kinds[kind, default: 0] += count
         wake()
     }
+
+    func note(refusal: String) { refusals[refusal, default: 0] += 1 }
 
     private func wake() {
         waiters.removeAll { waiter in

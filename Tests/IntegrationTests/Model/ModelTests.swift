@@ -39,8 +39,9 @@ struct ModelTests {
         var groups: [String] = []
         for number in 0..<plan.groups {
             let members = users.shuffled(using: &random).prefix(Int.random(in: 2...plan.users, using: &random))
-            groups.append(try await database.makeGroup("Group \(number)", members + [bystander]))
+            groups.append(try await database.makeGroup("Group \(number)", Array(members)))
         }
+        _ = try await database.makeGroup("Everybody", [bystander] + users)
         let devices = (0..<plan.devices).map { place in
             Device(
                 "device \(place)", accounts[place % plan.users], nodes, ledger, random.branch())
@@ -143,7 +144,7 @@ struct ModelTests {
         return """
             The model test, seed \(plan.seed): \(await ledger.changes) changes (\(list(await ledger.kinds))) \
             by \(plan.devices) devices of \(plan.users) users on \(plan.nodes) nodes and by \(plan.programs) programs, \
-            through \(faults.count) faults (\(list(Dictionary(grouping: faults, by: \.rawValue).mapValues(\.count)))). \
+            with \(list(await ledger.refusals)) refused, through \(faults.count) faults (\(list(Dictionary(grouping: faults, by: \.rawValue).mapValues(\.count)))). \
             The devices were given \(given) objects, came back \(reconnects) times and fell behind \(lags) times; at \
             \(plan.quietPoints) quiet points each was held against the database. \(verdict)
             """

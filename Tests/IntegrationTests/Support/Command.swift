@@ -156,7 +156,9 @@ extension Command {
 
     /// Beside this test's own executable, unless another build is asked for.
     private static func executable() throws -> URL {
-        if let other = ProcessInfo.processInfo.environment["POSTLINE_TEST_PROGRAM"] { return URL(fileURLWithPath: other) }
+        if let other = ProcessInfo.processInfo.environment["POSTLINE_TEST_PROGRAM"] {
+            return URL(fileURLWithPath: other)
+        }
         var directory = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         while directory.path != "/" {
             directory.deleteLastPathComponent()
