@@ -1663,7 +1663,7 @@ CREATE FUNCTION app.is_https(value text) RETURNS boolean
 $_$;
 
 CREATE FUNCTION app.is_member(conversation_id uuid) RETURNS boolean
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
 begin

@@ -30,9 +30,9 @@ begin
 end
 $$;
 
--- For writes of one row.
+-- For writes of one row. Volatile as `manages` is: a send that waited may come from one who was added meanwhile.
 create or replace function app.is_member(conversation_id uuid) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql volatile security definer set search_path = '' as $$
 begin
     return exists (
         select from public.conversation_members m

@@ -140,6 +140,11 @@ select is((select last_message_content from public.conversations where id = test
 select is(tests.race('carol', 'select api.edit_message($, 2, ''once'')', 'carol', 'select api.edit_message($, 2, ''once'')'), 'ok waits ok', 'one edit sent twice');
 select is((select version from public.messages where conversation_id = tests.id('group') and seq = 2), 3::bigint, 'is one version');
 
+-- Of one who comes back.
+select tests.fresh_world();
+delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
+select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('carol')), 'carol', 'select api.send_message($, ''just in time'')'), 'ok waits ok', 'one who is added while its send waits sends');
+
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;

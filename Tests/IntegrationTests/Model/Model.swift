@@ -18,6 +18,7 @@ struct Model: Sendable {
         var kind = ""
         var title = "-"
         var roles: [String: String] = [:]
+        var joined: [String: String] = [:]
         var marks: [String: Int] = [:]
 
         /// The first message of those that it holds without a gap.
@@ -63,9 +64,9 @@ struct Model: Sendable {
         for object in changes.list("conversations") {
             let id = object.text("id")
             if rooms[id] == nil { fresh.insert(id) }
-            let before = rooms[id]?.roles ?? [:]
+            let before = rooms[id]?.joined ?? [:]
             violations += take(conversation: object)
-            newcomers.formUnion((rooms[id]?.roles ?? [:]).keys.filter { before[$0] == nil })
+            newcomers.formUnion((rooms[id]?.joined ?? [:]).filter { before[$0.key] != $0.value }.keys)
         }
         // The server does not know whom a client knows from elsewhere.
         for object in changes.list("profiles") { violations += take(profile: object, isExpectedAgain: newcomers) }
@@ -105,7 +106,11 @@ struct Model: Sendable {
         room.kind = object.text("kind")
         room.title = object["title"]?.stringValue ?? "-"
         room.roles = [:]
-        for member in object.list("members") { room.roles[member.text("user_id")] = member.text("role") }
+        room.joined = [:]
+        for member in object.list("members") {
+            room.roles[member.text("user_id")] = member.text("role")
+            room.joined[member.text("user_id")] = member.text("joined_at")
+        }
         // The mark of one who left and came back begins anew; a mark of one who is gone is nobody's.
         room.marks = room.marks.filter { room.roles[$0.key] != nil }
         return []

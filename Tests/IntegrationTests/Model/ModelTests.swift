@@ -19,6 +19,7 @@ struct ModelTests {
             do {
                 let report = try await Self.run(plan, postgres, database, nodes)
                 print(report)
+                for node in nodes { for line in await node.errors { print("port \(node.port): \(line)") } }
             } catch {
                 for node in nodes { try? await node.kill() }
                 throw error

@@ -35,6 +35,8 @@ actor NodeProcess {
         _ = try await command?.exit()
     }
 
-    /// All that it logged since it was started.
-    var log: String { command?.errors ?? "" }
+    /// What it logged as an error.
+    var errors: [String] {
+        (command?.errors ?? "").split(separator: "\n").filter { $0.contains(" error ") }.map(String.init)
+    }
 }
