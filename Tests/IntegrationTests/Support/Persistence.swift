@@ -30,8 +30,8 @@ extension TestClient {
 
 extension TestDatabase {
     /// Asks until the database says so: for what PostgreSQL tells nobody of.
-    func wait(for query: String, toBe wanted: String) async throws {
-        try await within("\(query) to be \(wanted)") {
+    func wait(for query: String, toBe wanted: String?) async throws {
+        try await within("\(query) to be \(wanted ?? "nothing")") {
             while try await value(query) != wanted { try await Task.sleep(for: .milliseconds(20)) }
         }
     }
