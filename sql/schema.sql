@@ -1518,6 +1518,7 @@ begin
         (select s.system_identifier::text || ':' || d.oid::text
            from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
           where d.datname = pg_catalog.current_database())
+        || ':' || pg_catalog.to_regclass('app.settings')::oid
         || ':' || case when pg_catalog.pg_is_in_recovery() then ''
                        else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
         || ':' || coalesce((select s.value from app.settings s where s.name = 'epoch'), '0')), 16);

@@ -21,6 +21,9 @@ public final class MessagingService: Service, SessionFactory {
 
     public struct Configuration: Sendable {
         public var databaseURL: String
+
+        /// Where the feed listens and looks: a way to the same database on which a session keeps its backend.
+        public var listenDatabaseURL: String
         public var poolSize: Int
         public var limits: StatementLimits
         public var accountKeeper: AccountKeeper
@@ -37,11 +40,12 @@ public final class MessagingService: Service, SessionFactory {
         public var info: ServerInfo
 
         public init(
-            databaseURL: String, poolSize: Int, limits: StatementLimits, accountKeeper: AccountKeeper, keys: TokenKeys,
-            issuer: String, audience: String, accessTokenSeconds: Int, refreshSecret: String,
-            rates: Rates?, info: ServerInfo
+            databaseURL: String, listenDatabaseURL: String, poolSize: Int, limits: StatementLimits,
+            accountKeeper: AccountKeeper, keys: TokenKeys, issuer: String, audience: String, accessTokenSeconds: Int,
+            refreshSecret: String, rates: Rates?, info: ServerInfo
         ) {
             self.databaseURL = databaseURL
+            self.listenDatabaseURL = listenDatabaseURL
             self.poolSize = poolSize
             self.limits = limits
             self.accountKeeper = accountKeeper
@@ -78,7 +82,8 @@ public final class MessagingService: Service, SessionFactory {
         // A look that has much to read may take its time: nobody waits for an answer.
         feed = Feed(
             settings: .init(
-                url: configuration.databaseURL, limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
+                url: configuration.listenDatabaseURL,
+                limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
             reactor: Reactor(name: "feed"), logger: logger)
         info = configuration.info
         self.logger = logger

@@ -33,6 +33,9 @@ public actor Connection {
     private var lossHandler: (@Sendable (PostgresError) -> Void)?
     private var notificationHandler: (@Sendable (Notification) -> Void)?
 
+    /// Whether names stand for statements here. A connection through a pooler prepares none.
+    private var preparesStatements: Bool
+
     /// The process that serves this connection, as the server's own tables name it; behind a pooler, the pooler's idea.
     public nonisolated let backendProcessID: Int32
     /// The server's version as a number: 15.4 is 150004.
@@ -51,6 +54,15 @@ public actor Connection {
         let handle = try await Connecting(reactor).connect(url, options)
         let connection = Connection(handle, reactor, options)
         await connection.startWatching()
+        if options.preparesStatements {
+            do throws(PostgresError) {
+                try await connection.lookForPooler()
+            } catch {
+                await connection.close()
+                if case .cancelled = error { throw .cancelled }
+                throw .connectFailed("\(error)")
+            }
+        }
         return connection
     }
 
@@ -58,6 +70,7 @@ public actor Connection {
         guard let handle = handle.open() else { preconditionFailure("a connection is made of its handle once") }
         self.reactor = reactor
         self.options = options
+        preparesStatements = false
         cancelHandle = handle.makeCancelHandle()
         backendProcessID = handle.backendProcessID
         serverVersion = Int(handle.serverVersion)
@@ -79,6 +92,15 @@ public actor Connection {
                 }
             }
         }
+    }
+
+    /// Prepares statements from now on, unless a pooler serves this connection.
+    ///
+    /// A pooler has to make up the process number that it gives a session, since the session has no process of its own.
+    private func lookForPooler() async throws(PostgresError) {
+        let statement = Statement("postgres.backend", "select pg_catalog.pg_backend_pid()")
+        let rows = try await run([Call(statement)], deadline: options.connectTimeout)
+        preparesStatements = rows.first?.text(0, 0) == "\(backendProcessID)"
     }
 
     // MARK: What callers ask
@@ -214,7 +236,7 @@ public actor Connection {
             let range = start..<start + call.parameters.count
             start = range.upperBound
             let statement = call.statement
-            if options.preparesStatements {
+            if preparesStatements {
                 if prepared[statement.name] == nil, !exchange.prepares(statement) {
                     guard handle.sendPrepare(statement) else { return loseWhileSending(exchange) }
                     exchange.isSent = true

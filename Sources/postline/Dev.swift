@@ -49,6 +49,7 @@ private struct DevWorld {
         self.directory = directory
         self.settings = settings
         self.settings.databaseURL = await postgres.url(user: "postline", database: Self.database)
+        self.settings.listenDatabaseURL = nil
         self.settings.adminDatabaseURL = await postgres.url(database: Self.database)
         self.settings.jwtSecret = try settings.jwtSecret ?? Self.secret(in: directory)
         try writeSettings()

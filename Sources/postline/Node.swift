@@ -32,7 +32,8 @@ struct Node: Sendable {
         let keys = try await settings.tokenKeys()
         service = MessagingService(
             configuration: .init(
-                databaseURL: databaseURL, poolSize: settings.poolSize, limits: settings.limits,
+                databaseURL: databaseURL, listenDatabaseURL: settings.listenDatabaseURL ?? databaseURL,
+                poolSize: settings.poolSize, limits: settings.limits,
                 accountKeeper: settings.accountKeeper, keys: keys, issuer: settings.jwtIssuer,
                 audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
                 refreshSecret: settings.jwtSecret ?? "", rates: settings.rateLimits == .on ? settings.rates : nil,
@@ -42,7 +43,8 @@ struct Node: Sendable {
 
     /// Waits until the database can be reached, and checks that this binary can serve it.
     ///
-    /// - Throws: `SettingsError` where it is not migrated, or the login role has rights that it must not have.
+    /// - Throws: `SettingsError` where it is not migrated, the login role has rights that it must not have, or the
+    ///   doorbell would not be heard.
     func awaitDatabase(migrating: Bool) async throws {
         var backoff = Backoff(base: .milliseconds(100), limit: .seconds(5))
         while true {
@@ -51,6 +53,7 @@ struct Node: Sendable {
                 if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
                     throw SettingsError(shortfall)
                 }
+                try await checkDoorbell()
                 return
             } catch MigrationError.unreachable(let why) {
                 if backoff.attempts == 0 {
@@ -59,6 +62,21 @@ struct Node: Sendable {
                 try await Task.sleep(for: backoff.next())
             }
         }
+    }
+
+    /// Without the doorbell all would seem to work, but each change of other programs and nodes would come late.
+    private func checkDoorbell() async throws {
+        let isHeard = try await Doorbell.isHeard(
+            rungOver: databaseURL, listeningOver: settings.listenDatabaseURL ?? databaseURL, logger: logger)
+        if isHeard { return }
+        guard settings.listenDatabaseURL == nil else {
+            throw SettingsError(
+                "What is notified over POSTLINE_DATABASE_URL is not heard over POSTLINE_LISTEN_DATABASE_URL: it must "
+                    + "lead to the same database, and not through a pooler that shares connections between sessions.")
+        }
+        throw SettingsError(
+            "LISTEN does not work over POSTLINE_DATABASE_URL: a pooler there shares connections between sessions. "
+                + "Set POSTLINE_LISTEN_DATABASE_URL to a URL that leads to PostgreSQL itself.")
     }
 
     /// Serves until the process is told to stop.

@@ -31,7 +31,9 @@ struct Limits {
         }
     }
 
-    @Test("10,000 lines over the limit are each answered, in order with the requests between, and memory stays flat")
+    @Test(
+        "row 1: 10,000 lines over the limit are each answered, in order with the requests between, and memory stays flat"
+    )
     func manyLongLines() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -56,7 +58,8 @@ struct Limits {
         }
     }
 
-    @Test("more than 1 MiB without a line end closes the connection, with the reason, after what was asked before")
+    @Test(
+        "row 2: more than 1 MiB without a line end closes the connection, with the reason, after what was asked before")
     func endless() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -70,7 +73,7 @@ struct Limits {
         }
     }
 
-    @Test("a client that sends one byte after another and never signs in is told goodbye after the deadline")
+    @Test("row 3: a client that sends one byte after another and never signs in is told goodbye after the deadline")
     func authenticationDeadline() async throws {
         try await withServer(
             .test {

@@ -31,7 +31,7 @@ struct Serving {
         }
     }
 
-    @Test("a thousand requests in one segment are done one after another, and answered in order")
+    @Test("row 9: a thousand requests in one segment are done one after another, and answered in order")
     func pipelining() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -67,7 +67,7 @@ struct Serving {
         }
     }
 
-    @Test("a request split at every byte border is the same request")
+    @Test("row 9: a request split at every byte border is the same request")
     func splits() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -157,7 +157,7 @@ struct Serving {
         }
     }
 
-    @Test("nesting 100,000 deep is refused where a larger limit lets it in")
+    @Test("row 6: nesting 100,000 deep is refused where a larger limit lets it in")
     func depth() async throws {
         try await withServer(.test { $0.maxLineBytes = 1 << 20 }) { server in
             let client = try await server.connect()

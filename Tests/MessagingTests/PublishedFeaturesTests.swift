@@ -1,4 +1,3 @@
-import Foundation
 import Testing
 
 /// `docs/features.md` is held against the tests, so that it names none that is not there.
@@ -6,7 +5,7 @@ import Testing
 struct PublishedFeaturesTests {
     @Test("name tests that exist, and each row names one or says that it is not done yet")
     func tests() throws {
-        let existing = try displayNames()
+        let existing = try Repository.testNames()
         let rows = try Repository.text("docs/features.md").split(separator: "\n")
             .filter { $0.hasPrefix("| ") && !$0.hasPrefix("| asked for |") }
         #expect(rows.count > 20)
@@ -17,18 +16,5 @@ struct PublishedFeaturesTests {
             #expect(isOpen == named.isEmpty, "\(row)")
             for name in named { #expect(existing.contains(name), "there is no test “\(name)”") }
         }
-    }
-
-    /// The display names of all tests, as their sources have them.
-    private func displayNames() throws -> Set<String> {
-        let tests = Repository.root.appending(path: "Tests")
-        let files = try #require(FileManager.default.enumerator(at: tests, includingPropertiesForKeys: nil))
-        var names: Set<String> = []
-        for case let file as URL in files where file.pathExtension == "swift" {
-            for match in try String(contentsOf: file, encoding: .utf8).matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/) {
-                names.insert(String(match.1).replacing("\\\"", with: "\"").replacing("\\\\", with: "\\"))
-            }
-        }
-        return names
     }
 }

@@ -14,4 +14,34 @@ enum Repository {
         text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
             .map { String($0.element) }
     }
+
+    /// The display names of all tests, as their sources have them.
+    static func testNames() throws -> Set<String> {
+        Set(
+            try matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/, inFilesOf: "Tests", endingIn: "swift").map {
+                $0.replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
+            })
+    }
+
+    /// What the SQL tests say of themselves, as far as a row of the checklist stands first.
+    static func sqlTestNames() throws -> Set<String> {
+        Set(
+            try matches(of: /'(row \d+: (?:[^']|'')*)'/, inFilesOf: "sql/tests", endingIn: "sql").map {
+                $0.replacing("''", with: "'")
+            })
+    }
+
+    /// What stands in the parentheses of each match.
+    private static func matches(
+        of pattern: Regex<(Substring, Substring)>, inFilesOf directory: String, endingIn ending: String
+    ) throws -> [String] {
+        let files = FileManager.default.enumerator(
+            at: root.appending(path: directory), includingPropertiesForKeys: nil)
+        var found: [String] = []
+        while let file = files?.nextObject() as? URL {
+            guard file.pathExtension == ending else { continue }
+            found += try String(contentsOf: file, encoding: .utf8).matches(of: pattern).map { String($0.1) }
+        }
+        return found
+    }
 }

@@ -13,7 +13,7 @@ import Glibc
 extension DatabaseTests {
     /// Crashes of a whole server, hence of one of their own: other tests use that of `make test` meanwhile.
     @Suite struct CrashTests {
-        @Test("a backend killed with -9 takes all connections with it; they come back, and requests work again")
+        @Test("row 16: a backend killed with -9 takes all connections with it; they come back, and requests work again")
         func killedBackend() async throws {
             try await SecondServer.run { server in
                 let options = PoolOptions(size: 3, waitLimit: .seconds(5))
@@ -35,7 +35,8 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a server that is stopped and started again: unavailable meanwhile, within the bound, then answers")
+        @Test(
+            "row 17: a server that is stopped and started again: unavailable meanwhile, within the bound, then answers")
         func restartedServer() async throws {
             try await SecondServer.run { server in
                 let options = PoolOptions(size: 3, waitLimit: .seconds(2))

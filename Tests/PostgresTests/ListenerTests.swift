@@ -33,7 +33,9 @@ extension DatabaseTests {
             }
         }
 
-        @Test("after its backend was terminated it tells of the loss, listens again, and misses nothing that follows")
+        @Test(
+            "row 18: after its backend was terminated it tells of the loss, listens again, and misses nothing that follows"
+        )
         func termination() async throws {
             try await TestDatabase.withConnection { connection in
                 try await self.listen(to: "doorbell") { events in
@@ -54,7 +56,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a backend that is frozen is found by the keepalive, and another listens in its place")
+        @Test("row 19: a backend that is frozen is found by the keepalive, and another listens in its place")
         func frozenBackend() async throws {
             try await TestDatabase.withConnection { connection in
                 var options = ListenerOptions()

@@ -136,7 +136,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a statement timeout is an error of the server, and the connection stays")
+        @Test("row 25: a statement timeout is an error of the server, and the connection stays")
         func statementTimeout() async throws {
             let set = Statement("set", "select set_config('statement_timeout', $1, true)")
             try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
@@ -149,7 +149,8 @@ extension DatabaseTests {
             }
         }
 
-        @Test("a run that leaves a transaction open costs its connection, so that nothing of it reaches the next")
+        @Test(
+            "row 25: a run that leaves a transaction open costs its connection, so that nothing of it reaches the next")
         func openTransaction() async throws {
             try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
                 let before = try await pool.value("select pg_backend_pid()")
@@ -158,7 +159,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("serialization failures and deadlocks are retried, a few times")
+        @Test("row 22: serialization failures and deadlocks are retried, a few times")
         func retries() async throws {
             let name = "retries_\(UInt32.random(in: 0 ... .max))"
             try await TestDatabase.withConnection { connection in

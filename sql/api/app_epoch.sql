@@ -7,7 +7,8 @@ language sql stable security definer set search_path = '' as $$
 $$;
 
 -- Changes whenever cursors given before must not be continued: another cluster, another timeline (a standby that
--- was promoted may lack what was committed last), another database, or a renewal.
+-- was promoted may lack what was committed last), another database, other tables in it (a dump that was restored in
+-- place), or a renewal.
 create or replace function app.epoch() returns text
 language plpgsql stable security definer set search_path = '' as $$
 begin
@@ -15,6 +16,7 @@ begin
         (select s.system_identifier::text || ':' || d.oid::text
            from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
           where d.datname = pg_catalog.current_database())
+        || ':' || pg_catalog.to_regclass('app.settings')::oid
         || ':' || case when pg_catalog.pg_is_in_recovery() then ''
                        else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
         || ':' || coalesce((select s.value from app.settings s where s.name = 'epoch'), '0')), 16);

@@ -7,20 +7,20 @@ select is_empty($$
      where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and c.relkind in ('r', 'p')
        and not c.relrowsecurity
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
-$$, 'every table has row-level security');
+$$, 'row 38: every table has row-level security');
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and c.relkind = 'v'
        and not coalesce(c.reloptions @> array['security_invoker=true'], false)
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
-$$, 'every view runs with its caller''s rights');
+$$, 'row 38: every view runs with its caller''s rights');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and p.prosecdef
        and not coalesce(p.proconfig @> array['search_path=""'], false)
-$$, 'every definer function pins an empty search_path');
+$$, 'row 38: every definer function pins an empty search_path');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -54,7 +54,7 @@ $$, 'a login role of the service has no right on any table');
 select is_empty($$
     select 1 from pg_shdepend d join pg_roles r on r.oid = d.refobjid
      where d.deptype = 'o' and r.rolname in ('postline', 'tests_login', 'postline_feed', 'postline_accounts')
-$$, 'neither the login role nor the service''s own roles own anything');
+$$, 'row 38: neither the login role nor the service''s own roles own anything');
 
 select is_empty($$
     select 1 from pg_roles where rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline')

@@ -193,11 +193,11 @@ create temporary table conversation_members (conversation_id uuid, user_id uuid)
 insert into conversation_members values (tests.id('direct'), tests.id('mallory'));
 create temporary table messages (id uuid, conversation_id uuid, content text);
 set local search_path = pg_temp, public;
-select public.is(app.is_member(tests.id('direct')), false, 'is_member looks at the real table');
-select public.is_empty('select app.my_conversations()', 'my_conversations looks at the real table');
-select public.throws_ok(format('select api.messages(%L)', tests.id('direct')), 'PL008', null, 'messages looks at the real table');
+select public.is(app.is_member(tests.id('direct')), false, 'row 37: is_member looks at the real table');
+select public.is_empty('select app.my_conversations()', 'row 37: my_conversations looks at the real table');
+select public.throws_ok(format('select api.messages(%L)', tests.id('direct')), 'PL008', null, 'row 37: messages looks at the real table');
 select public.throws_ok(format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, %L)',
-    tests.id('direct'), tests.id('mallory'), 'x'), 'PL008', null, 'the last-message trigger looks at the real table');
+    tests.id('direct'), tests.id('mallory'), 'x'), 'PL008', null, 'row 37: the last-message trigger looks at the real table');
 reset search_path;
 select tests.owner();
 

@@ -25,7 +25,7 @@ enum BenchNode {
         let environment = Environment.inherit.updating([
             "POSTLINE_DATABASE_URL": await postgres.url(user: "postline", database: "postline"),
             "POSTLINE_ADMIN_DATABASE_URL": await postgres.url(database: "postline"),
-            "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(port)",
+            "POSTLINE_LISTEN_DATABASE_URL": "", "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(port)",
             "POSTLINE_OPERATIONS_PORT": "\(operationsPort)", "POSTLINE_AUTH": "builtin",
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
             "POSTLINE_LOG_LEVEL": "warning",

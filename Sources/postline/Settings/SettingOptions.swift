@@ -8,6 +8,9 @@ struct SettingOptions: ParsableArguments {
     @Option(help: "libpq connection string or URL of the database, as the role postline or a member of its roles.")
     var databaseURL: String?
 
+    @Option(help: "Leads to PostgreSQL itself, where --database-url leads to a pooler. Without it, --database-url.")
+    var listenDatabaseURL: String?
+
     @Option(help: "What `migrate` connects with: the owner. Without it, --database-url.")
     var adminDatabaseURL: String?
 
@@ -98,8 +101,9 @@ struct SettingOptions: ParsableArguments {
 
     private static var flags: [(String, KeyPath<SettingOptions, String?>)] {
         [
-            ("database_url", \.databaseURL), ("admin_database_url", \.adminDatabaseURL), ("host", \.host),
-            ("port", \.port), ("auth", \.auth), ("jwt_secret", \.jwtSecret), ("jwks_file", \.jwksFile),
+            ("database_url", \.databaseURL), ("listen_database_url", \.listenDatabaseURL),
+            ("admin_database_url", \.adminDatabaseURL), ("host", \.host), ("port", \.port), ("auth", \.auth),
+            ("jwt_secret", \.jwtSecret), ("jwks_file", \.jwksFile),
             ("jwt_issuer", \.jwtIssuer), ("jwt_audience", \.jwtAudience),
             ("access_token_seconds", \.accessTokenSeconds), ("pool_size", \.poolSize),
             ("max_connections", \.maxConnections), ("max_line_bytes", \.maxLineBytes),

@@ -7,6 +7,9 @@ internal import SystemPackage
 /// The settings of a server: of its flags, else the environment, else the config file, else the defaults.
 struct Settings: Sendable {
     var databaseURL: String?
+
+    /// Where the feed listens and looks, if that is another way to the database.
+    var listenDatabaseURL: String?
     var adminDatabaseURL: String?
     var host: String
     var port: Int
@@ -44,6 +47,7 @@ struct Settings: Sendable {
         let reader = Reader(config: ConfigReader(providers: providers))
 
         databaseURL = reader.text("database_url")
+        listenDatabaseURL = reader.text("listen_database_url").flatMap { $0.isEmpty ? nil : $0 }
         adminDatabaseURL = reader.text("admin_database_url")
         host = try reader.required("host")
         port = try reader.integer("port", in: 0...65_535)

@@ -1,4 +1,5 @@
 import Crypto
+import CryptoExtras
 import Foundation
 import JWTKit
 import LineClient
@@ -111,6 +112,52 @@ struct ForgedTokenTests {
             try await client.call("session.authenticate", ["access_token": .string(good)])
             #expect(try await client.call("me.get")["username"] == "alice")
         }
+    }
+
+    @Test("row 43: with a published RSA key, the public key is no HMAC secret, and its kid names no file and no row")
+    func publishedRSAKey() async throws {
+        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let primitives = try key.publicKey.getKeyPrimitives()
+        let modulus = Self.part(primitives.modulus)
+        let jwk =
+            #"{"kty":"RSA","kid":"r1","alg":"RS256","n":"\#(modulus)","e":"\#(Self.part(primitives.publicExponent))"}"#
+        let keys = try await TokenKeys(jwks: #"{"keys":[\#(jwk)]}"#, issuer: "postline", audience: "authenticated")
+        try await withNode(NodeSettings(accountKeeper: .external, keys: keys)) { node in
+            let text = Self.claims(session: nobody)
+            let client = try await node.connect()
+            var forged: [String] = []
+            let pem = key.publicKey.pemRepresentation
+            for secret in [
+                pem, pem + "\n", String(decoding: key.publicKey.derRepresentation, as: UTF8.self), jwk, modulus, "r1",
+                "",
+            ] {
+                for header in [#"{"alg":"HS256","kid":"r1"}"#, #"{"alg":"RS256","kid":"r1"}"#, #"{"alg":"HS256"}"#] {
+                    forged.append(Self.token(header, text, secret: secret))
+                }
+            }
+            // Signed with the right key, and asking for another.
+            for header in [
+                #"{"alg":"RS256"}"#, #"{"alg":"RS256","kid":"unknown"}"#, #"{"alg":"RS256","kid":"../../etc/passwd"}"#,
+                #"{"alg":"RS256","kid":"/dev/null"}"#, #"{"alg":"RS256","kid":"r1' or '1'='1"}"#,
+                #"{"alg":"RS256","kid":"R1"}"#, #"{"alg":"RS256","kid":["r1"]}"#, #"{"alg":"ES256","kid":"r1"}"#,
+                #"{"alg":"PS256","kid":"r1"}"#, #"{"alg":"none","kid":"r1"}"#,
+            ] {
+                forged.append(try Self.token(header, text, key: key))
+            }
+            for token in forged {
+                try await client.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
+            }
+            let good = try Self.token(#"{"alg":"RS256","kid":"r1"}"#, text, key: key)
+            try await client.call("session.authenticate", ["access_token": .string(good)])
+            #expect(try await client.call("me.get")["username"] == "alice")
+        }
+    }
+
+    /// A token of that header and those claims, signed with that key as RS256 would be.
+    private static func token(_ header: String, _ claims: String, key: _RSA.Signing.PrivateKey) throws -> String {
+        let text = "\(part(header)).\(part(claims))"
+        let signature = try key.signature(for: SHA256.hash(data: Data(text.utf8)), padding: .insecurePKCS1v1_5)
+        return "\(text).\(part(signature.rawRepresentation))"
     }
 
     private static func session(_ node: TestNode) async throws -> String {

@@ -96,7 +96,7 @@ struct WireTests {
                     }
                 }
             }
-            #expect(probes > 200)
+            #expect(probes >= 590)
             #expect(try await Self.fingerprint(node.database) == before)
         }
     }
@@ -149,7 +149,7 @@ struct WireTests {
                     }
                 }
             }
-            #expect(probes > 100)
+            #expect(probes >= 192)
             #expect(try await Self.fingerprint(node.database) == before)
         }
     }
@@ -187,15 +187,18 @@ struct WireTests {
         try await withNode { node in
             let client = try await node.signedIn(.alice)
             let before = try await Self.fingerprint(node.database)
+            var probes = 0
             for method in Probe.methods {
                 for name in Probe.stringParams(of: method) ?? [] {
                     for text in [#"\ud800"#, #"\udc00"#, #"a\ud83dz"#, #"\ude00\ud83d"#, #"\uD800\u0041"#] {
+                        probes += 1
                         let params = Probe.params(of: method, with: name, "PLACE").text.replacing("PLACE", with: text)
                         let code = try code(try await client.exchange(line(method.method, params)))
                         #expect(["parse_error", "invalid_params"].contains(code), "\(method.method) \(name) \(text)")
                     }
                 }
             }
+            #expect(probes >= 295)
             #expect(try await Self.fingerprint(node.database) == before)
             // A pair is a character.
             let answer = try await client.exchange(

@@ -55,7 +55,7 @@ struct ServeTests {
         }
     }
 
-    @Test("a login role that the rules would not hold for is refused: a superuser, and the tables' owner")
+    @Test("row 52: a login role that the rules would not hold for is refused: a superuser, and the tables' owner")
     func superuser() async throws {
         try await TestDatabase.with { database in
             let result = try await Command.run(

@@ -26,7 +26,7 @@ struct HiddenObjectsTests {
                     }
                 }
             }
-            #expect(covered >= 4)
+            #expect(covered >= 10)
             #expect(
                 try await node.database.value("select last_seq from public.conversations where id = '\(Room.aliceBob)'")
                     == "90")

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// The built `postline`, run as a person runs it: a process of its own, with pipes for its input and output.
+/// A program, the built `postline` unless said otherwise, run as a person runs it: a process of its own, with pipes for
+/// its input and output.
 final class Command: Sendable {
     private struct State: Sendable {
         var output = ""
@@ -20,9 +21,9 @@ final class Command: Sendable {
     private let state = Mutex(State())
 
     /// Starts it. Of this process's environment it gets what every process needs, and nothing of Postline's.
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    init(_ arguments: [String], of program: String? = nil, environment: [String: String] = [:]) throws {
         let process = Process()
-        process.executableURL = try Self.executable()
+        process.executableURL = try program.map { URL(filePath: $0) } ?? Self.executable()
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }.merging(environment) { $1 }
@@ -146,9 +147,9 @@ extension Command {
 
     /// Runs it to its end: the exit status, and what it said on standard error.
     static func run(
-        _ arguments: [String], environment: [String: String] = [:]
+        _ arguments: [String], of program: String? = nil, environment: [String: String] = [:]
     ) async throws -> (status: Int32, output: String, errors: String) {
-        let command = try Command(arguments, environment: environment)
+        let command = try Command(arguments, of: program, environment: environment)
         defer { command.signal(SIGKILL) }
         let status = try await command.exit()
         return (status, command.output, command.errors)

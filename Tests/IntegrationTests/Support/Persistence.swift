@@ -5,7 +5,9 @@ import Messaging
 extension TestClient {
     /// Sends as a client should: with a client_id, and again where it was told that trying again may help.
     @discardableResult
-    func sendSurely(_ content: String, to conversation: String) async throws -> JSON {
+    func sendSurely(
+        _ content: String, to conversation: String, refused: @escaping @Sendable (ErrorCode?) async -> Void = { _ in }
+    ) async throws -> JSON {
         let id = UUID().uuidString.lowercased()
         return try await within("an answer to \(content)", limit: .seconds(60)) { [self] in
             while true {
@@ -18,6 +20,7 @@ extension TestClient {
                         ])
                 } catch let error as RemoteError where error.isRetryable {
                     // Anything else is a false answer, and fails the test.
+                    await refused(error.knownCode)
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }
@@ -27,8 +30,8 @@ extension TestClient {
 
 extension TestDatabase {
     /// Asks until the database says so: for what PostgreSQL tells nobody of.
-    func wait(for query: String, toBe wanted: String) async throws {
-        try await within("\(query) to be \(wanted)") {
+    func wait(for query: String, toBe wanted: String?) async throws {
+        try await within("\(query) to be \(wanted ?? "nothing")") {
             while try await value(query) != wanted { try await Task.sleep(for: .milliseconds(20)) }
         }
     }

@@ -3,13 +3,17 @@ import Messaging
 import PrivatePostgres
 
 /// A PostgreSQL of a test's own, to be stopped, crashed and starved, with the schema and the dev world in it.
+///
+/// - Parameter place: a directory that is there; else one is made.
 func withPrivateServer<Value: Sendable>(
-    settings: [String: String] = [:], _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
+    settings: [String: String] = [:], in place: String? = nil,
+    _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
 ) async throws -> Value {
     await privateServers.enter()
-    let directory = FileManager.default.temporaryDirectory.appending(
+    let made = FileManager.default.temporaryDirectory.appending(
         path: "postline-own-\(UUID().uuidString.prefix(8))"
     ).path
+    let directory = place ?? made
     do {
         let defaults = ["fsync": "off", "full_page_writes": "off"]
         let postgres = PrivatePostgres(
@@ -31,11 +35,11 @@ func withPrivateServer<Value: Sendable>(
             throw error
         }
         try await postgres.stop(mode: .immediate)
-        try? FileManager.default.removeItem(atPath: directory)
+        try? FileManager.default.removeItem(atPath: made)
         await privateServers.leave()
         return value
     } catch {
-        try? FileManager.default.removeItem(atPath: directory)
+        try? FileManager.default.removeItem(atPath: made)
         await privateServers.leave()
         throw error
     }

@@ -33,6 +33,22 @@ actor TestClient {
     }
 
     func close() async { await line.close() }
+
+    /// The same client on a new connection, perhaps to another node: it signs in with the tokens it was given, and goes
+    /// on from its cursor with what it holds.
+    func resumed(at port: Int, with tokens: JSON) async throws -> TestClient {
+        let next = try await Self.connect(port: port)
+        await next.take(over: replica, cursor, received)
+        try await next.authenticate(tokens)
+        try await next.sync(from: cursor)
+        return next
+    }
+
+    private func take(over replica: Replica, _ cursor: String, _ received: [JSON]) {
+        self.replica = replica
+        self.cursor = cursor
+        self.received = received
+    }
 }
 
 // MARK: - Requests

@@ -55,6 +55,11 @@ struct TestDatabase: Sendable {
         }
     }
 
+    /// Where the server's socket is.
+    var socketDirectory: String {
+        URLComponents(string: adminURL)?.queryItems?.first { $0.name == "host" }?.value ?? ""
+    }
+
     /// Runs statements as the superuser, as `psql` does: nothing keeps the doorbell quiet.
     func psql(_ sql: String) async throws {
         try await Self.execute(sql, at: adminURL)

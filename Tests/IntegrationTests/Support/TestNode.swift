@@ -61,6 +61,9 @@ struct NodeSettings: Sendable {
     /// Off: all tests come from one address.
     var rates: Rates?
     var databaseURL: String?
+
+    /// As `databaseURL`, unless said otherwise.
+    var listenDatabaseURL: String?
     var limits = StatementLimits(statement: .seconds(10), lock: .seconds(5))
     var logger = Logger.quiet
 }
@@ -100,7 +103,9 @@ func withNode<Value: Sendable>(
     }
     let service = MessagingService(
         configuration: .init(
-            databaseURL: settings.databaseURL ?? database.url, poolSize: settings.poolSize,
+            databaseURL: settings.databaseURL ?? database.url,
+            listenDatabaseURL: settings.listenDatabaseURL ?? settings.databaseURL ?? database.url,
+            poolSize: settings.poolSize,
             limits: settings.limits, accountKeeper: settings.accountKeeper,
             keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
             refreshSecret: TestNode.secret, rates: settings.rates, info: lines.info),

@@ -40,6 +40,32 @@ struct SlowDatabaseTests {
         }
     }
 
+    @Test("row 25: an idle timeout that ends every connection, again and again, costs no request and no change")
+    func idleTimeout() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql("alter database \(database.name) set idle_session_timeout = '300ms'")
+            try await withNode(database) { node in
+                let alice = try await node.signedIn(.alice)
+                let bob = try await node.signedIn(.bob)
+                try await bob.sync()
+                for round in 0..<5 {
+                    let backends = try await database.column(Self.backends).compactMap { $0 }
+                    let ended = "\(Self.backends) and pid = any('{\(backends.joined(separator: ","))}') limit 1"
+                    try await database.wait(for: ended, toBe: nil)
+                    // A request that goes out at the very moment may be unavailable, and is done or not.
+                    try await alice.sendSurely("\(round)", to: Room.aliceBob)
+                }
+                try await bob.follow { $0.has("4", in: Room.aliceBob) }
+                #expect(await bob.replica.contents(Room.aliceBob).suffix(5) == ["0", "1", "2", "3", "4"])
+                #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(5) == [91, 92, 93, 94, 95])
+            }
+        }
+    }
+
+    /// The service's connections: for requests, and the feed's three.
+    private static let backends =
+        "select pid from pg_stat_activity where datname = current_database() and usename = 'postline'"
+
     @Test("row 22: a serialization failure or a deadlock is tried again, some times and no more")
     func retries() async throws {
         try await withNode { node in

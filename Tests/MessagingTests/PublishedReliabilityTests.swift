@@ -1,0 +1,47 @@
+import Testing
+
+/// `docs/reliability.md` is held against the checklist's numbers and the tests, so that it claims nothing that is not tried.
+@Suite("The published reliability")
+struct PublishedReliabilityTests {
+    /// The rows of the checklist.
+    private static let numbers = 1...53
+
+    @Test("has each row of the checklist once, with a figure, and a test of its own that exists")
+    func rows() throws {
+        let existing = try Repository.testNames().union(Repository.sqlTestNames())
+        let rows = try Self.table()
+        #expect(rows.map(\.number) == Array(Self.numbers))
+        for row in rows {
+            #expect(
+                row.tests.contains { $0.hasPrefix("row \(row.number): ") }, "row \(row.number) names no test of its own"
+            )
+            #expect(row.figure.contains(#/\d|all|every/#), "row \(row.number) has no figure")
+            for name in row.tests { #expect(existing.contains(name), "there is no test “\(name)”") }
+        }
+    }
+
+    @Test("names every test that is named after a row, in that row")
+    func tests() throws {
+        let rows = Dictionary(uniqueKeysWithValues: try Self.table().map { ($0.number, $0.tests) })
+        for name in try Repository.testNames().union(Repository.sqlTestNames()) {
+            guard let match = name.prefixMatch(of: #/row (\d+): /#), let number = Int(match.1) else { continue }
+            #expect(rows[number]?.contains(name) == true, "row \(number) does not name the test “\(name)”")
+        }
+    }
+
+    private struct Row {
+        let number: Int
+        let figure: String
+        let tests: [String]
+    }
+
+    /// The rows of the page's tables: number, what happens, what is promised, figure, tests.
+    private static func table() throws -> [Row] {
+        try Repository.text("docs/reliability.md").split(separator: "\n").compactMap { line in
+            // A bar within a test's name would be written as &#124;.
+            let cells = line.split(separator: "|").map { $0.split(separator: " ").joined(separator: " ") }
+            guard line.hasPrefix("| "), cells.count == 5, let number = Int(cells[0]) else { return nil }
+            return Row(number: number, figure: cells[3], tests: Repository.quoted(cells[4]))
+        }
+    }
+}

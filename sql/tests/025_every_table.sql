@@ -1,0 +1,78 @@
+-- Every table and view there is, read and written in every way as every role: what is not refused, and the rows of it.
+-- A table that is new, or a grant, is refused by this list until it stands there.
+begin;
+select plan(3);
+select tests.make_world();
+select tests.say('direct', 'alice', 'hello');
+select tests.say('group', 'bob', 'hello all');
+
+create temporary table attempts as
+select case when a.nspname = 'public' then '' else a.nspname || '.' end || a.relname as name, verb, who,
+       tests.attempt(who, format(case verb
+           when 'select' then 'select from %1$I.%2$I'
+           when 'insert' then 'insert into %1$I.%2$I default values'
+           when 'update' then 'update %1$I.%2$I set %3$I = %3$I'
+           when 'delete' then 'delete from %1$I.%2$I' end, a.nspname, a.relname, a.attname)) as outcome
+  from (select distinct on (c.oid) n.nspname, c.relname, a.attname
+          from pg_class c
+          join pg_namespace n on n.oid = c.relnamespace
+          join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+               and a.attidentity = '' and a.attgenerated = ''
+         where n.nspname in ('public', 'app', 'api', 'accounts', 'feed', 'auth') and c.relkind in ('r', 'p', 'v')
+           and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+         order by c.oid, a.attnum) a,
+       unnest(array['select', 'insert', 'update', 'delete']) verb,
+       unnest(array['alice', 'mallory', 'anon', 'service_role', 'postline_feed', 'postline_accounts',
+                    'tests_login']) who;
+
+-- 42501 is a right that is missing, 55000 a view that nobody can write through.
+select set_eq($$
+    select name || ' ' || verb || ': ' || string_agg(who || ' ' || outcome, ', ' order by who)
+      from attempts where outcome not in ('42501', '55000') group by name, verb
+$$, array[
+    'app.conversation_objects select: alice 5, mallory 0, postline_feed 5',
+    'app.conversation_parts select: alice 2, mallory 0, postline_feed 2',
+    'app.former_members select: alice 0, mallory 0, postline_feed 0, service_role 0',
+    'app.me_objects select: alice 1, mallory 1, postline_feed 4',
+    'app.message_objects select: alice 2, mallory 0, postline_feed 2',
+    'app.profile_objects select: alice 4, mallory 4, postline_feed 4',
+    'app.words select: alice 5, mallory 5',
+    'built_in_avatars delete: service_role 12',
+    'built_in_avatars insert: service_role 23502',
+    'built_in_avatars select: alice 12, anon 12, mallory 12, service_role 12',
+    'built_in_avatars update: service_role 12',
+    'conversation_members delete: alice 3, mallory 0, service_role 5',
+    'conversation_members insert: alice PL008, mallory PL008, service_role PL008',
+    'conversation_members select: alice 5, mallory 0, postline_feed 5, service_role 5',
+    'conversation_members update: service_role 5',
+    'conversations delete: service_role 23001',
+    'conversations insert: alice PL001, mallory PL001, service_role PL001',
+    'conversations select: alice 2, mallory 0, postline_feed 2, service_role 2',
+    'conversations update: service_role 2',
+    'messages delete: service_role 23001',
+    'messages insert: alice PL001, mallory PL001, service_role PL001',
+    'messages select: alice 2, mallory 0, postline_feed 2, service_role 2',
+    'messages update: service_role 2',
+    'user_private delete: service_role 4',
+    'user_private insert: service_role 23502',
+    'user_private select: alice 1, mallory 1, postline_feed 4, service_role 4',
+    'user_private update: service_role 4',
+    'user_profiles delete: service_role 23001',
+    'user_profiles insert: service_role 23502',
+    'user_profiles select: alice 4, mallory 4, postline_feed 4, service_role 4',
+    'user_profiles update: service_role 4',
+    'username_history delete: service_role 0',
+    'username_history insert: service_role 23502',
+    'username_history select: alice 0, mallory 0, service_role 0',
+    'username_history update: service_role 0'
+], 'row 39: every table selected, inserted, updated and deleted as every role: what is allowed, and how many rows');
+
+select is((select array_agg(distinct name order by name) from attempts
+                                                  where who = 'anon' and outcome not in ('42501', '55000')),
+    array['built_in_avatars'], 'row 39: who is not signed in reads the catalogue of avatars, and nothing else');
+
+select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
+    '455 of 532', 'row 39: so many of the attempts are refused');
+
+select * from finish();
+rollback;
