@@ -97,7 +97,7 @@ actor Device {
     }
 
     private func take(_ changes: JSON, on line: LineClient) async throws {
-        let (gaps, violations) = model.apply(changes)
+        let (gaps, violations) = model.apply(changes, for: user)
         for violation in violations { await broken(violation) }
         // Kept together with what it stands for: a gap that is not closed now is still there after a reconnect.
         cursor = changes["cursor"]?.stringValue ?? cursor

@@ -46,7 +46,7 @@ struct Model: Sendable {
     private(set) var count = 0
 
     /// Takes in what the server sent, and gives what it left out and each way in which it breaks the promise.
-    mutating func apply(_ changes: JSON) -> (gaps: [Gap], violations: [String]) {
+    mutating func apply(_ changes: JSON, for user: String) -> (gaps: [Gap], violations: [String]) {
         var violations: [String] = []
         var gaps: [Gap] = []
         if changes["reset"] == true { self = Model() }
@@ -66,10 +66,14 @@ struct Model: Sendable {
             if rooms[id] == nil { fresh.insert(id) }
             let before = rooms[id]?.joined ?? [:]
             violations += take(conversation: object)
+            if rooms[id]?.roles[user] == nil { violations.append("conversation \(id), which it is not in") }
             newcomers.formUnion((rooms[id]?.joined ?? [:]).filter { before[$0.key] != $0.value }.keys)
         }
         // The server does not know whom a client knows from elsewhere.
         for object in changes.list("profiles") { violations += take(profile: object, isExpectedAgain: newcomers) }
+        if rooms.isEmpty, changes.ids("left").isEmpty, !changes.list("profiles").isEmpty {
+            violations.append("profiles, though it is in no conversation")
+        }
         let messages = changes.list("messages")
         let given = Set(messages.map { $0.text("conversation_id") })
         for id in fresh where !given.contains(id) {
