@@ -64,7 +64,7 @@ struct ModelTests {
                 let share = plan.faults * round / plan.quietPoints
                 let (start, ahead) = (await ledger.changes, Array(faults[struck..<share]))
                 struck = share
-                let ownRandom = random.branch()
+                let faultRandom = random.branch()
                 await ledger.beginRound()
                 hands = try await withThrowingTaskGroup(of: (Int, Hands)?.self) { work in
                     for (place, hand) in hands.enumerated() {
@@ -80,8 +80,8 @@ struct ModelTests {
                             return nil
                         }
                     }
-                    work.addTask { [ownRandom] in
-                        var random = ownRandom
+                    work.addTask { [faultRandom] in
+                        var random = faultRandom
                         for (place, fault) in ahead.enumerated() {
                             await ledger.reaches(start + (goal - start) * place / ahead.count)
                             plan.tell("\(await ledger.changes) changes: \(fault.rawValue)")
