@@ -25,6 +25,8 @@ struct Node: Sendable {
         lines.maxInFlight = settings.maxInFlight
         lines.maxQueueBytes = settings.maxQueueBytes
         lines.maxConnections = settings.maxConnections
+        lines.maxConnectionsPerAddress =
+            settings.maxConnectionsPerAddress < settings.maxConnections ? settings.maxConnectionsPerAddress : nil
         lines.pingInterval = .seconds(settings.pingSeconds)
         lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
         lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
