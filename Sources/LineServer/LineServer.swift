@@ -19,6 +19,11 @@ public final class LineServer: Service {
     public struct Address: Sendable, Equatable {
         public let host: String
         public let port: Int
+
+        public init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
     }
 
     /// - Parameters:
@@ -58,7 +63,8 @@ public final class LineServer: Service {
         do {
             listener = try await self.listen(loops)
         } catch {
-            let error = ListenError(self.context.configuration, error)
+            let error = ListenError(
+                host: self.context.configuration.host, port: self.context.configuration.port, error)
             self.bound.fail(error)
             throw error
         }

@@ -20,7 +20,7 @@ public final class MessagingService: Service, SessionFactory {
 
     let requestMetrics: RequestMetrics
 
-    private let pool: Pool
+    let pool: Pool
 
     public struct Configuration: Sendable {
         public var databaseURL: String
@@ -88,7 +88,7 @@ public final class MessagingService: Service, SessionFactory {
         feed = Feed(
             settings: .init(
                 url: configuration.databaseURL, limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
-            reactor: Reactor(name: "feed"), logger: logger)
+            reactor: Reactor(name: "feed"), logger: logger, metrics: metrics)
         info = configuration.info
         self.logger = logger
     }

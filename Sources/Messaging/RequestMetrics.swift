@@ -45,6 +45,6 @@ extension MessagingService {
         "postline_request_seconds": "How long requests took, by method and the code of the answer.",
         "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",
         "postline_pool_wait_seconds": "How long requests waited for a connection to the database.",
-        "postline_feed_lag_seconds": "How long ago the feed last saw what had changed, when that was asked last.",
+        "postline_feed_look_seconds": "How long the feed's looks at what had changed took.",
     ]
 }
