@@ -162,7 +162,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "LineClient", "LineServer", "Messaging", "Postgres", "PrivatePostgres",
+                "LineClient", "LineServer", "Messaging", "Metering", "Postgres", "PrivatePostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),

@@ -20,10 +20,18 @@ final class Command: Sendable {
     private let state = Mutex(State())
 
     /// Starts it. Of this process's environment it gets what every process needs, and nothing of Postline's.
-    init(_ arguments: [String], environment: [String: String] = [:]) throws {
+    ///
+    /// - Parameter openFiles: how many descriptors it may have at most; nil leaves that as it is.
+    init(_ arguments: [String], environment: [String: String] = [:], openFiles: Int? = nil) throws {
         let process = Process()
-        process.executableURL = try Self.executable()
-        process.arguments = arguments
+        let program = try Self.executable()
+        if let openFiles {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "ulimit -n \(openFiles); exec \"$0\" \"$@\"", program.path] + arguments
+        } else {
+            process.executableURL = program
+            process.arguments = arguments
+        }
         process.environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }.merging(environment) { $1 }
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
