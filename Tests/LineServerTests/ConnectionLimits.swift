@@ -61,7 +61,8 @@ struct ConnectionLimits {
         }
     }
 
-    @Test("row 11: of 200 at once from each of two addresses, just as many are served as may be, and none is counted on")
+    @Test(
+        "row 11: of 200 at once from each of two addresses, just as many are served as may be, and none is counted on")
     func allAtOnce() async throws {
         try await withServer(
             .test {

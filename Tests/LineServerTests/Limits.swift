@@ -31,7 +31,9 @@ struct Limits {
         }
     }
 
-    @Test("row 1: 10,000 lines over the limit are each answered, in order with the requests between, and memory stays flat")
+    @Test(
+        "row 1: 10,000 lines over the limit are each answered, in order with the requests between, and memory stays flat"
+    )
     func manyLongLines() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -56,7 +58,8 @@ struct Limits {
         }
     }
 
-    @Test("row 2: more than 1 MiB without a line end closes the connection, with the reason, after what was asked before")
+    @Test(
+        "row 2: more than 1 MiB without a line end closes the connection, with the reason, after what was asked before")
     func endless() async throws {
         try await withServer { server in
             let client = try await server.connect()
@@ -112,7 +115,8 @@ struct Limits {
         }
     }
 
-    @Test("row 14: a client that sends and does not read is not read from any more, and gets every answer once it reads")
+    @Test(
+        "row 14: a client that sends and does not read is not read from any more, and gets every answer once it reads")
     func notReading() async throws {
         let text = String(repeating: "x", count: 60_000)
         let count = 2_000

@@ -218,7 +218,8 @@ struct Pushing {
     }
 
     #if os(Linux)
-    @Test("row 13: the kernel gives a vanished peer up after the write deadline: the TCP user timeout is on each socket")
+    @Test(
+        "row 13: the kernel gives a vanished peer up after the write deadline: the TCP user timeout is on each socket")
     func userTimeout() async throws {
         try await withServer(.test { $0.slowConsumerTimeout = .seconds(30) }) { server in
             let client = try await server.connect()

@@ -29,7 +29,8 @@ struct CrowdTests {
                 let after = try await node.metrics()
                 #expect(after["postline_connections"] == Double(count + 2))
                 #expect(after[#"postline_connections_refused_total{reason="in_all"}"#] == 0)
-                if let less = before["process_resident_memory_bytes"], let more = after["process_resident_memory_bytes"] {
+                if let less = before["process_resident_memory_bytes"], let more = after["process_resident_memory_bytes"]
+                {
                     let each = (more - less) / Double(count)
                     #expect(each < Double(Self.bytesPerConnection), "\(each) bytes")
                 }
@@ -44,7 +45,8 @@ struct CrowdTests {
         }
     }
 
-    @Test("row 11: out of descriptors, clients are refused with the reason, nothing spins, and there is room again later")
+    @Test(
+        "row 11: out of descriptors, clients are refused with the reason, nothing spins, and there is room again later")
     func descriptors() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--pool-size", "2"], openFiles: 96) { node in
@@ -65,7 +67,9 @@ struct CrowdTests {
                 // A loop that spins would use as much as the clock.
                 #expect(try node.processorSeconds() - spent < 10)
                 #endif
-                let warnings = node.command.errors.split(separator: "\n").count { $0.contains("out of file descriptors") }
+                let warnings = node.command.errors.split(separator: "\n").count {
+                    $0.contains("out of file descriptors")
+                }
                 #expect(1...60 ~= warnings)
                 await crowd.leave()
                 try await within("room again") {

@@ -116,7 +116,8 @@ func withNode<Value: Sendable>(
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         do {
-            let value = try await body(TestNode(database: database, port: try await server.address.port, metrics: metrics))
+            let value = try await body(
+                TestNode(database: database, port: try await server.address.port, metrics: metrics))
             await group.triggerGracefulShutdown()
             return value
         } catch {
