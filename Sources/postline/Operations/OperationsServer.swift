@@ -20,9 +20,9 @@ struct OperationsServer: Sendable {
     /// - Parameter listening: is called once it listens.
     /// - Throws: `ListenError` where it cannot listen.
     func run(_ listening: @escaping @Sendable (LineServer.Address) -> Void) async throws {
-        // What a web server says of each request is of no use here.
+        // It would tell as an error that it was cancelled, which is how it ends.
         var quiet = logger
-        quiet.logLevel = max(logger.logLevel, .warning)
+        quiet.logLevel = .critical
         let application = Application(
             router: router,
             configuration: .init(address: .hostname(host, port: port), serverName: "postline"),

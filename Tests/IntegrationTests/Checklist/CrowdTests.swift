@@ -6,7 +6,7 @@ import Testing
 @Suite("Many connections", .timeLimit(.minutes(10)))
 struct CrowdTests {
     /// What one idle connection may cost a node.
-    private static let bytesPerConnection = 48 << 10
+    private static let bytesPerConnection = 16 << 10
 
     @Test("row 10: ten thousand idle connections cost a bounded number of bytes each, and others are served meanwhile")
     func idle() async throws {

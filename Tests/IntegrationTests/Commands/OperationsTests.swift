@@ -133,6 +133,7 @@ struct OperationsTests {
             command.signal(SIGTERM)
             #expect(try await command.exit() == 0)
             #expect(.now - start < .seconds(10))
+            #expect(!command.errors.contains(" error "), "\(command.errors)")
         }
     }
 
