@@ -18,8 +18,8 @@ RUN apt-get update \
 COPY --from=build /postline /usr/local/bin/postline
 USER postline
 # Within a container, the loopback address is reached by nobody.
-ENV POSTLINE_HOST=0.0.0.0
-EXPOSE 7432
+ENV POSTLINE_HOST=0.0.0.0 POSTLINE_OPERATIONS_HOST=0.0.0.0
+EXPOSE 7432 7480
 # The server speaks first: a healthy one says hello.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${POSTLINE_PORT:-7432} && read -r -t 2 line <&3 && [[ $line == *server.hello* ]]"]

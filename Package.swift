@@ -27,6 +27,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        // Without its traits, which bring all of Foundation.
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
@@ -81,7 +83,12 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // What stands beside the service: a client of the public protocol, and a PostgreSQL of one's own.
+        // What stands beside the service: figures for Prometheus, a client of the public protocol, and a PostgreSQL of
+        // one's own.
+        .target(
+            name: "Metering",
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            swiftSettings: settings),
         .target(
             name: "LineClient",
             dependencies: [
@@ -102,11 +109,14 @@ let package = Package(
                 "LineClient",
                 "LineServer",
                 "Messaging",
+                "Metering",
                 "Postgres",
                 "PrivatePostgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -136,18 +146,23 @@ let package = Package(
         .testTarget(
             name: "LineServerTests",
             dependencies: [
-                "LineServer", "Messaging",
+                "LineServer", "Messaging", "Metering",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+        .testTarget(
+            name: "MeteringTests",
+            dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
+            swiftSettings: settings),
         .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "LineClient", "LineServer", "Messaging", "Postgres", "PrivatePostgres",
+                "LineClient", "LineServer", "Messaging", "Metering", "Postgres", "PrivatePostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),

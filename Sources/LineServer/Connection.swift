@@ -22,7 +22,7 @@ actor Connection {
     /// Serves the connection until it is closed.
     func run(_ sessions: any SessionFactory) async {
         let session = sessions.makeSession(
-            outlet: self.outlet, peerAddress: self.channel.remoteAddress?.ipAddress ?? "")
+            outlet: self.outlet, peerAddress: self.handler.value.peerAddress)
         while let work = await self.next() {
             switch work {
             case .line(let line): await self.perform(line, session)

@@ -51,6 +51,7 @@ extension ConnectionHandler {
         case .serving, .finishing: break
         case .leaving, .closed: return
         }
+        if self.refusal == nil { self.server.metrics.saidGoodbye(goodbye.code) }
         self.phase = .leaving(until: .now() + TimeAmount(self.server.configuration.lingerTimeout))
         self.forgetTaken()
         self.framer = LineFramer(maxLineBytes: 0)

@@ -27,10 +27,13 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     let server: ServerContext
     let loop: LineLoop
-    private let refusal: Goodbye?
+    let refusal: Goodbye?
 
     /// The connection's number, for the log.
     private let number: Int
+
+    /// Where the client is, as it was admitted.
+    let peerAddress: String
 
     /// Where the loop keeps this connection.
     var index: Int?
@@ -72,11 +75,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     var stalled: (since: NIODeadline, bytes: Int)?
 
     /// - Parameter refusal: what the client is told instead of being served; nil serves it.
-    init(server: ServerContext, loop: LineLoop, refusal: Goodbye?) {
+    init(server: ServerContext, loop: LineLoop, peerAddress: String, refusal: Goodbye?) {
         self.server = server
         self.loop = loop
         self.refusal = refusal
         self.number = server.nextNumber()
+        self.peerAddress = peerAddress
         self.framer = LineFramer(maxLineBytes: server.configuration.maxLineBytes)
         self.queue = OutboundQueue(maxQueueBytes: server.configuration.maxQueueBytes)
         self.outlet = ConnectionOutlet(self, loop: loop)
@@ -109,7 +113,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func begin() {
         // Not before: what the loop does with its connections is to come after hello.
         self.loop.add(self)
-        self.server.opened(self.number, peerAddress: self.context?.remoteAddress?.ipAddress ?? "")
+        self.server.opened(self.number, peerAddress: self.peerAddress)
         if let refusal = self.refusal {
             self.sayGoodbye(refusal, keepingAnswers: true)
         } else if self.server.isStopping {
@@ -127,7 +131,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func end() {
         if case .closed = self.phase { return }
         self.phase = .closed
-        self.server.closed(self.number, isRefused: self.refusal != nil)
+        self.server.closed(self.number, peerAddress: self.peerAddress, isRefused: self.refusal != nil)
         self.loop.remove(self)
         self.outlet?.detach()
         self.outlet = nil

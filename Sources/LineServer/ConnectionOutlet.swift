@@ -3,7 +3,7 @@ import NIOCore
 
 /// What a session holds of its connection: orders go by the loop's mailbox, and to a closed connection nowhere.
 final class ConnectionOutlet: Outlet {
-    private let loop: LineLoop
+    let loop: LineLoop
     private let bound: NIOLoopBoundBox<ConnectionHandler?>
 
     /// - Parameter loop: the loop on which this is called.

@@ -18,7 +18,7 @@ final class DescriptorReserve: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     private let server: ServerContext
-    private let goodbye = ServerLines.goodbye(.tooManyConnections)
+    private let goodbye = ServerLines.goodbye(.outOfDescriptors)
     private var reserve: CInt?
 
     init(_ server: ServerContext) {

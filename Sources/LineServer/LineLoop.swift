@@ -39,6 +39,9 @@ final class LineLoop: Sendable {
         var isFlushScheduled = false
         var sweeping: RepeatedTask?
 
+        /// What waited for clients at the last sweep.
+        var waitingBytes = 0
+
         /// Letters that are being read; kept so that its memory serves again.
         var reading: [Letter] = []
     }
@@ -135,8 +138,8 @@ final class LineLoop: Sendable {
         last.index = index
     }
 
-    /// Begins to look at the deadlines of all connections, once an interval.
-    func startSweeping(every interval: Duration) {
+    /// Begins to look at the deadlines of all connections, once an interval, and at how much waits for their clients.
+    func startSweeping(every interval: Duration, metrics: LineMetrics) {
         let local = self.local.value
         let delay = TimeAmount(interval)
         local.sweeping = self.eventLoop.scheduleRepeatedTask(initialDelay: delay, delay: delay) { _ in
@@ -144,6 +147,9 @@ final class LineLoop: Sendable {
             // A copy, since a connection that is closed by this leaves the list.
             let connections = self.local.value.connections
             for connection in connections { connection.sweep(now) }
+            let waiting = self.local.value.connections.reduce(0) { $0 + $1.queue.waitingBytes }
+            metrics.queueBytesChanged(by: waiting - self.local.value.waitingBytes)
+            self.local.value.waitingBytes = waiting
             self.flush()
         }
     }

@@ -1,25 +1,82 @@
+import Messaging
 import Metrics
 
-/// The line server's counters (swift-metrics), all prefixed `postline_`.
+/// The line server's figures (swift-metrics), all prefixed `postline_`.
 final class LineMetrics: Sendable {
-    private let connectionsMeter = Meter(label: "postline_connections")
-    private let refusedCounter = Counter(label: "postline_connections_refused")
-    private let linesCounter = Counter(label: "postline_lines")
-    private let pushesCounter = Counter(label: "postline_pushes")
-    private let laggedCounter = Counter(label: "postline_lagged")
+    private let connections: Meter
+    private let refusedFromAddress: Counter
+    private let refusedInAll: Counter
+    private let refusedForDescriptors: Counter
+    private let lines: Counter
+    private let pushes: Counter
+    private let lags: Counter
+    private let goodbyes: [GoodbyeCode: Counter]
+    private let queueBytes: Meter
 
-    /// How many clients are being served.
-    func connections(_ count: Int) { self.connectionsMeter.set(count) }
+    init(factory: any MetricsFactory) {
+        func refusals(_ reason: String) -> Counter {
+            Counter(
+                label: "postline_connections_refused_total", dimensions: [("reason", reason)], factory: factory)
+        }
+        self.connections = Meter(label: "postline_connections", factory: factory)
+        self.refusedFromAddress = refusals("from_address")
+        self.refusedInAll = refusals("in_all")
+        self.refusedForDescriptors = refusals("descriptors")
+        self.lines = Counter(label: "postline_lines_total", factory: factory)
+        self.pushes = Counter(label: "postline_pushes_total", factory: factory)
+        self.lags = Counter(label: "postline_lagged_total", factory: factory)
+        self.goodbyes = Dictionary(
+            uniqueKeysWithValues: GoodbyeCode.allCases.map {
+                let dimensions = [("code", $0.rawValue)]
+                return ($0, Counter(label: "postline_goodbyes_total", dimensions: dimensions, factory: factory))
+            })
+        self.queueBytes = Meter(label: "postline_queue_bytes", factory: factory)
+    }
 
-    /// A client was told that there is no room for it.
-    func refused() { self.refusedCounter.increment() }
+    /// A client is served.
+    func connected() { self.connections.increment() }
+
+    /// A client that was served is gone.
+    func disconnected() { self.connections.decrement() }
+
+    /// There is no room for a client.
+    func refused(_ refusal: Admissions.Refusal) {
+        switch refusal {
+        case .fromAddress: self.refusedFromAddress.increment()
+        case .inAll: self.refusedInAll.increment()
+        }
+    }
+
+    /// There were no file descriptors for so many clients.
+    func refusedForDescriptors(_ count: Int) { self.refusedForDescriptors.increment(by: count) }
 
     /// A line was taken for execution.
-    func line() { self.linesCounter.increment() }
+    func line() { self.lines.increment() }
 
     /// A push was given to a connection.
-    func pushed() { self.pushesCounter.increment() }
+    func pushed() { self.pushes.increment() }
 
     /// A client fell behind, and its queued pushes were dropped.
-    func lagged() { self.laggedCounter.increment() }
+    func lagged() { self.lags.increment() }
+
+    /// A client that was served is told goodbye.
+    func saidGoodbye(_ code: GoodbyeCode) { self.goodbyes[code]?.increment() }
+
+    /// The bytes that wait for clients became more by this, or fewer.
+    func queueBytesChanged(by difference: Int) {
+        if difference != 0 { self.queueBytes.increment(by: Double(difference)) }
+    }
+}
+
+extension LineServer {
+    /// What each figure of a line server counts, by its name, for whoever shows them.
+    public static let figures = [
+        "postline_connections": "Connections of clients that are served.",
+        "postline_connections_refused_total": "Connections that were turned away, by the bound that they were beyond.",
+        "postline_lines_total": "Request lines taken for execution.",
+        "postline_pushes_total": "Pushes given to connections.",
+        "postline_lagged_total": "Times that a client fell behind and its queued pushes were dropped.",
+        "postline_goodbyes_total": "Goodbyes to clients that were served, by code.",
+        "postline_queue_bytes": "Bytes of pushes and answers that wait for clients to read.",
+    ]
 }

@@ -24,6 +24,10 @@ extension LineServer {
         /// How many clients are served at once; those beyond are told so and closed.
         public var maxConnections = 20_000
 
+        /// How many clients of one address are served at once; nil: as many as there may be in all, since many clients
+        /// share an address behind a carrier's NAT, or all of them behind a balancer.
+        public var maxConnectionsPerAddress: Int?
+
         /// After how long without a line the server sends `server.ping`.
         public var pingInterval: Duration = .seconds(30)
 

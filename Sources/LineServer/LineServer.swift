@@ -1,5 +1,6 @@
 public import Logging
 public import Messaging
+public import Metrics
 public import NIOCore
 import NIOPosix
 public import ServiceLifecycle
@@ -9,7 +10,7 @@ public import ServiceLifecycle
 ///
 /// Each connection has one task, on its event loop, so that a request that needs nothing else never changes threads.
 public final class LineServer: Service {
-    private let context: ServerContext
+    let context: ServerContext
     private let sessions: any SessionFactory
     private let group: any EventLoopGroup
     private let bound = Announcement<Address>()
@@ -18,16 +19,23 @@ public final class LineServer: Service {
     public struct Address: Sendable, Equatable {
         public let host: String
         public let port: Int
+
+        public init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
     }
 
     /// - Parameters:
     ///   - sessions: what makes the session of each new connection.
+    ///   - metrics: what makes the server's figures.
     ///   - group: the event loops that connections are spread over; by default one a core.
     public init(
         configuration: Configuration = Configuration(), sessions: any SessionFactory, logger: Logger,
-        group: (any EventLoopGroup)? = nil
+        metrics: any MetricsFactory = MetricsSystem.factory, group: (any EventLoopGroup)? = nil
     ) {
-        self.context = ServerContext(configuration: configuration, logger: logger)
+        self.context = ServerContext(
+            configuration: configuration, metrics: LineMetrics(factory: metrics), logger: logger)
         self.sessions = sessions
         self.group = group ?? MultiThreadedEventLoopGroup.singleton
     }
@@ -55,7 +63,8 @@ public final class LineServer: Service {
         do {
             listener = try await self.listen(loops)
         } catch {
-            let error = ListenError(self.context.configuration, error)
+            let error = ListenError(
+                host: self.context.configuration.host, port: self.context.configuration.port, error)
             self.bound.fail(error)
             throw error
         }
@@ -65,7 +74,8 @@ public final class LineServer: Service {
         self.context.listening(address)
 
         let interval = self.context.configuration.sweepInterval
-        for loop in all { loop.eventLoop.execute { loop.startSweeping(every: interval) } }
+        let metrics = self.context.metrics
+        for loop in all { loop.eventLoop.execute { loop.startSweeping(every: interval, metrics: metrics) } }
         defer { for loop in all { loop.eventLoop.execute { loop.stopSweeping() } } }
         try await self.serve(listener, all)
     }
@@ -85,15 +95,18 @@ public final class LineServer: Service {
                     guard let loop = loops[ObjectIdentifier(channel.eventLoop)] else {
                         throw ChannelError.inappropriateOperationForState
                     }
-                    let admission = context.admit()
-                    guard admission != .drop else {
+                    let peer = channel.remoteAddress?.peer ?? ""
+                    let refusal: Goodbye?
+                    switch context.admit(from: peer) {
+                    case .serve: refusal = nil
+                    case .refuse(let reason): refusal = .tooManyConnections(reason)
+                    case .drop:
                         channel.close(promise: nil)
                         return nil
                     }
-                    let handler = ConnectionHandler(
-                        server: context, loop: loop, refusal: admission == .refuse ? .tooManyConnections : nil)
+                    let handler = ConnectionHandler(server: context, loop: loop, peerAddress: peer, refusal: refusal)
                     try channel.pipeline.syncOperations.addHandler(handler)
-                    guard admission == .serve, let outlet = handler.outlet else { return nil }
+                    guard refusal == nil, let outlet = handler.outlet else { return nil }
                     return Connection(
                         handler: NIOLoopBound(handler, eventLoop: channel.eventLoop), outlet: outlet, channel: channel)
                 }

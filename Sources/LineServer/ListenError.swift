@@ -1,12 +1,12 @@
 import NIOCore
 
-/// A line server cannot listen where it was told to.
+/// A server cannot listen where it was told to.
 public struct ListenError: Error, CustomStringConvertible {
     /// A sentence for whoever started the server.
     public let description: String
 
-    init(_ configuration: LineServer.Configuration, _ error: any Error) {
-        let place = "\(configuration.host), port \(configuration.port)"
+    public init(host: String, port: Int, _ error: any Error) {
+        let place = "\(host), port \(port)"
         self.description =
             switch (error as? IOError)?.errnoCode {
             case addressInUse: "Cannot listen on \(place): the port is in use."

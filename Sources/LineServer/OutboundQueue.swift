@@ -54,6 +54,9 @@ struct OutboundQueue {
         self.flightBytes = flightBytes
     }
 
+    /// The bytes that the client has not made room for.
+    var waitingBytes: Int { self.queuedPushBytes + self.unwrittenAnswerBytes }
+
     /// Whether everything has landed.
     var isEmpty: Bool { !self.isFlying && self.head == self.entries.count && !(self.isLagged && !self.isTelling) }
 

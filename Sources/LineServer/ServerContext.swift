@@ -12,16 +12,19 @@ final class ServerContext: Sendable {
     /// The line that greets every client, made once.
     let hello: ByteBuffer
 
-    private let served = Atomic(0)
-    private let refused = Atomic(0)
+    private let admissions: Mutex<Admissions>
     private let numbers = Atomic(0)
     private let stopping = Atomic(false)
 
-    init(configuration: LineServer.Configuration, logger: Logger) {
+    init(configuration: LineServer.Configuration, metrics: LineMetrics, logger: Logger) {
         self.configuration = configuration
-        self.metrics = LineMetrics()
+        self.metrics = metrics
         self.logger = logger
         self.hello = ServerLines.hello(configuration)
+        self.admissions = Mutex(
+            Admissions(
+                maxConnections: configuration.maxConnections,
+                maxConnectionsPerAddress: configuration.maxConnectionsPerAddress))
     }
 
     /// Whether the server was told to stop: whoever comes now is told so.
@@ -32,21 +35,17 @@ final class ServerContext: Sendable {
     /// A number that no other connection has.
     func nextNumber() -> Int { self.numbers.add(1, ordering: .relaxed).newValue }
 
-    /// How a new connection is received; each is to be released once.
-    func admit() -> Admission {
-        let count = self.served.add(1, ordering: .relaxed).newValue
-        if count <= self.configuration.maxConnections {
-            self.metrics.connections(count)
-            return .serve
+    /// How many addresses are counted.
+    var addressCount: Int { self.admissions.withLock { $0.addressCount } }
+
+    /// How a new connection is received; unless it is dropped, it is to be released once.
+    func admit(from address: String) -> Admissions.Admission {
+        let admission = self.admissions.withLock { $0.admit(from: address) }
+        switch admission {
+        case .serve: self.metrics.connected()
+        case .refuse(let refusal), .drop(let refusal): self.metrics.refused(refusal)
         }
-        self.served.subtract(1, ordering: .relaxed)
-        self.metrics.refused()
-        // Those that are told why hold a descriptor for as long as they linger: in a flood, few of them are enough.
-        guard self.refused.add(1, ordering: .relaxed).newValue <= 1_024 else {
-            self.refused.subtract(1, ordering: .relaxed)
-            return .drop
-        }
-        return .refuse
+        return admission
     }
 
     func opened(_ number: Int, peerAddress: String) {
@@ -54,38 +53,40 @@ final class ServerContext: Sendable {
     }
 
     /// Releases what was admitted.
-    func closed(_ number: Int, isRefused: Bool) {
+    func closed(_ number: Int, peerAddress: String, isRefused: Bool) {
         self.logger.debug("connection closed", metadata: ["connection": "\(number)"])
         if isRefused {
-            self.refused.subtract(1, ordering: .relaxed)
+            self.admissions.withLock { $0.releaseRefused() }
         } else {
-            self.metrics.connections(self.served.subtract(1, ordering: .relaxed).newValue)
+            self.admissions.withLock { $0.release(peerAddress) }
+            self.metrics.disconnected()
         }
     }
 
     /// Clients were turned away because there were no file descriptors left.
     func ranOutOfDescriptors(told: Int) {
-        for _ in 0..<told { self.metrics.refused() }
+        self.metrics.refusedForDescriptors(told)
         self.logger.warning("out of file descriptors: connections refused", metadata: ["count": "\(told)"])
     }
 
     func listening(_ address: LineServer.Address) {
         self.logger.info("serving lines", metadata: ["host": "\(address.host)", "port": "\(address.port)"])
     }
-
-    enum Admission {
-        case serve
-
-        /// Told why, and closed.
-        case refuse
-
-        /// Closed.
-        case drop
-    }
 }
 
 extension Goodbye {
     static let shuttingDown = Goodbye(.shuttingDown, "The server is shutting down.")
-    static let tooManyConnections = Goodbye(.tooManyConnections, "The server has as many connections as it can take.")
     static let lineTooLong = Goodbye(.lineTooLong, "A line did not end.")
+
+    /// The server has no file descriptors left.
+    static let outOfDescriptors = Goodbye(
+        .tooManyConnections, "The server has as many connections in all as the system lets it have.")
+
+    static func tooManyConnections(_ refusal: Admissions.Refusal) -> Goodbye {
+        switch refusal {
+        case .fromAddress:
+            Goodbye(.tooManyConnections, "The server has as many connections from your address as it takes.")
+        case .inAll: Goodbye(.tooManyConnections, "The server has as many connections in all as it takes.")
+        }
+    }
 }

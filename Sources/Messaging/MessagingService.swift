@@ -1,6 +1,7 @@
 public import Logging
 internal import Crypto
 internal import FoundationEssentials
+public import Metrics
 internal import NIOCore
 internal import PasswordHashing
 internal import Postgres
@@ -17,7 +18,9 @@ public final class MessagingService: Service, SessionFactory {
     let info: ServerInfo
     let logger: Logger
 
-    private let pool: Pool
+    let requestMetrics: RequestMetrics
+
+    let pool: Pool
 
     public struct Configuration: Sendable {
         public var databaseURL: String
@@ -59,9 +62,14 @@ public final class MessagingService: Service, SessionFactory {
         }
     }
 
-    public init(configuration: Configuration, logger: Logger) {
+    /// - Parameter metrics: what makes the service's figures.
+    public init(
+        configuration: Configuration, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory
+    ) {
         var options = PoolOptions(size: configuration.poolSize)
         options.connection = .logging(to: logger)
+        let waits = Timer(label: "postline_pool_wait_seconds", factory: metrics)
+        options.onWait = { waits.recordNanoseconds(Int64($0 / .nanoseconds(1))) }
         pool = Pool(url: configuration.databaseURL, options: options)
         database = Database(pool: pool, limits: configuration.limits)
         accounts = Accounts(
@@ -76,7 +84,8 @@ public final class MessagingService: Service, SessionFactory {
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
             // Half of the machine at most: those who are signed in have the other.
             hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64))
-        limits = RateLimits(configuration.rates)
+        limits = RateLimits(configuration.rates, metrics: metrics)
+        requestMetrics = RequestMetrics(factory: metrics)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(database: database)
         // A look that has much to read may take its time: nobody waits for an answer.
@@ -84,7 +93,7 @@ public final class MessagingService: Service, SessionFactory {
             settings: .init(
                 url: configuration.listenDatabaseURL,
                 limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
-            reactor: Reactor(name: "feed"), logger: logger)
+            reactor: Reactor(name: "feed"), logger: logger, metrics: metrics)
         info = configuration.info
         self.logger = logger
     }

@@ -1,3 +1,5 @@
+internal import Metrics
+
 /// What bounds one client's share: guessing by address and by account, and sends and searches by user.
 ///
 /// Each node counts for itself.
@@ -7,9 +9,24 @@ struct RateLimits: Sendable {
     private let sends: RateLimiter<ID>
     private let searches: RateLimiter<ID>
     private let isOn: Bool
+    private let counters: [Limit: Counter]
 
-    /// - Parameter rates: nil for load tests: nothing is bounded.
-    init(_ rates: Rates?) {
+    private enum Limit: String, CaseIterable {
+        case signIns = "sign_ins"
+        case failedLogins = "failed_logins"
+        case sends
+        case searches
+    }
+
+    /// - Parameters:
+    ///   - rates: nil for load tests: nothing is bounded.
+    ///   - metrics: what counts the requests that were refused.
+    init(_ rates: Rates?, metrics: any MetricsFactory = MetricsSystem.factory) {
+        counters = Dictionary(
+            uniqueKeysWithValues: Limit.allCases.map {
+                let dimensions = [("limit", $0.rawValue)]
+                return ($0, Counter(label: "postline_rate_limited_total", dimensions: dimensions, factory: metrics))
+            })
         let given = rates ?? Rates()
         attempts = RateLimiter(TokenBucket.Rate(tokens: Double(given.signInsPerMinute), per: .seconds(60)))
         failures = RateLimiter(TokenBucket.Rate(tokens: Double(given.failedLoginsPerMinute), per: .seconds(60)))
@@ -25,21 +42,24 @@ struct RateLimits: Sendable {
     ///
     /// - Throws: `rate_limited`.
     func takeSignIn(from address: String) throws(ProtocolError) {
-        try take(address, from: attempts, "Too many sign-ins from this address.")
+        try take(address, from: attempts, .signIns, "Too many sign-ins from this address.")
     }
 
     /// - Throws: `rate_limited`.
     func takeSend(of user: ID) throws(ProtocolError) {
-        try take(user, from: sends, "You send too quickly.")
+        try take(user, from: sends, .sends, "You send too quickly.")
     }
 
     /// - Throws: `rate_limited`.
     func takeSearch(of user: ID) throws(ProtocolError) {
-        try take(user, from: searches, "You search too quickly.")
+        try take(user, from: searches, .searches, "You search too quickly.")
     }
 
-    private func take<Key>(_ key: Key, from limiter: RateLimiter<Key>, _ why: String) throws(ProtocolError) {
+    private func take<Key>(
+        _ key: Key, from limiter: RateLimiter<Key>, _ limit: Limit, _ why: String
+    ) throws(ProtocolError) {
         guard isOn, let wait = limiter.take(key) else { return }
+        counters[limit]?.increment()
         throw .rateLimited(why, retryAfter: wait)
     }
 
@@ -51,7 +71,7 @@ struct RateLimits: Sendable {
         of account: String, _ work: () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
         guard isOn else { return try await work() }
-        try take(account, from: failures, "Too many wrong passwords for this account.")
+        try take(account, from: failures, .failedLogins, "Too many wrong passwords for this account.")
         do throws(ProtocolError) {
             let value = try await work()
             failures.giveBack(account)

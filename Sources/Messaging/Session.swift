@@ -28,8 +28,19 @@ actor Session: LineSession {
     }
 
     func answer(_ request: Request) async -> Answer {
+        let start = ContinuousClock.now
+        var operation: Operation?
+        let answer = await perform(request, &operation)
+        let code: ErrorCode? = if case .failure(let error) = answer.content { error.code } else { nil }
+        service.requestMetrics.answered(operation, code, after: .now - start)
+        return answer
+    }
+
+    /// - Parameter found: becomes the operation, where there is one of that name.
+    private func perform(_ request: Request, _ found: inout Operation?) async -> Answer {
         do throws(ProtocolError) {
             let operation = try Operation.named(request.method)
+            found = operation
             let params = try Params(request.params, of: operation)
             if operation.access == .user {
                 guard user != nil else { throw .unauthenticated }

@@ -201,6 +201,7 @@ public actor Pool {
             // One that comes before the wait has begun is seen by the wait itself.
             reactor.submit { self.assumeIsolated { $0.stopWaiting(id) } }
         }
+        options.onWait?(.now - now)
         return try answer.get()
     }
 

@@ -10,6 +10,8 @@ public struct PoolOptions: Sendable {
     public var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
     /// How long leases may last once the pool closes.
     public var closeLimit: Duration = .seconds(5)
+    /// Is told how long each request waited for a connection, got or not, on the pool's thread.
+    public var onWait: (@Sendable (Duration) -> Void)?
     /// How connections are made.
     public var connection = ConnectionOptions()
 

@@ -65,21 +65,27 @@ private struct DevWorld {
             "select email from auth.users order by created_at, email limit 12", database: Self.database)
         let psql = "\(postgres.installation.program("psql")) '\(await postgres.url(database: Self.database))'"
         let data = await postgres.dataDirectory
-        try await node.serve { [directory] address in
-            let greeting = Self.greeting(
-                address: address, psql: psql, emails: emails.split(separator: "\n"), data: data, directory: directory)
-            // Not `print`, which keeps back what goes to a pipe.
-            _ = try? FileDescriptor.standardOutput.writeAll((greeting + "\n").utf8)
+        try await node.observed { [directory] operations in
+            try await node.serve { address in
+                let greeting = Self.greeting(
+                    address: address, operations: operations, psql: psql, emails: emails.split(separator: "\n"),
+                    data: data, directory: directory)
+                // Not `print`, which keeps back what goes to a pipe.
+                _ = try? FileDescriptor.standardOutput.writeAll((greeting + "\n").utf8)
+            }
         }
     }
 
     /// One fact a line, `name: value`, for eyes and scripts.
     private static func greeting(
-        address: LineServer.Address, psql: String, emails: [Substring], data: String, directory: String
+        address: LineServer.Address, operations: LineServer.Address?, psql: String, emails: [Substring], data: String,
+        directory: String
     ) -> String {
         let program = CommandLine.arguments.first ?? "postline"
         let port = address.port == 7432 ? "" : " --port \(address.port)"
-        var lines = ["lines: \(address.host):\(address.port)", "psql: \(psql)", "data: \(data)"]
+        var lines = ["lines: \(address.host):\(address.port)"]
+        if let operations { lines.append("operations: http://\(operations.host):\(operations.port)/metrics") }
+        lines += ["psql: \(psql)", "data: \(data)"]
         lines += emails.map { "user: \($0) \(password)" }
         lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)" }
         lines.append("try: \(program) token \(emails.first ?? "EMAIL") --config \(directory)/settings.json")

@@ -1,6 +1,8 @@
 internal import LineServer
 internal import Logging
 internal import Messaging
+internal import Metering
+internal import Metrics
 internal import Postgres
 internal import ServiceLifecycle
 internal import UnixSignals
@@ -12,6 +14,15 @@ struct Node: Sendable {
     private let settings: Settings
     private let databaseURL: String
     private let lines: LineServer.Configuration
+    private let stage = NodeStage()
+
+    /// The figures of this process, of which there is one node.
+    private static let registry: MetricsRegistry = {
+        let figures = [LineServer.figures, MessagingService.figures, ProcessMemory.figures]
+        let registry = MetricsRegistry(figures: figures.reduce(into: [:]) { $0.merge($1) { $1 } })
+        MetricsSystem.bootstrap(registry)
+        return registry
+    }()
 
     init(_ settings: Settings) async throws {
         self.settings = settings
@@ -25,6 +36,8 @@ struct Node: Sendable {
         lines.maxInFlight = settings.maxInFlight
         lines.maxQueueBytes = settings.maxQueueBytes
         lines.maxConnections = settings.maxConnections
+        lines.maxConnectionsPerAddress =
+            settings.maxConnectionsPerAddress < settings.maxConnections ? settings.maxConnectionsPerAddress : nil
         lines.pingInterval = .seconds(settings.pingSeconds)
         lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
         lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
@@ -38,7 +51,37 @@ struct Node: Sendable {
                 audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
                 refreshSecret: settings.jwtSecret ?? "", rates: settings.rateLimits == .on ? settings.rates : nil,
                 info: lines.info),
-            logger: logger)
+            logger: logger, metrics: Self.registry)
+    }
+
+    /// Serves health and metrics, where they are wanted, for as long as `body` runs: also while it waits, and while it
+    /// stops.
+    ///
+    /// - Parameter body: gets where they are served; nil where they are not.
+    /// - Throws: `ListenError`, or what `body` throws.
+    func observed(_ body: @escaping @Sendable (LineServer.Address?) async throws -> Void) async throws {
+        guard let port = settings.operationsPort else { return try await body(nil) }
+        let operations = OperationsServer(
+            host: settings.operationsHost, port: port, registry: Self.registry,
+            readiness: { [stage, service] in await stage.readiness(of: service) }, logger: logger)
+        let (addresses, listening) = AsyncStream.makeStream(of: LineServer.Address.self)
+        try await withThrowingTaskGroup(of: Bool.self) { tasks in
+            tasks.addTask {
+                defer { listening.finish() }
+                try await operations.run { listening.yield($0) }
+                return false
+            }
+            tasks.addTask {
+                for await address in addresses {
+                    try await body(address)
+                    return true
+                }
+                // It cannot listen: the other task says why.
+                return false
+            }
+            defer { tasks.cancelAll() }
+            while let isDone = try await tasks.next(), !isDone {}
+        }
     }
 
     /// Waits until the database can be reached, and checks that this binary can serve it.
@@ -56,6 +99,7 @@ struct Node: Sendable {
                 try await checkDoorbell()
                 return
             } catch MigrationError.unreachable(let why) {
+                stage.waits("Waiting for the database: \(why)")
                 if backoff.attempts == 0 {
                     logger.warning("waiting for the database", metadata: ["error": "\(why)"])
                 }
@@ -84,11 +128,11 @@ struct Node: Sendable {
     /// - Parameter ready: is called once lines are served.
     func serve(ready: @escaping @Sendable (LineServer.Address) -> Void) async throws {
         DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
-        let server = LineServer(configuration: lines, sessions: service, logger: logger)
+        let server = LineServer(configuration: lines, sessions: service, logger: logger, metrics: Self.registry)
         // Stopped in reverse: lines first, so that what was taken is answered while there is a database.
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: service), .init(service: server)],
+                services: [.init(service: service), .init(service: server), .init(service: stage)],
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }

@@ -19,8 +19,10 @@ struct Serve: AsyncParsableCommand {
         try await Failure.reported {
             let settings = try await Settings(options)
             let node = try await Node(settings)
-            try await node.awaitDatabase(migrating: migrate)
-            try await node.serve { _ in }
+            try await node.observed { [migrate] _ in
+                try await node.awaitDatabase(migrating: migrate)
+                try await node.serve { _ in }
+            }
         }
     }
 }

@@ -1,6 +1,13 @@
 import Messaging
+import Metering
 import NIOCore
 import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
 
 @testable import LineServer
 
@@ -110,7 +117,7 @@ struct Pushing {
         }
     }
 
-    @Test("a client that does not read loses queued pushes and is told from where; another loses nothing")
+    @Test("row 12: a client that does not read loses queued pushes and is told from where; another loses nothing")
     func lagging() async throws {
         try await withServer(.test { $0.maxQueueBytes = 200_000 }, Self.live) { server in
             let slow = try await TestClient(server.address, receiveBufferBytes: 65_536)
@@ -164,7 +171,7 @@ struct Pushing {
         }
     }
 
-    @Test("a client that lags and does not drain is closed, and its session with it")
+    @Test("row 13: a client that lags and does not drain is closed, and its session with it")
     func slowConsumer() async throws {
         try await withServer(
             .test {
@@ -186,11 +193,13 @@ struct Pushing {
             try await session.closed.value()
             let rest = try await slow.rest()
             #expect(rest.count < 2_000)
+            #expect(server.metrics.text.contains("postline_lagged_total 1\n"))
+            #expect(server.metrics.text.contains(#"postline_goodbyes_total{code="slow_consumer"} 1"#))
             #expect(try await other.call(request(1)) == answer(1))
         }
     }
 
-    @Test("a client that reads none of its answers is closed too")
+    @Test("row 13: a client that reads none of its answers is closed by the write deadline too")
     func stalled() async throws {
         try await withServer(
             .test {
@@ -207,6 +216,30 @@ struct Pushing {
             #expect(session.requests.count < 60)
         }
     }
+
+    #if os(Linux)
+    @Test(
+        "row 13: the kernel gives a vanished peer up after the write deadline: the TCP user timeout is on each socket")
+    func userTimeout() async throws {
+        try await withServer(.test { $0.slowConsumerTimeout = .seconds(30) }) { server in
+            let client = try await server.connect()
+            let session = try await server.sessions.next()
+            let outlet = try #require(session.outlet as? ConnectionOutlet)
+            func option(_ name: ChannelOptions.Types.SocketOption) async throws -> Int {
+                try await outlet.loop.eventLoop.flatSubmit {
+                    guard let channel = outlet.connection?.context?.channel else {
+                        return outlet.loop.eventLoop.makeFailedFuture(Failure("no channel"))
+                    }
+                    return channel.getOption(name)
+                }.map { (value: SocketOptionValue) in Int(value) }.get()
+            }
+            #expect(try await option(.tcpOption(.init(rawValue: CInt(TCP_USER_TIMEOUT)))) == 45_000)
+            #expect(try await option(.socketOption(.so_keepalive)) != 0)
+            #expect(try await option(.tcpOption(.init(rawValue: CInt(TCP_KEEPIDLE)))) == 60)
+            #expect(try await client.call(request(1)) == answer(1))
+        }
+    }
+    #endif
 
     @Test("hundreds of sessions are pushed to, each of which gets everything in order")
     func fanOut() async throws {

@@ -1,5 +1,6 @@
 import Logging
 import Messaging
+import Metering
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
@@ -101,6 +102,12 @@ struct RunningServer: Sendable {
     let sessions: StubSessions
     let services: ServiceGroup
 
+    /// What the server shares among its connections.
+    let context: ServerContext
+
+    /// The server's figures.
+    let metrics: MetricsRegistry
+
     /// Tells the server to stop, and does not wait for it.
     func stop() async { await self.services.triggerGracefulShutdown() }
 
@@ -119,11 +126,16 @@ func withServer(
     test: (RunningServer) async throws -> Void
 ) async throws {
     let sessions = StubSessions(body)
-    let server = LineServer(configuration: configuration, sessions: sessions, logger: Logger(label: "test"))
+    let metrics = MetricsRegistry()
+    let server = LineServer(
+        configuration: configuration, sessions: sessions, logger: Logger(label: "test"), metrics: metrics)
     let services = ServiceGroup(services: [server], logger: Logger(label: "test"))
     try await withThrowingTaskGroup { group in
         group.addTask { try await services.run() }
-        try await test(RunningServer(address: try await server.address, sessions: sessions, services: services))
+        try await test(
+            RunningServer(
+                address: try await server.address, sessions: sessions, services: services, context: server.context,
+                metrics: metrics))
         group.cancelAll()
     }
 }
@@ -133,13 +145,16 @@ struct TestClient: Sendable {
     let channel: any Channel
     private let handler: NIOLoopBound<Handler>
 
-    /// - Parameter receiveBufferBytes: how much the kernel takes for a client that does not read; nil leaves that to it.
-    init(_ address: LineServer.Address, receiveBufferBytes: Int? = nil) async throws {
+    /// - Parameters:
+    ///   - local: the address that it connects from; nil leaves that to the kernel.
+    ///   - receiveBufferBytes: how much the kernel takes for a client that does not read; nil leaves that to it.
+    init(_ address: LineServer.Address, from local: String? = nil, receiveBufferBytes: Int? = nil) async throws {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.autoRead, value: false)
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+        if let local { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: local, port: 0)) }
         if let receiveBufferBytes {
             bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBufferBytes))
         }

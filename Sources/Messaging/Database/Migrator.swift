@@ -73,18 +73,26 @@ public struct Migrator: Sendable {
     /// - Parameter url: connects as the service does; it need not be the owner.
     public static func shortfall(url: String, logger: Logger) async throws -> String? {
         try await Migrator(url: url, logger: logger).withConnection { connection in
-            let rows = try await connection.run([Call(state)], deadline: .seconds(10))[0]
-            guard rows.text(0, 0) == "t" else {
-                return "The database is not migrated: run `postline migrate`, or `postline serve --migrate`."
-            }
-            if rows.text(0, 1) == "t" {
-                return """
-                    The login role is a superuser, the owner of tables, or bypasses row-level security, so that the \
-                    rules would not hold for it: connect as the role postline, or as a member of its roles.
-                    """
-            }
-            return nil
+            shortfall(in: try await connection.run([Call(state)], deadline: .seconds(10))[0])
         }
+    }
+
+    /// The same of the database that a pool serves from.
+    static func shortfall(over pool: Pool) async throws(PostgresError) -> String? {
+        shortfall(in: try await pool.run([Call(state)], deadline: .seconds(5))[0])
+    }
+
+    private static func shortfall(in rows: Rows) -> String? {
+        guard rows.text(0, 0) == "t" else {
+            return "The database is not migrated: run `postline migrate`, or `postline serve --migrate`."
+        }
+        guard rows.text(0, 1) != "t" else {
+            return """
+                The login role is a superuser, the owner of tables, or bypasses row-level security, so that the \
+                rules would not hold for it: connect as the role postline, or as a member of its roles.
+                """
+        }
+        return nil
     }
 
     private func withConnection<Value: Sendable>(

@@ -47,6 +47,11 @@ actor Feed {
     private var outlets: [SubscriptionID: any Outlet] = [:]
     private var position: Position?
 
+    /// When the last look that came to its end began; nil without a connection.
+    private var seen: ContinuousClock.Instant?
+
+    private let lookTimer: Timer
+
     private struct Position {
         let epoch: String
         let snapshot: Snapshot
@@ -59,11 +64,14 @@ actor Feed {
         }
     }
 
-    init(settings: Settings, reactor: Reactor, logger: Logger) {
+    init(
+        settings: Settings, reactor: Reactor, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory
+    ) {
         self.settings = settings
         self.reactor = reactor
         self.logger = logger
         preamble = Preamble(limits: settings.limits)
+        lookTimer = Timer(label: "postline_feed_look_seconds", factory: metrics)
     }
 
     /// This node has committed a change: it is looked at here, and the other nodes are rung.
@@ -131,6 +139,7 @@ extension Feed {
                 do {
                     try await look(over: connection, &backoff)
                 } catch {
+                    seen = nil
                     await connection.close()
                     throw error
                 }
@@ -144,6 +153,9 @@ extension Feed {
             }
         }
     }
+
+    /// How long ago the tables were seen as they were then; nil without a connection.
+    var lag: Duration? { seen.map { .now - $0 } }
 
     /// Looks at each ring. The first look goes on from the last one of the connection before: nothing is missed.
     private func look(over connection: Connection, _ backoff: inout Backoff) async throws {
@@ -163,6 +175,13 @@ extension Feed {
     }
 
     private func look(over connection: Connection) async throws {
+        let start = ContinuousClock.now
+        try await lookOnce(over: connection)
+        seen = start
+        lookTimer.recordNanoseconds(Int64((.now - start) / .nanoseconds(1)))
+    }
+
+    private func lookOnce(over connection: Connection) async throws {
         let parameters = [position?.snapshot.text]
         let rows = try await connection.run(
             [preamble.call(for: .feed), Call(Self.look, parameters)], deadline: settings.limits.deadline)[1]

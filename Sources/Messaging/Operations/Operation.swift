@@ -10,6 +10,9 @@ struct Operation: Sendable {
 
     let perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
 
+    /// Its place in ``all``.
+    private(set) var place = 0
+
     enum Access: Sendable {
         /// Needs no authenticated session (`U` in `docs/protocol.md`).
         case anyone
@@ -30,7 +33,12 @@ struct Operation: Sendable {
 extension Operation {
     /// Every method of this server.
     static let all: [Operation] =
-        server + session + auth + me + avatars + profiles + conversations + messages + sync
+        (server + session + auth + me + avatars + profiles + conversations + messages + sync)
+        .enumerated().map { place, operation in
+            var operation = operation
+            operation.place = place
+            return operation
+        }
 
     /// The method of that name.
     ///

@@ -11,7 +11,7 @@ struct Bench: AsyncParsableCommand {
             pgbench with the very same statements: the ratio says what the service costs. Build with -c release.
             """,
         subcommands: [
-            Sends.self, Reads.self, Latency.self, Profiles.self, Logins.self, Search.self, All.self,
+            Sends.self, Reads.self, Latency.self, Profiles.self, Logins.self, BackPressure.self, Search.self, All.self,
         ], defaultSubcommand: All.self)
 
     struct Options: ParsableArguments {
@@ -65,6 +65,13 @@ struct Bench: AsyncParsableCommand {
         func run() async throws { try await measure([.logins], options) }
     }
 
+    struct BackPressure: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "backpressure", abstract: "What sessions that do not read cost those that do, and the node.")
+        @OptionGroup var options: Options
+        func run() async throws { try await measure([.backPressure], options) }
+    }
+
     struct Search: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Searches among a million profiles.")
         @OptionGroup var options: Options
@@ -76,7 +83,7 @@ struct Bench: AsyncParsableCommand {
         @OptionGroup var options: Options
         func run() async throws {
             // The search comes last: it makes the database large.
-            try await measure([.latency, .sends, .reads, .profiles, .logins, .search], options)
+            try await measure([.latency, .sends, .reads, .profiles, .logins, .backPressure, .search], options)
         }
     }
 
@@ -86,6 +93,7 @@ struct Bench: AsyncParsableCommand {
         case latency
         case profiles
         case logins
+        case backPressure
         case search
     }
 
@@ -126,6 +134,11 @@ struct Bench: AsyncParsableCommand {
                     case .logins:
                         report(
                             try await HashingBench(
+                                world: world, seconds: options.seconds, rounds: options.rounds, say: say
+                            ).run())
+                    case .backPressure:
+                        report(
+                            try await BackPressureBench(
                                 world: world, seconds: options.seconds, rounds: options.rounds, say: say
                             ).run())
                     case .search:

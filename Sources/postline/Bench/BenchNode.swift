@@ -16,9 +16,9 @@ internal import Darwin
 enum BenchNode {
     /// A node in a process of its own: this program, serving.
     ///
-    /// - Parameter body: gets its port, once it serves; when it returns, the node ends.
+    /// - Parameter body: gets its ports, once it serves; when it returns, the node ends.
     static func run(
-        on postgres: PrivatePostgres, secret: String, _ body: (Int) async throws -> Void
+        on postgres: PrivatePostgres, secret: String, _ body: (_ port: Int, _ operationsPort: Int) async throws -> Void
     ) async throws {
         let port = try await freePort()
         let operationsPort = try await freePort()
@@ -47,7 +47,7 @@ enum BenchNode {
             var failure: (any Error)?
             do {
                 try await awaitNode(port: port)
-                try await body(port)
+                try await body(port, operationsPort)
             } catch {
                 failure = error
             }

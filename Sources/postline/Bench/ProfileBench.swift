@@ -17,7 +17,7 @@ struct ProfileBench {
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         guard let owner = world.pairs.first?.sender else { throw BenchError("There is nobody to rename.") }
         var result: (table: [String], figures: [BenchFigure])?
-        try await BenchNode.run(on: world.postgres, secret: world.secret) { secondPort in
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { secondPort, _ in
             say("making \(Self.contacts) contacts, on two nodes …")
             let arrivals = Arrivals(expected: Self.contacts)
             let contacts = try await connect(ports: [world.port, secondPort], arrivals)

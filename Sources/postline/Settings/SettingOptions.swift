@@ -20,6 +20,12 @@ struct SettingOptions: ParsableArguments {
     @Option(help: "The port on which lines are served. Default: 7432.")
     var port: String?
 
+    @Option(help: "The address on which metrics and health are served. Default: 127.0.0.1.")
+    var operationsHost: String?
+
+    @Option(help: "The port on which metrics and health are served, or off. Default: 7480.")
+    var operationsPort: String?
+
     @Option(help: "Who keeps the accounts: builtin (default) or external.")
     var auth: String?
 
@@ -43,6 +49,9 @@ struct SettingOptions: ParsableArguments {
 
     @Option(help: "Connections of clients at most. Default: 20000.")
     var maxConnections: String?
+
+    @Option(help: "Connections from one address at most. Default: as many as there may be in all.")
+    var maxConnectionsPerAddress: String?
 
     @Option(help: "A request line's bytes at most. Default: 65536.")
     var maxLineBytes: String?
@@ -102,11 +111,13 @@ struct SettingOptions: ParsableArguments {
     private static var flags: [(String, KeyPath<SettingOptions, String?>)] {
         [
             ("database_url", \.databaseURL), ("listen_database_url", \.listenDatabaseURL),
-            ("admin_database_url", \.adminDatabaseURL), ("host", \.host), ("port", \.port), ("auth", \.auth),
-            ("jwt_secret", \.jwtSecret), ("jwks_file", \.jwksFile),
+            ("admin_database_url", \.adminDatabaseURL), ("host", \.host), ("port", \.port),
+            ("operations_host", \.operationsHost), ("operations_port", \.operationsPort),
+            ("auth", \.auth), ("jwt_secret", \.jwtSecret), ("jwks_file", \.jwksFile),
             ("jwt_issuer", \.jwtIssuer), ("jwt_audience", \.jwtAudience),
             ("access_token_seconds", \.accessTokenSeconds), ("pool_size", \.poolSize),
-            ("max_connections", \.maxConnections), ("max_line_bytes", \.maxLineBytes),
+            ("max_connections", \.maxConnections),
+            ("max_connections_per_address", \.maxConnectionsPerAddress), ("max_line_bytes", \.maxLineBytes),
             ("max_queue_bytes", \.maxQueueBytes), ("authentication_seconds", \.authenticationSeconds),
             ("ping_seconds", \.pingSeconds), ("max_in_flight", \.maxInFlight),
             ("rate_limits", \.rateLimits),

@@ -13,6 +13,9 @@ struct Settings: Sendable {
     var adminDatabaseURL: String?
     var host: String
     var port: Int
+    var operationsHost: String
+    /// Nil where metrics and health are not served.
+    var operationsPort: Int?
     var accountKeeper: AccountKeeper
     var jwtSecret: String?
     var jwksFile: String?
@@ -21,6 +24,7 @@ struct Settings: Sendable {
     var accessTokenSeconds: Int
     var poolSize: Int
     var maxConnections: Int
+    var maxConnectionsPerAddress: Int
     var maxLineBytes: Int
     var maxQueueBytes: Int
     var authenticationSeconds: Int
@@ -51,6 +55,8 @@ struct Settings: Sendable {
         adminDatabaseURL = reader.text("admin_database_url")
         host = try reader.required("host")
         port = try reader.integer("port", in: 0...65_535)
+        operationsHost = try reader.required("operations_host")
+        operationsPort = try reader.portOrOff("operations_port")
         accountKeeper = try reader.choice("auth")
         jwtSecret = reader.text("jwt_secret")
         jwksFile = reader.text("jwks_file")
@@ -59,6 +65,7 @@ struct Settings: Sendable {
         accessTokenSeconds = try reader.integer("access_token_seconds", in: 1...31_536_000)
         poolSize = try reader.integer("pool_size", in: 1...1_000)
         maxConnections = try reader.integer("max_connections", in: 1...1_000_000)
+        maxConnectionsPerAddress = try reader.integer("max_connections_per_address", in: 1...1_000_000)
         maxLineBytes = try reader.integer("max_line_bytes", in: 256...1_048_576)
         maxQueueBytes = try reader.integer("max_queue_bytes", in: 1_024...1_073_741_824)
         authenticationSeconds = try reader.integer("authentication_seconds", in: 1...86_400)
@@ -91,9 +98,11 @@ struct Settings: Sendable {
     }
 
     private static let defaults = [
-        "HOST": "127.0.0.1", "PORT": "7432", "AUTH": "builtin", "JWT_ISSUER": "postline",
+        "HOST": "127.0.0.1", "PORT": "7432", "OPERATIONS_HOST": "127.0.0.1", "OPERATIONS_PORT": "7480",
+        "AUTH": "builtin", "JWT_ISSUER": "postline",
         "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
-        "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576", "AUTHENTICATION_SECONDS": "60", "PING_SECONDS": "30",
+        "MAX_CONNECTIONS_PER_ADDRESS": "1000000", "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576",
+        "AUTHENTICATION_SECONDS": "60", "PING_SECONDS": "30",
         "MAX_IN_FLIGHT": "64", "RATE_LIMITS": "on",
         "FAILED_LOGINS_PER_MINUTE": "5", "SIGN_INS_PER_MINUTE": "60", "SENDS_PER_SECOND": "20", "SEND_BURST": "100",
         "SEARCHES_PER_SECOND": "5", "SLOW_CONSUMER_SECONDS": "30", "STATEMENT_TIMEOUT_SECONDS": "10",
@@ -160,13 +169,23 @@ private struct Reader {
         }
     }
 
-    func integer(_ key: String, in limits: ClosedRange<Int>) throws -> Int {
+    func integer(_ key: String, in limits: ClosedRange<Int>) throws(SettingsError) -> Int {
         let value = try? config.requiredInt(forKey: ConfigKey([key]))
         guard let value, limits.contains(value) else {
             throw SettingsError(
                 "\(Self.variable(key)) must be an integer from \(limits.lowerBound) to \(limits.upperBound).")
         }
         return value
+    }
+
+    /// A port, or nil for `off`.
+    func portOrOff(_ key: String) throws -> Int? {
+        if text(key) == "off" { return nil }
+        do {
+            return try integer(key, in: 0...65_535)
+        } catch {
+            throw SettingsError("\(error.description.dropLast()), or off.")
+        }
     }
 
     func choice<Value: RawRepresentable & CaseIterable>(_ key: String) throws -> Value where Value.RawValue == String {

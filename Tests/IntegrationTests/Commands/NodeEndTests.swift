@@ -14,7 +14,7 @@ struct NodeEndTests {
     @Test("row 50: told to stop under load, it answers what it has taken, says goodbye to all, and exits 0 within 10 s")
     func stopsUnderLoad() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database)
+            let node = try await ServeProcess.start(database, ["--rate-limits", "off"])
             defer { node.command.signal(SIGKILL) }
             let listeners = try await (0..<Self.listeners).asyncMap { _ in
                 let client = try await TestClient.connect(port: node.port)
@@ -90,7 +90,11 @@ struct NodeEndTests {
         "row 51: kill -9 of one of two nodes under load: nothing answered is lost, and its clients go on at the other")
     func killed() async throws {
         try await TestDatabase.with { database in
-            let nodes = Nodes(try await [ServeProcess.start(database), ServeProcess.start(database)])
+            let nodes = Nodes(
+                try await [
+                    ServeProcess.start(database, ["--rate-limits", "off"]),
+                    ServeProcess.start(database, ["--rate-limits", "off"]),
+                ])
             do {
                 let watchers = try await (0..<4).asyncMap {
                     try await Roamer($0.isMultiple(of: 2) ? .alice : .bob, nodes, $0)
@@ -171,7 +175,7 @@ private actor Nodes {
     }
 
     func start(_ place: Int, on database: TestDatabase) async throws {
-        processes[place] = try await ServeProcess.start(database)
+        processes[place] = try await ServeProcess.start(database, ["--rate-limits", "off"])
     }
 
     func end() {

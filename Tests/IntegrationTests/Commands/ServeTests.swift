@@ -9,6 +9,7 @@ struct ServeTests {
         [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
             "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "\(port)",
+            "POSTLINE_OPERATIONS_PORT": "0",
         ]
     }
 
@@ -34,6 +35,14 @@ struct ServeTests {
             let bad: [([String], [String: String], String)] = [
                 (["--port", "http"], [:], "POSTLINE_PORT must be an integer from 0 to 65535."),
                 ([], ["POSTLINE_PORT": "70000"], "POSTLINE_PORT must be an integer from 0 to 65535."),
+                (
+                    [], ["POSTLINE_OPERATIONS_PORT": "x"],
+                    "POSTLINE_OPERATIONS_PORT must be an integer from 0 to 65535, or off."
+                ),
+                (
+                    ["--max-connections-per-address", "0"], [:],
+                    "POSTLINE_MAX_CONNECTIONS_PER_ADDRESS must be an integer from 1"
+                ),
                 ([], ["POSTLINE_POOL_SIZE": "0"], "POSTLINE_POOL_SIZE must be an integer from 1"),
                 ([], ["POSTLINE_AUTH": "none"], "POSTLINE_AUTH must be one of builtin, external."),
                 ([], ["POSTLINE_JWT_SECRET": "short"], "at least 32 bytes"),
@@ -83,6 +92,7 @@ struct ServeTests {
             environment: [
                 "POSTLINE_DATABASE_URL": "postgresql://postline@/nowhere?host=/nowhere/at/all",
                 "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0",
+                "POSTLINE_OPERATIONS_PORT": "0",
             ])
         defer { command.signal(SIGKILL) }
         try await command.complains("waiting for the database")

@@ -21,12 +21,26 @@ final class Command: Sendable {
     private let state = Mutex(State())
 
     /// Starts it. Of this process's environment it gets what every process needs, and nothing of Postline's.
-    init(_ arguments: [String], of program: String? = nil, environment: [String: String] = [:]) throws {
+    ///
+    /// - Parameters:
+    ///   - program: the path of another program than `postline`.
+    ///   - openFiles: how many descriptors it may have at most; nil leaves that as it is.
+    init(
+        _ arguments: [String], of program: String? = nil, environment: [String: String] = [:], openFiles: Int? = nil
+    ) throws {
         let process = Process()
-        process.executableURL = try program.map { URL(filePath: $0) } ?? Self.executable()
-        process.arguments = arguments
+        let program = try program.map { URL(filePath: $0) } ?? Self.executable()
+        if let openFiles {
+            process.executableURL = URL(fileURLWithPath: "/bin/sh")
+            process.arguments = ["-c", "ulimit -n \(openFiles); exec \"$0\" \"$@\"", program.path] + arguments
+        } else {
+            process.executableURL = program
+            process.arguments = arguments
+        }
         process.environment = ProcessInfo.processInfo.environment
-            .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }.merging(environment) { $1 }
+            .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }
+            // Many run at once.
+            .merging(["POSTLINE_OPERATIONS_PORT": "0"]) { $1 }.merging(environment) { $1 }
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
         process.standardInput = standardInput
         process.standardOutput = standardOutput

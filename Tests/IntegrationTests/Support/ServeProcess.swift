@@ -1,35 +1,108 @@
 import Foundation
-import NIOCore
-import NIOPosix
+import LineClient
+import Testing
 
-/// `postline serve` in a process of its own, which has said that it serves.
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// A node in a process of its own, as `postline serve` starts it, with its operations port.
 struct ServeProcess: Sendable {
     let command: Command
     let port: Int
+    let operationsPort: Int
 
-    /// - Parameter environment: goes before what a server needs.
-    static func start(_ database: TestDatabase, environment: [String: String] = [:]) async throws -> ServeProcess {
-        let port = try await freePort()
+    /// Starts one, and returns when it serves.
+    ///
+    /// - Parameters:
+    ///   - port: 0 is one of the system's choice.
+    ///   - environment: goes before what a server needs.
+    ///   - openFiles: how many descriptors it may have; nil leaves that as it is.
+    static func start(
+        _ database: TestDatabase, _ arguments: [String] = [], port: Int = 0, environment: [String: String] = [:],
+        openFiles: Int? = nil
+    ) async throws -> ServeProcess {
         let needed = [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "\(port)",
-            "POSTLINE_RATE_LIMITS": "off",
+            "POSTLINE_OPERATIONS_PORT": "0",
         ]
-        let command = try Command(["serve"], environment: needed.merging(environment) { $1 })
+        let command = try Command(
+            ["serve"] + arguments, environment: needed.merging(environment) { $1 }, openFiles: openFiles)
         do {
-            try await command.complains("\(port)")
+            let operationsPort = try await command.port(of: "serving health and metrics")
+            let port = try await command.port(of: "serving lines")
+            return ServeProcess(command: command, port: port, operationsPort: operationsPort)
         } catch {
             command.signal(SIGKILL)
             throw error
         }
-        return ServeProcess(command: command, port: port)
     }
 
-    /// A port that was free a moment ago: `serve` is told one, and does not choose.
-    private static func freePort() async throws -> Int {
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(host: "127.0.0.1", port: 0).get()
-        let port = channel.localAddress?.port ?? 0
-        try await channel.close().get()
-        return port
+    /// Runs one for as long as `body` does.
+    static func with<Value: Sendable>(
+        _ database: TestDatabase, _ arguments: [String] = [], openFiles: Int? = nil,
+        _ body: @Sendable (ServeProcess) async throws -> Value
+    ) async throws -> Value {
+        let process = try await start(database, arguments, openFiles: openFiles)
+        defer { process.command.signal(SIGKILL) }
+        return try await body(process)
+    }
+
+    func connect() async throws -> TestClient { try await TestClient.connect(port: port) }
+
+    func signedIn(_ person: Person) async throws -> TestClient {
+        let client = try await connect()
+        try await client.signIn(person)
+        return client
+    }
+
+    func get(_ path: String) async throws -> HTTPAnswer { try await HTTPAnswer.get(path, port: operationsPort) }
+
+    /// What `/metrics` shows, by name and labels as they are written there.
+    func metrics() async throws -> [String: Double] {
+        let text = try await get("/metrics").body
+        var metrics: [String: Double] = [:]
+        for line in text.split(separator: "\n") where !line.hasPrefix("#") {
+            let fields = line.split(separator: " ")
+            metrics[fields.dropLast().joined(separator: " ")] = fields.last.flatMap { Double($0) }
+        }
+        return metrics
+    }
+
+    /// The processor time that it has used, in seconds; only on Linux.
+    func processorSeconds() throws -> Double {
+        let text = try String(contentsOfFile: "/proc/\(command.processID)/stat", encoding: .utf8)
+        // The name, the second field, ends with the last parenthesis; the times are the 14th and the 15th.
+        let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
+        let ticks = [fields[12], fields[13]].compactMap { Double($0) }.reduce(0, +)
+        return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+}
+
+/// An answer of the operations port.
+struct HTTPAnswer: Sendable {
+    let status: Int
+    let type: String
+    let body: String
+
+    static func get(_ path: String, port: Int) async throws -> HTTPAnswer {
+        let url = try #require(URL(string: "http://127.0.0.1:\(port)\(path)"))
+        let (data, response) = try await within("the answer of \(path)") {
+            try await URLSession.shared.data(from: url)
+        }
+        let answer = try #require(response as? HTTPURLResponse)
+        return HTTPAnswer(
+            status: answer.statusCode, type: answer.value(forHTTPHeaderField: "Content-Type") ?? "",
+            body: String(decoding: data, as: UTF8.self))
+    }
+}
+
+extension Command {
+    /// The port that the log line of that event names, once it is there.
+    func port(of event: String) async throws -> Int {
+        let text = try await complains(event)
+        let line = text.split(separator: "\n").first { $0.contains(event) }
+        let port = line?.split(separator: " ").first { $0.hasPrefix("port=") }?.dropFirst(5)
+        return try #require(port.flatMap { Int($0) }, "\(text)")
     }
 }

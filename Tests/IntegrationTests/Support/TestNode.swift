@@ -2,6 +2,7 @@ import LineServer
 import Logging
 import LineClient
 import Messaging
+import Metering
 import Postgres
 import ServiceLifecycle
 
@@ -12,6 +13,9 @@ struct TestNode: Sendable {
 
     let database: TestDatabase
     let port: Int
+
+    /// Its figures.
+    let metrics: MetricsRegistry
 
     func connect() async throws -> TestClient {
         try await TestClient.connect(port: port)
@@ -89,6 +93,7 @@ func withNode<Value: Sendable>(
     _ database: TestDatabase, _ settings: NodeSettings = NodeSettings(),
     _ body: @Sendable (TestNode) async throws -> Value
 ) async throws -> Value {
+    let metrics = MetricsRegistry()
     var lines = LineServer.Configuration()
     lines.port = settings.port
     lines.version = "test"
@@ -109,14 +114,15 @@ func withNode<Value: Sendable>(
             limits: settings.limits, accountKeeper: settings.accountKeeper,
             keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
             refreshSecret: TestNode.secret, rates: settings.rates, info: lines.info),
-        logger: settings.logger)
-    let server = LineServer(configuration: lines, sessions: service, logger: settings.logger)
+        logger: settings.logger, metrics: metrics)
+    let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service), .init(service: server)], logger: .quiet))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         do {
-            let value = try await body(TestNode(database: database, port: try await server.address.port))
+            let value = try await body(
+                TestNode(database: database, port: try await server.address.port, metrics: metrics))
             await group.triggerGracefulShutdown()
             return value
         } catch {

@@ -1,0 +1,81 @@
+import NIOCore
+
+/// How many connections there are, in all and from each address, and so how the next one is received.
+///
+/// Addresses are counted only where there is a bound for them, and one that has no connection any more is forgotten.
+struct Admissions {
+    /// How a new connection is received.
+    enum Admission: Equatable {
+        case serve
+
+        /// Told why, and closed.
+        case refuse(Refusal)
+
+        /// Closed.
+        case drop(Refusal)
+    }
+
+    /// Which bound a connection was beyond.
+    enum Refusal {
+        /// That of its address.
+        case fromAddress
+
+        /// That of all together.
+        case inAll
+    }
+
+    private let maxConnections: Int
+    private let maxConnectionsPerAddress: Int?
+
+    /// Those that are told why hold a descriptor for as long as they linger: in a flood, few of them are enough.
+    private let maxLingering = 1_024
+
+    private(set) var served = 0
+    private var lingering = 0
+    private var byAddress: [String: Int] = [:]
+
+    init(maxConnections: Int, maxConnectionsPerAddress: Int?) {
+        self.maxConnections = maxConnections
+        self.maxConnectionsPerAddress = maxConnectionsPerAddress
+    }
+
+    /// How many addresses are counted.
+    var addressCount: Int { self.byAddress.count }
+
+    /// Receives a connection. Unless it is dropped, it is to be released once.
+    mutating func admit(from address: String) -> Admission {
+        if let limit = self.maxConnectionsPerAddress, self.byAddress[address, default: 0] >= limit {
+            return self.turnAway(.fromAddress)
+        }
+        guard self.served < self.maxConnections else { return self.turnAway(.inAll) }
+        self.served += 1
+        if self.maxConnectionsPerAddress != nil { self.byAddress[address, default: 0] += 1 }
+        return .serve
+    }
+
+    /// A connection that was served is closed.
+    mutating func release(_ address: String) {
+        self.served -= 1
+        guard let count = self.byAddress[address] else { return }
+        self.byAddress[address] = count > 1 ? count - 1 : nil
+    }
+
+    /// A connection that was told why it is not served is closed.
+    mutating func releaseRefused() { self.lingering -= 1 }
+
+    private mutating func turnAway(_ refusal: Refusal) -> Admission {
+        guard self.lingering < self.maxLingering else { return .drop(refusal) }
+        self.lingering += 1
+        return .refuse(refusal)
+    }
+}
+
+extension SocketAddress {
+    /// The peer's address as text: an IPv4 address that came in by IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
+    var peer: String {
+        guard let address = self.ipAddress else { return "" }
+        let mapped = "::ffff:"
+        guard address.hasPrefix(mapped), address.contains(".") else { return address }
+        return String(address.dropFirst(mapped.count))
+    }
+}

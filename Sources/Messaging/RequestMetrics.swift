@@ -1,0 +1,50 @@
+internal import Metrics
+internal import Synchronization
+
+/// How long requests take, by method and by how they are answered; the count of each is the timer's.
+///
+/// A timer is made when it is needed first, and found by its place from then on.
+struct RequestMetrics: Sendable {
+    private final class Place: Sendable {
+        private let timer = AtomicLazyReference<Timer>()
+
+        func timer(_ make: () -> Timer) -> Timer { timer.load() ?? timer.storeIfNil(make()) }
+    }
+
+    private let factory: any MetricsFactory
+
+    /// Of each method, and of those that there are not, one for each code, the good answers' first.
+    private let places: [[Place]]
+
+    init(factory: any MetricsFactory) {
+        self.factory = factory
+        places = (0...Operation.all.count).map { _ in (0...ErrorCode.allCases.count).map { _ in Place() } }
+    }
+
+    /// - Parameters:
+    ///   - operation: nil where there is no method of the request's name.
+    ///   - code: nil where it was answered with a result.
+    func answered(_ operation: Operation?, _ code: ErrorCode?, after duration: Duration) {
+        let place = places[operation?.place ?? Operation.all.count][code.flatMap { Self.numbers[$0] } ?? 0]
+        let timer = place.timer {
+            Timer(
+                label: "postline_request_seconds",
+                dimensions: [("method", operation?.method ?? "unknown"), ("code", code?.rawValue ?? "ok")],
+                factory: factory)
+        }
+        timer.recordNanoseconds(Int64(duration / .nanoseconds(1)))
+    }
+
+    private static let numbers = Dictionary(
+        uniqueKeysWithValues: ErrorCode.allCases.enumerated().map { ($1, $0 + 1) })
+}
+
+extension MessagingService {
+    /// What each figure of the service counts, by its name, for whoever shows them.
+    public static let figures = [
+        "postline_request_seconds": "How long requests took, by method and the code of the answer.",
+        "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",
+        "postline_pool_wait_seconds": "How long requests waited for a connection to the database.",
+        "postline_feed_look_seconds": "How long the feed's looks at what had changed took.",
+    ]
+}

@@ -1,0 +1,81 @@
+public import CoreMetrics
+import Synchronization
+
+/// Keeps the figures of a process for a Prometheus server to read.
+///
+/// A figure is looked up when its `Counter`, `Meter`, `Recorder` or `Timer` is made, and not when it is counted: that is
+/// an atomic addition. Two that are made with the same name and labels count together. A name has one kind: what is made
+/// under it as another kind is counted and not shown.
+public final class MetricsRegistry: MetricsFactory, Sendable {
+    private let figures: [String: String]
+    private let families = Mutex<[String: Family]>([:])
+
+    /// - Parameter figures: what each figure counts, by its name, in a sentence.
+    public init(figures: [String: String] = [:]) { self.figures = figures }
+
+    /// All figures, in Prometheus's text format 0.0.4, by name and then by labels.
+    public var text: String {
+        let families = families.withLock { $0 }
+        var text = ""
+        for (name, family) in families.sorted(by: { $0.key < $1.key }) {
+            family.write(to: &text, name: name, help: figures[name])
+        }
+        return text
+    }
+
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        series(label, dimensions, .counter, CounterSeries())
+    }
+
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        series(label, dimensions, .gauge, GaugeSeries())
+    }
+
+    public func makeRecorder(
+        label: String, dimensions: [(String, String)], aggregate: Bool
+    ) -> any RecorderHandler {
+        guard aggregate else { return series(label, dimensions, .gauge, GaugeSeries()) }
+        return series(label, dimensions, .histogram, HistogramSeries(bounds: Self.amounts))
+    }
+
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        series(label, dimensions, .histogram, HistogramSeries(bounds: Self.seconds))
+    }
+
+    public func destroyCounter(_ handler: any CounterHandler) { remove(handler) }
+    public func destroyMeter(_ handler: any MeterHandler) { remove(handler) }
+    public func destroyRecorder(_ handler: any RecorderHandler) { remove(handler) }
+    public func destroyTimer(_ handler: any TimerHandler) { remove(handler) }
+
+    /// The bounds of a timer's buckets.
+    static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+    /// The bounds of a recorder's buckets.
+    static let amounts: [Double] = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576]
+
+    /// The series that is there already, or the new one.
+    private func series<Series: AnyObject & Sendable>(
+        _ label: String, _ dimensions: [(String, String)], _ kind: Family.Kind, _ new: Series
+    ) -> Series {
+        let name = Labels.name(label)
+        let labels = Labels(dimensions)
+        return families.withLock { families in
+            var family = families[name] ?? Family(kind: kind)
+            guard family.kind == kind else { return new }
+            if let there = family.series[labels] as? Series { return there }
+            family.series[labels] = new
+            families[name] = family
+            return new
+        }
+    }
+
+    private func remove(_ handler: AnyObject) {
+        families.withLock { families in
+            for (name, family) in families {
+                guard let place = family.series.first(where: { $0.value === handler }) else { continue }
+                families[name]?.series[place.key] = nil
+                if families[name]?.series.isEmpty == true { families[name] = nil }
+            }
+        }
+    }
+}

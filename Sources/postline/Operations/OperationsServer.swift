@@ -1,0 +1,66 @@
+internal import Hummingbird
+internal import LineServer
+internal import Logging
+internal import Messaging
+internal import Metering
+internal import NIOCore
+
+/// Serves what those who run a node ask of it over HTTP: `/healthz`, `/readyz` and `/metrics`.
+struct OperationsServer: Sendable {
+    let host: String
+
+    /// 0 takes any that is free.
+    let port: Int
+    let registry: MetricsRegistry
+    let readiness: @Sendable () async -> Readiness
+    let logger: Logger
+
+    /// Listens and serves until it is cancelled.
+    ///
+    /// - Parameter listening: is called once it listens.
+    /// - Throws: `ListenError` where it cannot listen.
+    func run(_ listening: @escaping @Sendable (LineServer.Address) -> Void) async throws {
+        // It would tell as an error that it was cancelled, which is how it ends.
+        var quiet = logger
+        quiet.logLevel = .critical
+        let application = Application(
+            router: router,
+            configuration: .init(address: .hostname(host, port: port), serverName: "postline"),
+            onServerRunning: { [host, logger] channel in
+                let address = LineServer.Address(host: host, port: channel.localAddress?.port ?? 0)
+                logger.info(
+                    "serving health and metrics", metadata: ["host": "\(host)", "port": "\(address.port)"])
+                listening(address)
+            }, logger: quiet)
+        do {
+            try await application.run()
+        } catch let error as IOError {
+            throw ListenError(host: host, port: port, error)
+        }
+    }
+
+    private var router: Router<BasicRequestContext> {
+        let router = Router()
+        router.get("healthz") { _, _ in Self.text(.ok, "alive\n") }
+        router.get("readyz") { [readiness] _, _ in
+            switch await readiness() {
+            case .ready(let lag): Self.text(.ok, "ready, feed lag \(lag.tenthsOfSeconds) s\n")
+            case .notReady(let why): Self.text(.serviceUnavailable, why + "\n")
+            }
+        }
+        let memory = ProcessMemory(registry)
+        router.get("metrics") { [registry] _, _ in
+            memory.measure()
+            return Self.text(.ok, registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
+        }
+        return router
+    }
+
+    private static func text(
+        _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"
+    ) -> Response {
+        Response(
+            status: status, headers: [.contentType: type, .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(string: text)))
+    }
+}

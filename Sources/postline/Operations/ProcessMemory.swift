@@ -1,0 +1,30 @@
+internal import FoundationEssentials
+internal import Metering
+internal import Metrics
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The memory that this process has in use, as a figure that is taken when it is asked for; only on Linux.
+struct ProcessMemory: Sendable {
+    static let figures = ["process_resident_memory_bytes": "The memory that the process has in use, in bytes."]
+
+    private let meter: Meter
+
+    init(_ registry: MetricsRegistry) {
+        meter = Meter(label: "process_resident_memory_bytes", factory: registry)
+    }
+
+    func measure() {
+        #if os(Linux)
+        // Its second number is the pages in use.
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return }
+        let fields = text.split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { return }
+        meter.set(pages * Int(sysconf(CInt(_SC_PAGESIZE))))
+        #endif
+    }
+}

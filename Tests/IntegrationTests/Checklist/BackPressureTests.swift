@@ -1,0 +1,126 @@
+import LineClient
+import Messaging
+import Metering
+import Testing
+
+@Suite("A client that does not read", .timeLimit(.minutes(10)))
+struct BackPressureTests {
+    /// Large messages by SQL, as another program writes them: each look brings many.
+    private static func flood(_ database: TestDatabase, _ round: Int, count: Int) async throws {
+        try await database.psql(
+            """
+            insert into public.messages (conversation_id, sender_id, content)
+            select '\(Room.aliceBob)', '\(Person.bob.id)', '\(round) ' || n || repeat(' 🌊', 3900)
+            from generate_series(1, \(count)) as n
+            """)
+    }
+
+    /// What a client holds of the flood once it has paged back what no delta gave it.
+    private static func pagedBack(_ client: TestClient, to last: Int) async throws -> [Int] {
+        let replica = await client.replica
+        var held = Set((replica.messages[Room.aliceBob] ?? [:]).keys)
+        var next = last
+        while next > 90 {
+            if held.contains(next) {
+                next -= 1
+                continue
+            }
+            #expect(replica.limited.contains(Room.aliceBob))
+            let page = try await client.call(
+                "messages.list",
+                ["conversation_id": .string(Room.aliceBob), "before_seq": .integer(next + 1), "limit": 200])
+            let seqs = page["messages"]?.arrayValue?.compactMap { $0["seq"]?.integerValue } ?? []
+            guard seqs.last == next else { break }
+            held.formUnion(seqs)
+        }
+        return held.filter { $0 > 90 }.sorted()
+    }
+
+    @Test(
+        "row 12: who does not read is told sync.lagged, and then equals the database; who reads misses nothing, and the queue is bounded"
+    )
+    func slowConsumer() async throws {
+        let bound = 300_000
+        try await withNode(NodeSettings(maxQueueBytes: bound)) { node in
+            let slow = try await node.signedIn(.alice)
+            let quick = try await node.signedIn(.bob)
+            for client in [slow, quick] { try await client.sync(messages: 100) }
+            try await slow.line.setReading(false)
+            // Some 20 kB each, 20 MB in all: more than the kernel keeps for a socket that nobody reads.
+            let (rounds, each) = (200, 5)
+            var waiting = 0.0
+            for round in 0..<rounds {
+                try await Self.flood(node.database, round, count: each)
+                let last = 90 + (round + 1) * each
+                try await quick.follow("message \(last)") { $0.messages[Room.aliceBob]?[last] != nil }
+                waiting = max(waiting, node.metrics.value("postline_queue_bytes") ?? 0)
+            }
+            #expect(await quick.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...(90 + rounds * each)))
+            #expect(node.metrics.value("postline_lagged_total") == 1)
+            // Of both clients' queues, where the quick one's is empty most of the time.
+            #expect(waiting <= Double(2 * bound))
+
+            let start = await slow.received.count
+            try await slow.line.setReading(true)
+            var lagged: ServerNotification?
+            while lagged == nil {
+                let push = try await slow.nextNotification()
+                if push.method == "sync.lagged" { lagged = push } else { await slow.take(.object(try push.params())) }
+            }
+            let cursor = try lagged?.params()["cursor"]?.stringValue
+            #expect(cursor == (await slow.cursor))
+            // Nothing is pushed until it opens anew.
+            let received = await slow.received.count
+            #expect(received > start)
+            try await slow.call("me.get")
+            try await slow.sync(from: cursor, messages: 100)
+            #expect(await slow.received[received]["reset"] == false)
+            try await SyncOpenTests.expectEqual(slow, node.database, newest: 100)
+            try await SyncOpenTests.expectEqual(quick, node.database, newest: 100)
+            // A delta gives the newest hundred and says so; what is between is paged back.
+            let last = 90 + rounds * each
+            #expect(try await Self.pagedBack(slow, to: last) == Array(91...last))
+            try await quick.send("live again", to: Room.aliceBob)
+            try await slow.follow { $0.has("live again", in: Room.aliceBob) }
+        }
+    }
+
+    @Test("row 14: who asks without reading is not read from any more, and then gets each answer, in order")
+    func pipelining() async throws {
+        try await withNode { node in
+            let client = try await node.signedIn(.alice)
+            let other = try await node.signedIn(.bob)
+            try await Self.flood(node.database, 0, count: 10)
+            try await client.line.setReading(false)
+            // Each answer has some 200 kB: 20 MB in all, of which the node must not make more than it can send.
+            let count = 100
+            let ask =
+                #""method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)","limit":10}}"#
+            for number in 0..<count {
+                try await client.line.send(line: #"{"jsonrpc":"2.0","id":"\#(number)",\#(ask)"#)
+            }
+            var done = -1.0
+            let asked = #"postline_request_seconds_count{code="ok",method="messages.list"}"#
+            while case let now = node.metrics.value(asked) ?? 0, now != done {
+                done = now
+                for _ in 0..<50 { try await other.call("me.get") }
+            }
+            // What the kernel takes for the socket is answered, and little more.
+            #expect(1..<60 ~= done)
+            #expect((node.metrics.value("postline_queue_bytes") ?? 0) < 4_000_000)
+            try await client.line.setReading(true)
+            for number in 0..<count {
+                #expect(try await client.nextLine().hasPrefix(#"{"jsonrpc":"2.0","id":"\#(number)","result":"#))
+            }
+        }
+    }
+}
+
+extension MetricsRegistry {
+    /// The value of a series, by its name and labels as they are written.
+    func value(_ series: String) -> Double? {
+        text.split(separator: "\n").first { $0.hasPrefix(series + " ") }.flatMap {
+            Double($0.dropFirst(series.count + 1))
+        }
+    }
+}
