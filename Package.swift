@@ -133,27 +133,58 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: settings),
+        .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),
         .testTarget(
             name: "LineServerTests",
             dependencies: [
-                "LineServer", "Messaging",
+                "FuzzedLines", "LineServer", "Messaging",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            exclude: ["Fuzzing/Corpus"],
+            swiftSettings: settings),
+        .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: [
+                "FuzzedLines", "LineClient", "LineServer", "Messaging", "Postgres", "PrivatePostgres",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
-        .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
-        .testTarget(
-            name: "IntegrationTests",
-            dependencies: [
-                "LineClient", "LineServer", "Messaging", "Postgres", "PrivatePostgres",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-            ],
-            swiftSettings: settings),
     ]
 )
+
+// A sanitizer needs all that it watches built anew. What it does not watch is left out of the package then: for the
+// unit tests (scripts/test-sanitized) what only the integration tests need, for the fuzzer (scripts/fuzz) all tests.
+let service: Set = ["CPostgres", "CArgon2", "Threads", "Postgres", "PasswordHashing", "Messaging", "LineServer"]
+let embedding: Set = ["embed-sql", "EmbedSQL"]
+let unitTests: Set = ["FuzzedLines", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests"]
+switch Context.environment["POSTLINE_PART"] {
+case "unit-tests":
+    package.products = []
+    package.targets.removeAll { !service.union(embedding).union(unitTests).contains($0.name) }
+case "fuzz":
+    package.products = []
+    package.targets.removeAll { !service.union(embedding).contains($0.name) }
+    // Coverage guides the fuzzer. It is asked for here, target by target: the build's own tool must not have its main.
+    let guided: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer"])]
+    for target in package.targets where ["Messaging", "LineServer"].contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + guided
+    }
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["LineServer", "Messaging", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/LineServerTests/Fuzzing", exclude: ["Corpus"],
+            swiftSettings: settings + guided + [.unsafeFlags(["-parse-as-library"])],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+default:
+    break
+}
