@@ -143,7 +143,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            exclude: ["Fuzzing/Corpus"],
+            exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"],
             swiftSettings: settings),
         .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
         .testTarget(
@@ -173,7 +173,7 @@ case "unit-tests":
 case "fuzz":
     package.products = []
     package.targets.removeAll { !service.union(embedding).contains($0.name) }
-    // Coverage guides the fuzzer. It is asked for here, target by target: the build's own tool must not have its main.
+    // Coverage guides the fuzzer. It is asked for target by target: the build's own tool must not be linked with it.
     let guided: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer"])]
     for target in package.targets where ["Messaging", "LineServer"].contains(target.name) {
         target.swiftSettings = (target.swiftSettings ?? []) + guided
@@ -183,8 +183,11 @@ case "fuzz":
             name: "fuzz",
             dependencies: ["LineServer", "Messaging", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/LineServerTests/Fuzzing", exclude: ["Corpus"],
-            swiftSettings: settings + guided + [.unsafeFlags(["-parse-as-library"])],
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+            swiftSettings: settings + guided,
+            // gold, the default on Linux, stops with an internal error.
+            linkerSettings: [
+                .unsafeFlags(["-sanitize=fuzzer"]), .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
+            ]))
 default:
     break
 }

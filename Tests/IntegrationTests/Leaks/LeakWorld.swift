@@ -199,8 +199,7 @@ extension LeakWorld {
             let (method, params) = foreign()
             return try await ask(listener, method, params)
         }
-        let rooms = seen.members.keys.sorted()
-        let mine = rooms.filter { seen.members[$0]?.contains(user) == true }
+        let mine = seen.rooms.filter { seen.members[$0]?.contains(user) == true }
         // The stranger stays one: it only tries.
         let (method, params) = user == stranger || mine.isEmpty && roll(3) > 0 ? foreign() : own(user, mine)
         if method == "psql" {
@@ -302,7 +301,7 @@ extension LeakWorld {
 
     /// What one tries, with ids of any conversation and anybody: others' for the most part.
     private mutating func foreign() -> (String, JSONObject) {
-        let room = JSON.string(any(of: seen.members.keys.sorted()) ?? nobody)
+        let room = JSON.string(any(of: seen.rooms) ?? nobody)
         let somebody = JSON.string(any(of: users) ?? nobody)
         let seq = JSON.integer(1 + roll(4))
         switch roll(14) {
@@ -320,7 +319,10 @@ extension LeakWorld {
         case 10: return ("profiles.get", ["ids": [somebody, .string(nobody)]])
         case 11: return ("profiles.search", ["query": "person zq"])
         case 12: return ("conversations.list", ["before": .string("1.\(room.stringValue ?? "")")])
-        default: return ("sync.open", ["cursor": .string(any(of: cursors.values.flatMap { $0 }.sorted()) ?? "x")])
+        default:
+            return (
+                "sync.open", ["cursor": .string(any(of: (users + [stranger]).flatMap { cursors[$0] ?? [] }) ?? "x")]
+            )
         }
     }
 

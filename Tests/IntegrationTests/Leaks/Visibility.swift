@@ -12,7 +12,10 @@ struct Visibility: Sendable {
     /// All marks there are.
     var all: Set<String> = []
 
-    /// The conversations and their members, all of them.
+    /// All conversations, the oldest first.
+    var rooms: [String] = []
+
+    /// Their members.
     var members: [String: [String]] = [:]
 
     /// Reads it for these users, in one snapshot.
@@ -32,7 +35,7 @@ struct Visibility: Sendable {
                 union all select json_build_array(s.id)::text from app.sessions s;
             select c.id::text, m.user_id::text
               from public.conversations c left join public.conversation_members m on m.conversation_id = c.id
-             order by c.id, m.joined_at, m.user_id;
+             order by c.created_at, c.id, m.joined_at, m.user_id;
             commit
             """
         // Of the other statements there are no rows.
@@ -43,7 +46,9 @@ struct Visibility: Sendable {
         visibility.all = marks(answers[users.count + 1])
         let members = answers[users.count + 2]
         for row in 0..<members.count {
-            visibility.members[members.text(row, 0) ?? "", default: []] += [members.text(row, 1)].compactMap { $0 }
+            let room = members.text(row, 0) ?? ""
+            if visibility.rooms.last != room { visibility.rooms.append(room) }
+            visibility.members[room, default: []] += [members.text(row, 1)].compactMap { $0 }
         }
         return visibility
     }
