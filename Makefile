@@ -1,7 +1,7 @@
 # Postline's commands. `make help` lists them; the steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check soak format lint schema schema-check build bench env clean
+.PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env clean
 
 .NOTPARALLEL:
 
@@ -20,7 +20,16 @@ test: build ## Build, and run all tests against a private PostgreSQL.
 	@scripts/with-postgres swift test --skip-build --disable-xctest --filter '^(Postgres|LineServer)Tests[.]'
 	@scripts/with-postgres sh -c "swift test --skip-build --disable-xctest --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
 
-check: lint test schema-check ## All that a change must pass: format, build without warnings, tests, schema.
+check: lint test schema-check sanitize ## All that a change must pass: format, build without warnings, tests, schema, sanitizers.
+
+sanitize: ## Run the unit tests under the thread and the address sanitizer, each in a build of its own.
+	@scripts/install-dependencies test
+	@scripts/test-sanitized thread
+	@scripts/test-sanitized address
+
+fuzz: ## Fuzz framing and envelope with a million inputs (ARGS="-runs=…" for others, or libFuzzer's other options).
+	@scripts/install-dependencies test
+	@scripts/fuzz $(ARGS)
 
 soak: build ## Run the model test long (CHANGES=100000 FAULTS=60 SEED=1; a new seed each time unless one is given).
 	swift build -c release --product postline
@@ -42,8 +51,8 @@ bench: ## Measure Postline beside pgbench (ARGS are passed on).
 env: ## Make .env, the secrets of docker-compose.yml.
 	@scripts/make-env
 
-clean: ## Remove the build. The development database in .postline/ stays.
-	rm -rf .build
+clean: ## Remove the builds. The development database in .postline/ stays.
+	rm -rf .build .build-thread .build-address .build-fuzz
 
 # The steps of `make test` and `make check`.
 

@@ -143,16 +143,18 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: settings),
+        .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),
         .testTarget(
             name: "LineServerTests",
             dependencies: [
-                "LineServer", "Messaging", "Metering",
+                "FuzzedLines", "LineServer", "Messaging", "Metering",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"],
             swiftSettings: settings),
         .testTarget(
             name: "MeteringTests",
@@ -162,7 +164,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "LineClient", "LineServer", "Messaging", "Metering", "Postgres", "PrivatePostgres",
+                "FuzzedLines", "LineClient", "LineServer", "Messaging", "Metering", "Postgres", "PrivatePostgres",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -174,3 +176,38 @@ let package = Package(
             swiftSettings: settings),
     ]
 )
+
+// A sanitizer needs all that it watches built anew. What it does not watch is left out of the package then: for the
+// unit tests (scripts/test-sanitized) what only the integration tests need, for the fuzzer (scripts/fuzz) all tests.
+let service: Set = [
+    "CPostgres", "CArgon2", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
+]
+let embedding: Set = ["embed-sql", "EmbedSQL"]
+let unitTests: Set = [
+    "FuzzedLines", "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
+]
+switch Context.environment["POSTLINE_PART"] {
+case "unit-tests":
+    package.products = []
+    package.targets.removeAll { !service.union(embedding).union(unitTests).contains($0.name) }
+case "fuzz":
+    package.products = []
+    package.targets.removeAll { !service.union(embedding).contains($0.name) }
+    // Coverage guides the fuzzer. It is asked for target by target: the build's own tool must not be linked with it.
+    let guided: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer"])]
+    for target in package.targets where ["Messaging", "LineServer"].contains(target.name) {
+        target.swiftSettings = (target.swiftSettings ?? []) + guided
+    }
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["LineServer", "Messaging", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/LineServerTests/Fuzzing", exclude: ["Corpus"],
+            swiftSettings: settings + guided,
+            // gold, the default on Linux, stops with an internal error.
+            linkerSettings: [
+                .unsafeFlags(["-sanitize=fuzzer"]), .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
+            ]))
+default:
+    break
+}

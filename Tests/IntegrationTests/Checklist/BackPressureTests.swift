@@ -41,13 +41,13 @@ struct BackPressureTests {
     )
     func slowConsumer() async throws {
         let bound = 300_000
-        try await withNode(NodeSettings(maxQueueBytes: bound)) { node in
+        try await withNode(NodeSettings(maxQueueBytes: bound, slowConsumerSeconds: 600)) { node in
             let slow = try await node.signedIn(.alice)
             let quick = try await node.signedIn(.bob)
             for client in [slow, quick] { try await client.sync(messages: 100) }
             try await slow.line.setReading(false)
-            // Some 20 kB each, 20 MB in all: more than the kernel keeps for a socket that nobody reads.
-            let (rounds, each) = (200, 5)
+            // Some 20 kB each, 15 MB in all: more than the kernel keeps for a socket that nobody reads.
+            let (rounds, each) = (150, 5)
             var waiting = 0.0
             for round in 0..<rounds {
                 try await Self.flood(node.database, round, count: each)
@@ -87,7 +87,7 @@ struct BackPressureTests {
 
     @Test("row 14: who asks without reading is not read from any more, and then gets each answer, in order")
     func pipelining() async throws {
-        try await withNode { node in
+        try await withNode(NodeSettings(slowConsumerSeconds: 600)) { node in
             let client = try await node.signedIn(.alice)
             let other = try await node.signedIn(.bob)
             try await Self.flood(node.database, 0, count: 10)

@@ -62,6 +62,7 @@ struct NodeSettings: Sendable {
     var authenticationSeconds = 60
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
+    var slowConsumerSeconds = 30
     /// Off: all tests come from one address.
     var rates: Rates?
     var databaseURL: String?
@@ -99,6 +100,7 @@ func withNode<Value: Sendable>(
     lines.version = "test"
     lines.pingInterval = .seconds(settings.pingSeconds)
     lines.maxQueueBytes = settings.maxQueueBytes
+    lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
     lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
     let keys: TokenKeys
     if let given = settings.keys {

@@ -1,0 +1,153 @@
+/// Lines as no client should send them, the same ones again from the same seed.
+///
+/// They are good requests of every method, some of them changed in a byte or a few; JSON's tokens in any order; nesting;
+/// batches; plain bytes; and now and then a line over the limit.
+public struct FuzzedLines: Sendable {
+    /// A method, and its params with a good value for each, as JSON text.
+    public struct Method: Sendable {
+        let name: String
+        let params: [(name: String, value: String)]
+
+        public init(_ name: String, _ params: [(name: String, value: String)]) {
+            self.name = name
+            self.params = params
+        }
+    }
+
+    /// What the lines come from.
+    public let seed: UInt64
+
+    private let methods: [Method]
+    private let maxLineBytes: Int
+    private var dice: Dice
+
+    /// - Parameter maxLineBytes: the limit that few lines are over.
+    public init(seed: UInt64, methods: [Method], maxLineBytes: Int = 65_536) {
+        self.seed = seed
+        self.methods = methods
+        self.maxLineBytes = maxLineBytes
+        dice = Dice(state: seed)
+    }
+
+    /// The next line, without its line end.
+    public mutating func next() -> [UInt8] {
+        let line: [UInt8] =
+            switch dice.roll(100) {
+            case 0..<15: Array(request().utf8)
+            case 15..<55: changed(Array(request().utf8))
+            case 55..<75: tokens(1 + dice.roll(40))
+            case 75..<80: nesting()
+            case 80..<88: Array(batch().utf8)
+            case 88..<89: dice.roll(40) == 0 ? overlong() : []
+            default: (0..<dice.roll(60)).map { _ in UInt8(dice.roll(256)) }
+            }
+        return line.filter { $0 != UInt8(ascii: "\n") }
+    }
+
+    /// The next lines as one stream: each with its line end, of either kind.
+    public mutating func stream(of count: Int) -> [UInt8] {
+        var stream: [UInt8] = []
+        for _ in 0..<count {
+            stream += next()
+            if dice.roll(8) == 0 { stream.append(UInt8(ascii: "\r")) }
+            stream.append(UInt8(ascii: "\n"))
+        }
+        return stream
+    }
+
+    /// Sizes to cut a stream in pieces of: now of a few bytes, now of many.
+    public mutating func pieces() -> [Int] {
+        let largest = [3, 40, 500, 5_000][dice.roll(4)]
+        return (0..<7).map { _ in 1 + dice.roll(largest) }
+    }
+}
+
+// MARK: - Kinds of lines
+
+extension FuzzedLines {
+    private static let values = [
+        "null", "true", "0", "-1", "1", "1.5", "-0", "1e2", "1e131071", "9223372036854775807", "9223372036854775808",
+        "\"\"", "\"x\"", "\"é😀\"", "\"\\u0000\"", "\"\\ud83d\\ude00\"", "\"\\ud800\"", "[]", "{}", "[null]",
+        "{\"a\":1,\"a\":2}", "\"00000000-0000-4000-8000-00000000dead\"", "\"'; drop table messages; --\"", "\"%_\\\\\"",
+    ]
+
+    private static let pieces =
+        values + [
+            "{", "}", "[", "]", ",", ":", "\"", "\\", "\"jsonrpc\"", "\"2.0\"", "\"jsonrpc\":\"2.0\"", "\"method\"",
+            "\"params\"", "\"id\"", "\"id\":", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":", " ", "\t", "\r", "NaN",
+            "01",
+            "+1", ".5", "1.", "1e", "tru", "\u{FEFF}", "\u{202E}", "\u{0}", "//", "'",
+        ]
+
+    private mutating func request() -> String {
+        let method = methods[dice.roll(methods.count)]
+        var params: [String] = []
+        for param in method.params where dice.roll(6) > 0 {
+            let value = dice.roll(4) > 0 ? param.value : Self.values[dice.roll(Self.values.count)]
+            params.append("\"\(param.name)\":\(value)")
+        }
+        if dice.roll(20) == 0 { params.append("\"unknown\":1") }
+        let id = ["1", "\"x\"", "null", "-0", "1e400", "2.5", "[]"][dice.roll(dice.roll(4) == 0 ? 7 : 3)]
+        return "{\"jsonrpc\":\"2.0\"," + (dice.roll(12) == 0 ? "" : "\"id\":\(id),")
+            + "\"method\":\"\(method.name)\",\"params\":{\(params.joined(separator: ","))}}"
+    }
+
+    private mutating func batch() -> String {
+        let count = dice.roll(20) == 0 ? 45 + dice.roll(10) : dice.roll(4)
+        return "[\((0..<count).map { _ in request() }.joined(separator: ","))]"
+    }
+
+    private mutating func changed(_ line: [UInt8]) -> [UInt8] {
+        var line = line
+        for _ in 0...dice.roll(3) {
+            let place = dice.roll(line.count + 1)
+            let end = min(line.count, place + dice.roll(12))
+            switch dice.roll(6) {
+            case 0 where place < line.count: line[place] ^= 1 << UInt8(dice.roll(8))
+            case 1: line.insert(UInt8(dice.roll(256)), at: place)
+            case 2: line.removeSubrange(place..<end)
+            case 3: line.insert(contentsOf: Array(line[place..<end]), at: place)
+            case 4: line.replaceSubrange(place..<end, with: piece())
+            default: line.insert(contentsOf: piece(), at: place)
+            }
+        }
+        return line
+    }
+
+    private mutating func tokens(_ count: Int) -> [UInt8] {
+        var line: [UInt8] = []
+        for _ in 0..<count { line += piece() }
+        return line
+    }
+
+    private mutating func piece() -> [UInt8] { Array(Self.pieces[dice.roll(Self.pieces.count)].utf8) }
+
+    /// Nested about as deep as is allowed, seldom as deep as a line can be.
+    private mutating func nesting() -> [UInt8] {
+        let depth = dice.roll(100) == 0 ? maxLineBytes / 12 : 100 + dice.roll(60)
+        let isArray = dice.roll(2) == 0
+        let open = String(repeating: isArray ? "[" : "{\"a\":", count: depth)
+        let close = String(repeating: isArray ? "]" : "}", count: dice.roll(3) == 0 ? dice.roll(depth) : depth)
+        let whole = open + "1" + close
+        let asParam = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"me.update\",\"params\":{\"preferences\":\(whole)}}"
+        return Array((dice.roll(2) == 0 ? whole : asParam).utf8)
+    }
+
+    private mutating func overlong() -> [UInt8] {
+        [UInt8](repeating: UInt8(ascii: "\""), count: maxLineBytes - 2 + dice.roll(5))
+    }
+}
+
+/// Numbers that come again with the same seed: SplitMix64.
+private struct Dice: Sendable {
+    var state: UInt64
+
+    /// 0 to `sides` - 1.
+    mutating func roll(_ sides: Int) -> Int {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return Int((mixed ^ (mixed >> 31)) % UInt64(max(1, sides)))
+    }
+}

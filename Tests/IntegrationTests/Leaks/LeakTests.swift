@@ -1,0 +1,70 @@
+import FuzzedLines
+import Testing
+
+@Suite("Nobody receives a byte of what is not its own", .timeLimit(.minutes(10)))
+struct LeakTests {
+    @Test(
+        "row 41: in random worlds, whatever anybody asks, what each client receives is what select gives its user under row-level security",
+        arguments: 0..<8)
+    func worlds(_ number: Int) async throws {
+        let seed = testSeed() &+ UInt64(number)
+        try await withTwoNodes { one, other in
+            var world = try await LeakWorld(one, other, seed: seed)
+            try await world.run(steps: 160)
+            await world.close()
+            #expect(
+                world.leaks.isEmpty, "POSTLINE_TEST_SEED=\(seed), the first world: \(world.leaks.map(\.description))")
+            #expect(world.probes >= 125, "POSTLINE_TEST_SEED=\(seed)")
+            print(
+                "leaks: world \(number), POSTLINE_TEST_SEED=\(seed): \(world.probes) probes, \(world.done) answered with a result, \(world.marksHeld) marks held"
+            )
+        }
+    }
+
+    /// What a mistake in the SQL could look like, each of which the test above must find.
+    static let mistakes: [(String, String)] = [
+        (
+            "a policy that shows the messages of all",
+            "alter policy member_select on public.messages using (true)"
+        ),
+        (
+            "a method that runs with its owner's rights and asks for no membership",
+            """
+            alter function api.messages(uuid, bigint, bigint, integer) security definer;
+            create or replace function app.is_member(conversation_id uuid) returns boolean
+            language sql stable as 'select true'
+            """
+        ),
+        (
+            "a feed that takes everybody for a member",
+            """
+            alter function feed.look(pg_snapshot) rename to sound_look;
+            create function feed.look(since pg_snapshot) returns table (
+                kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text,
+                tail text, marks bigint[]) language sql stable as $$
+                select 'joined', l.xid, l.conversation_id, p.id, null, null, null, null, null
+                  from feed.sound_look(since) l, public.user_profiles p where l.kind = 'message'
+                union all select * from feed.sound_look(since) $$;
+            revoke execute on function feed.look(pg_snapshot) from public;
+            grant execute on function feed.look(pg_snapshot) to postline_feed
+            """
+        ),
+    ]
+
+    @Test("row 41: a mistake in a policy, a method or the feed is found", arguments: LeakTests.mistakes)
+    func found(_ name: String, _ sql: String) async throws {
+        let seed = testSeed()
+        try await TestDatabase.with { database in
+            try await database.psql(sql)
+            try await withNode(database) { one in
+                try await withNode(database) { other in
+                    var world = try await LeakWorld(one, other, seed: seed)
+                    try await world.run(steps: 300)
+                    await world.close()
+                    #expect(!world.leaks.isEmpty, "POSTLINE_TEST_SEED=\(seed): \(name)")
+                    print("leaks: \(name): \(world.leaks.first?.description.prefix(300) ?? "nothing")")
+                }
+            }
+        }
+    }
+}

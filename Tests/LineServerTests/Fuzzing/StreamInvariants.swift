@@ -1,0 +1,181 @@
+import NIOCore
+
+@testable import LineServer
+@testable import Messaging
+
+/// What holds of a stream whatever its bytes are: the fuzzer and the tests of fuzzed lines share it.
+///
+/// It says what is expected in other words than the code does, and slower.
+struct StreamInvariants {
+    let maxLineBytes: Int
+    let maxUnendedBytes: Int
+
+    /// What was found not to hold, of which bytes.
+    struct Broken: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ what: String, _ bytes: [UInt8]) {
+            description = "\(what): \(JSON.string(String(decoding: bytes, as: UTF8.self)).text)"
+        }
+    }
+
+    /// Takes the stream in pieces of those sizes, over and over, holds what comes out against the whole stream, and each
+    /// line against what a line may come to; how many lines there were.
+    @discardableResult
+    func check(_ stream: [UInt8], pieces: [Int]) throws(Broken) -> Int {
+        let expected = lines(of: stream)
+        var found: [LineFramer.Event] = []
+        var framer = LineFramer(maxLineBytes: maxLineBytes, maxUnendedBytes: maxUnendedBytes)
+        var place = 0
+        var turn = 0
+        while place < stream.count {
+            let size = max(1, pieces.isEmpty ? stream.count : pieces[turn % pieces.count])
+            let end = min(stream.count, place + size)
+            framer.feed(ByteBuffer(bytes: stream[place..<end]))
+            while let event = framer.next() { found.append(event) }
+            // A buffer's storage is a power of two; it is let go of when it is eight times what it holds.
+            guard framer.heldBytes <= 2 * (max(4_096, 8 * (maxLineBytes + 2)) + size) else {
+                throw Broken("\(framer.heldBytes) bytes are held of a piece of \(size)", stream)
+            }
+            place = end
+            turn += 1
+        }
+        guard found == expected else { throw Broken("cut otherwise in pieces of \(pieces)", stream) }
+        var count = 0
+        for case .line(let line) in found {
+            count += 1
+            try Self.check(line: Array(line.readableBytesView))
+        }
+        return count
+    }
+
+    /// The stream's lines, found by looking at all of it.
+    private func lines(of stream: [UInt8]) -> [LineFramer.Event] {
+        var events: [LineFramer.Event] = []
+        var parts = stream.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let unended = parts.removeLast()
+        for (part, isEnded) in parts.map({ ($0, true) }) + [(unended, false)] {
+            let line = part.last == UInt8(ascii: "\r") ? part.dropLast() : part
+            if line.count > maxLineBytes {
+                events.append(.tooLong)
+                if part.count > max(maxUnendedBytes, maxLineBytes + 2) { return events + [.endless] }
+            } else if isEnded, !line.isEmpty {
+                events.append(.line(ByteBuffer(bytes: line)))
+            }
+        }
+        return events
+    }
+}
+
+// MARK: - A line
+
+extension StreamInvariants {
+    /// Holds one line against what a line may come to: JSON that prints and parses to the same, and an answer for each
+    /// request that is none too many and none too few.
+    static func check(line: [UInt8]) throws(Broken) {
+        var value: JSON?
+        do throws(JSONError) {
+            value = try JSON(parsing: line)
+        } catch {
+            guard (error == .invalidUTF8) == (String(validating: line, as: UTF8.self) == nil) else {
+                throw Broken("\(error), of what is\(error == .invalidUTF8 ? "" : " not") UTF-8", line)
+            }
+        }
+        if let value { try check(value, line) }
+        switch (Envelope(ByteBuffer(bytes: line)), value) {
+        case (.single(let item), .array(let elements)?):
+            guard elements.isEmpty || elements.count > Envelope.maxBatchCount, item.code == .invalidRequest else {
+                throw Broken("a batch was taken for one request", line)
+            }
+            try check(item, nil, line)
+        case (.single(let item), let value):
+            guard (value == nil) == [.parseError, .invalidUTF8].contains(item.code) else {
+                throw Broken("JSON and the envelope do not agree", line)
+            }
+            try check(item, value, line)
+        case (.batch(let items), .array(let elements)?) where items.count == elements.count && !items.isEmpty:
+            for (item, element) in zip(items, elements) { try check(item, element, line) }
+        default:
+            throw Broken("a batch of more or fewer requests than stand in it", line)
+        }
+    }
+
+    /// Holds a JSON value against itself, printed and parsed.
+    private static func check(_ value: JSON, _ line: [UInt8]) throws(Broken) {
+        let text = value.text
+        guard let again = try? JSON(parsing: text), again == value, again.text == text else {
+            throw Broken("printed, it is another", line)
+        }
+        try check(numbersIn: value, line)
+    }
+
+    private static func check(numbersIn value: JSON, _ line: [UInt8]) throws(Broken) {
+        switch value {
+        case .null, .bool, .string: break
+        case .array(let elements): for element in elements { try check(numbersIn: element, line) }
+        case .object(let object): for member in object.members { try check(numbersIn: member.value, line) }
+        case .number(let number):
+            guard let integer = number.integer else { return }
+            guard number.isInteger, number.double == Double(integer) else {
+                throw Broken("\(number.text) was read as \(integer)", line)
+            }
+        }
+    }
+
+    /// Holds an item against what it was read from, and its answer against JSON-RPC 2.0.
+    private static func check(_ item: Envelope.Item, _ value: JSON?, _ line: [UInt8]) throws(Broken) {
+        let content: Answer.Content
+        switch item.content {
+        case .success(let request):
+            guard case .object(let object)? = value, object["method"] == .string(request.method),
+                object["params"] ?? .object(JSONObject()) == .object(request.params), object["id"] == item.id
+            else { throw Broken("a request that does not stand there", line) }
+            content = .result(ByteBuffer(string: JSON.object(request.params).text))
+            read(request)
+        case .failure(let error):
+            content = .failure(error)
+        }
+        guard let id = item.id else {
+            guard case .object(let object)? = value, object["id"] == nil else {
+                throw Broken("a request goes unanswered", line)
+            }
+            return
+        }
+        var answer = ByteBuffer()
+        answer.writeAnswer(id: id, content)
+        guard !answer.readableBytesView.contains(UInt8(ascii: "\n")), let written = try? JSON(parsing: answer),
+            case .object(let object) = written, object["jsonrpc"] == .string("2.0"), object["id"] == id,
+            (object["result"] == nil) != (object["error"] == nil), object.members.count == 3
+        else { throw Broken("an answer that is none: \(String(buffer: answer))", line) }
+    }
+
+    /// Reads a request's params as each type there is, as methods do: it must be refused or read, and never trap.
+    private static func read(_ request: Request) {
+        guard let operation = try? Operation.named(request.method),
+            let params = try? Params(request.params, of: operation)
+        else { return }
+        for name in operation.parameters {
+            _ = try? params.string(name, characters: 1...100)
+            _ = try? params.string(name, bytes: 8...72)
+            _ = try? params.integer(name, in: 0 ... .max)
+            _ = try? params.integer(name, in: .min...0)
+            try? params.requireNumber(name, in: 30...300)
+            _ = try? params.bool(name)
+            _ = try? params.uuid(name)
+            _ = try? params.uuids(name, count: 1...255)
+            _ = try? params.object(name)
+            if let text = (try? params.string(name)) ?? nil {
+                if let cursor = Cursor(text) { _ = Cursor(cursor.text) }
+                _ = ID(text)
+            }
+        }
+    }
+}
+
+extension Envelope.Item {
+    /// What it is refused with; nil where it is not.
+    fileprivate var code: ErrorCode? {
+        guard case .failure(let error) = content else { return nil }
+        return error.code
+    }
+}
