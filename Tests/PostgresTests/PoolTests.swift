@@ -74,6 +74,8 @@ extension DatabaseTests {
         func boundedWait() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .milliseconds(200))) { pool in
+                    // To connect may take a busy machine longer than that.
+                    try await TestDatabase.eventually("a connection") { (try? await pool.value("select 1")) == "1" }
                     let lease = try await self.occupy(pool, holder)
                     let clock = ContinuousClock()
                     let duration = try await clock.measure {
