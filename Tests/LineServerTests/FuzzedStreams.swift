@@ -8,7 +8,7 @@ struct FuzzedStreams {
     @Test("row 15: of fuzzed lines, cut anywhere, every one comes to what it must, and memory stays flat")
     func lines() async {
         // What an unoptimized build does in seconds; `make fuzz` does the checklist's million, guided by coverage.
-        let count = 10_000
+        let count = isSanitized ? 1_000 : 10_000
         let seed = testSeed()
         var lines = FuzzedLines(seed: seed, methods: Self.methods)
         let invariants = StreamInvariants(maxLineBytes: 65_536, maxUnendedBytes: 1 << 20)

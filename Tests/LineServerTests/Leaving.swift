@@ -6,7 +6,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("A connection that the server ends is told why", .timeLimit(.minutes(2)))
+@Suite("A connection that the server ends is told why", .timeLimit(.minutes(10)))
 struct Leaving {
     func goodbye(_ code: GoodbyeCode, _ message: String = "Why.") -> String {
         #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"\#(code.rawValue)","message":"\#(message)","#

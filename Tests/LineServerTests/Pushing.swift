@@ -11,7 +11,7 @@ import Musl
 
 @testable import LineServer
 
-@Suite("Pushes reach the clients that read, and wait for none", .timeLimit(.minutes(2)))
+@Suite("Pushes reach the clients that read, and wait for none", .timeLimit(.minutes(10)))
 struct Pushing {
     /// `live` starts pushes from cursor c0 once its answer is on its way, `close` ends them; anything else is echoed.
     static let live: StubSession.Body = { request, session in

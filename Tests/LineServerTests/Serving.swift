@@ -5,7 +5,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("Requests come in by line and are answered in order", .timeLimit(.minutes(2)))
+@Suite("Requests come in by line and are answered in order", .timeLimit(.minutes(10)))
 struct Serving {
     @Test("the server speaks first, and says what it allows")
     func hello() async throws {

@@ -29,8 +29,10 @@ extension DatabaseTests {
                     for try await isOwn in group { #expect(isOwn) }
                 }
                 let counters = await pool.counters
-                #expect((counters.idle, counters.leased, counters.waiting) == (4, 0, 0))
-                #expect((counters.opened, counters.failed, counters.lost, counters.refused) == (4, 0, 0, 0))
+                #expect((counters.idle, counters.leased, counters.waiting) == (counters.opened, 0, 0))
+                // Where connecting takes long, the callers may be through before the last of the four is there.
+                #expect((1...4).contains(counters.opened))
+                #expect((counters.failed, counters.lost, counters.refused) == (0, 0, 0))
             }
         }
 

@@ -13,3 +13,6 @@ public func testSeed() -> UInt64 {
     }
     return seed
 }
+
+/// Whether a sanitizer watches (`scripts/test-sanitized`), which makes each line many times as dear.
+public var isSanitized: Bool { unsafe getenv("POSTLINE_PART") != nil }
