@@ -160,7 +160,7 @@ struct TestClient: Sendable {
         }
         (self.channel, self.handler) = try await bootstrap.connect(host: address.host, port: address.port) { channel in
             channel.eventLoop.makeCompletedFuture {
-                let handler = Handler()
+                let handler = Handler(eventLoop: channel.eventLoop)
                 try channel.pipeline.syncOperations.addHandler(handler)
                 return (channel, NIOLoopBound(handler, eventLoop: channel.eventLoop))
             }
@@ -207,17 +207,22 @@ struct TestClient: Sendable {
     private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
+        private let eventLoop: any EventLoop
         private var context: ChannelHandlerContext?
         private var bytes = ByteBuffer()
         private var scanned = 0
         private var hasEnded = false
         private var waiting: [EventLoopPromise<String?>] = []
 
+        init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
         func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
+        // The context holds the handler.
+        func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
         func line() -> EventLoopFuture<String?> {
-            guard let context = self.context else { preconditionFailure("not in a pipeline") }
-            let promise = context.eventLoop.makePromise(of: String?.self)
+            let promise = self.eventLoop.makePromise(of: String?.self)
             self.waiting.append(promise)
             self.give()
             return promise.futureResult
