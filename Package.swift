@@ -9,6 +9,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
     .enableUpcomingFeature("MemberImportVisibility"),
+    // What belongs to no actor runs on its caller's thread: a request changes threads for the database alone.
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
 let package = Package(
@@ -68,8 +70,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
-            // A request stays on its connection's thread but for its way to the database.
-            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")],
+            swiftSettings: settings,
             plugins: ["EmbedSQL"]),
         .target(
             name: "LineServer",
@@ -102,16 +103,21 @@ let package = Package(
             dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
             swiftSettings: settings),
 
+        // What `bench` compares the push of a change with.
+        .target(name: "CNotifyPeer", dependencies: ["CPostgres"]),
+
         // The commands.
         .executableTarget(
             name: "postline",
             dependencies: [
+                "CNotifyPeer",
                 "LineClient",
                 "LineServer",
                 "Messaging",
                 "Metering",
                 "Postgres",
                 "PrivatePostgres",
+                "Threads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),

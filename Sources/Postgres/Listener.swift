@@ -5,15 +5,12 @@ public actor Listener {
     public nonisolated let reactor: Reactor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
-    private enum Signal {
-        case notification(Notification)
-        case keepalive
-        case lost(PostgresError)
-    }
-
     private let url: String
     private let channel: String
     private let options: ListenerOptions
+
+    /// Why the present connection has ended.
+    private var loss: PostgresError?
 
     /// A listener that connects once `run` runs.
     ///
@@ -31,7 +28,9 @@ public actor Listener {
     }
 
     /// Listens and tells, one event after another, until the task is cancelled.
-    public func run(_ onEvent: @Sendable (ListenerEvent) async -> Void) async {
+    ///
+    /// - Parameter onEvent: Runs on the reactor's thread, and must not block it.
+    public func run(_ onEvent: @escaping @Sendable (ListenerEvent) -> Void) async {
         var backoff = options.backoff
         while !Task.isCancelled {
             do throws(PostgresError) {
@@ -40,7 +39,7 @@ public actor Listener {
                 try await listen(on: connection, &backoff, onEvent)
             } catch {
                 if Task.isCancelled { return }
-                await onEvent(.lost(error))
+                onEvent(.lost(error))
             }
             try? await Task.sleep(for: backoff.next())
         }
@@ -48,35 +47,31 @@ public actor Listener {
 
     /// Gives the events of one connection, until it is lost or the task is cancelled.
     private func listen(
-        on connection: Connection, _ backoff: inout Backoff, _ onEvent: @Sendable (ListenerEvent) async -> Void
+        on connection: Connection, _ backoff: inout Backoff, _ onEvent: @escaping @Sendable (ListenerEvent) -> Void
     ) async throws(PostgresError) {
-        let (signals, sink) = AsyncStream.makeStream(of: Signal.self, bufferingPolicy: .bufferingOldest(10_000))
-        let send: @Sendable (Signal) -> Void = { signal in
-            // To go on after one that found no room would be to miss it in silence; the next `.listening` says to look.
-            if case .dropped = sink.yield(signal) { sink.finish() }
+        loss = nil
+        let attention = Bell(on: reactor)
+        await connection.onLoss { [weak self] error in
+            self?.assumeIsolated { $0.loss = error }
+            attention.ring()
         }
-        await connection.onLoss { send(.lost($0)) }
-        await connection.onNotification { send(.notification($0)) }
         try await connection.execute("listen \(quotedChannel)", deadline: options.keepaliveDeadline)
         backoff.reset()
-
-        let timer = reactor.watch(nil) { _ in send(.keepalive) }
-        defer { reactor.remove(timer) }
-        reactor.setDeadline(.now + options.keepaliveInterval, of: timer)
-
-        await onEvent(.listening)
-        for await signal in signals {
-            switch signal {
-            case .notification(let notification):
-                guard notification.channel == channel else { continue }
-                await onEvent(.notified(processID: notification.processID, payload: notification.payload))
-            case .keepalive:
-                try await checkThatItListens(connection)
-                reactor.setDeadline(.now + options.keepaliveInterval, of: timer)
-            case .lost(let error): throw error
-            }
+        // What came before this is what `.listening` says to look for.
+        await connection.onNotification { [channel] notification in
+            guard notification.channel == channel else { return }
+            onEvent(.notified(processID: notification.processID, payload: notification.payload))
         }
-        if !Task.isCancelled { throw .connectionLost(sent: true, "more notifications than could be told") }
+        onEvent(.listening)
+
+        let timer = reactor.watch(nil) { _ in attention.ring() }
+        defer { reactor.remove(timer) }
+        while true {
+            reactor.setDeadline(.now + options.keepaliveInterval, of: timer)
+            do { try await attention.next() } catch { return }
+            if let loss { throw loss }
+            try await checkThatItListens(connection)
+        }
     }
 
     private func close(_ connection: Connection) {

@@ -24,6 +24,10 @@ actor Feed {
         var pace: Duration = .milliseconds(5)
         var sweep: Duration = .seconds(1)
 
+        /// How often, and how many times, it is asked whether others' commits have sealed what a look saw.
+        var sealPace: Duration = .milliseconds(1)
+        var sealPolls = 5
+
         /// For how long a session that comes before the first look waits for it.
         var firstSight: Duration = .seconds(2)
 
@@ -37,11 +41,11 @@ actor Feed {
     private let preamble: Preamble
 
     /// What this node rings with, so that it does not answer its own bell.
-    private let node = ID.random()
+    private let node = ID.random().description
 
-    /// Rings that ask for a look, and those that ask for a bell; any number of them between two looks are one.
-    private let looks = Coalescing()
-    private let bells = Coalescing()
+    /// Rings that ask for a look, and those that ask the other nodes' bell to be rung.
+    private let looks: Bell
+    private let bells: Bell
 
     private var fanout = Fanout()
     private var outlets: [SubscriptionID: any Outlet] = [:]
@@ -71,6 +75,8 @@ actor Feed {
         self.reactor = reactor
         self.logger = logger
         preamble = Preamble(limits: settings.limits)
+        looks = Bell(on: reactor)
+        bells = Bell(on: reactor)
         lookTimer = Timer(label: "postline_feed_look_seconds", factory: metrics)
     }
 
@@ -162,16 +168,12 @@ extension Feed {
         try await look(over: connection)
         logger.info("the feed is live")
         backoff.reset()
-        for await _ in looks.rings {
-            let start = ContinuousClock.now
+        var next = ContinuousClock.now
+        while true {
+            try await looks.next(notBefore: next)
+            next = .now + settings.pace
             try await look(over: connection)
-            try await keepPace(since: start)
         }
-    }
-
-    private func keepPace(since start: ContinuousClock.Instant) async throws {
-        let next = start + settings.pace
-        if ContinuousClock.now < next { try await Task.sleep(until: next, clock: .continuous) }
     }
 
     private func look(over connection: Connection) async throws {
@@ -189,10 +191,7 @@ extension Feed {
             throw FeedError.unreadable
         }
         guard snapshot != position?.snapshot || epoch != position?.epoch else { return }
-        if rows.text(0, 2) != "t" {
-            _ = try await connection.run(
-                [preamble.call(for: .feed), Call(Database.seal, [])], deadline: settings.limits.deadline)
-        }
+        if let end = rows.text(0, 2) { try await seal(upTo: end, over: connection) }
         guard epoch == position?.epoch else {
             return begin(Position(epoch: epoch, snapshot: snapshot))
         }
@@ -207,6 +206,20 @@ extension Feed {
         deliver(fanout.distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes)))
     }
 
+    /// Returns once the log is on disk up to there. Under load others' commits soon see to that, and waiting is cheaper
+    /// than one more commit.
+    private func seal(upTo end: String, over connection: Connection) async throws {
+        for _ in 0..<settings.sealPolls {
+            try await looks.pause(until: .now + settings.sealPace)
+            let rows = try await connection.run([Call(Self.isSealed, [end])], deadline: settings.limits.deadline)
+            if rows[0].text(0, 0) == "t" { return }
+        }
+        _ = try await connection.run(
+            [preamble.call(for: .feed), Call(Database.seal, [])], deadline: settings.limits.deadline)
+    }
+
+    private static let isSealed = Statement("feed.is_sealed", "select pg_current_wal_flush_lsn() >= $1::pg_lsn")
+
     /// The first sight of a database. Where it is another than before, a restored one, the sessions hold what may not
     /// be there: they connect again, and their cursors bring a reset.
     private func begin(_ position: Position) {
@@ -218,13 +231,13 @@ extension Feed {
         self.position = position
     }
 
-    /// Rows of `feed.look` beside the epoch, the snapshot, and whether all that the snapshot has seen is on disk, all of
-    /// one moment. With no position, only these three.
+    /// Rows of `feed.look` beside the epoch, the snapshot, and how far the log must be on disk for all that the snapshot
+    /// has seen to be, null where it is, all of one moment. With no position, only these three.
     private static let look = Statement(
         "feed.look",
         """
         with now as materialized (select app.epoch(), pg_current_snapshot()::text, \
-        pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn()) \
+        nullif(greatest(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), pg_current_wal_flush_lsn())) \
         select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
         """)
 }
@@ -240,11 +253,12 @@ extension Feed {
                 let connection = try await Connection.open(settings.url, on: reactor, options: .logging(to: logger))
                 backoff.reset()
                 do {
-                    for await _ in bells.rings {
-                        let start = ContinuousClock.now
+                    var next = ContinuousClock.now
+                    while true {
+                        try await bells.next(notBefore: next)
+                        next = .now + settings.pace
                         _ = try await connection.run(
-                            [Call(Self.ring, [node.description])], deadline: settings.limits.deadline)
-                        try await keepPace(since: start)
+                            [Call(Self.ring, [node])], deadline: settings.limits.deadline)
                     }
                 } catch {
                     await connection.close()
@@ -265,7 +279,7 @@ extension Feed {
             url: settings.url, channel: "postline", options: .logging(to: logger), on: reactor)
         await listener.run { [node, looks] event in
             switch event {
-            case .notified(_, let payload) where payload == node.description: break
+            case .notified(_, let payload) where payload == node: break
             case .listening, .notified: looks.ring()
             case .lost: break
             }
@@ -287,17 +301,4 @@ extension Feed {
 enum FeedError: Error {
     /// `feed.look` gave what this version does not know: the schema is of another version.
     case unreadable
-}
-
-/// Rings of a bell: any number of them before it is answered are one.
-struct Coalescing: Sendable {
-    /// For one reader at a time.
-    let rings: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
-
-    init() {
-        (rings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
-
-    func ring() { continuation.yield() }
 }

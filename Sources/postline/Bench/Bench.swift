@@ -5,146 +5,77 @@ internal import PrivatePostgres
 /// `postline bench`.
 struct Bench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measure sends, reads and the way of a change to a client.",
+        abstract: "Measure Postline, and beside it pgbench, nats-server and a bare C program.",
         discussion: """
-            Starts a PostgreSQL and a node of its own, and runs beside Postline, in turn and on the same database, \
-            pgbench with the very same statements: the ratio says what the service costs. Build with -c release.
-            """,
-        subcommands: [
-            Sends.self, Reads.self, Latency.self, Profiles.self, Logins.self, BackPressure.self, Search.self, All.self,
-        ], defaultSubcommand: All.self)
+            Starts a PostgreSQL and a node of its own. Peers run beside Postline, in turn and on the same machine: a \
+            ratio says what the service costs. docs/performance.md explains the figures. Build with -c release.
 
-    struct Options: ParsableArguments {
-        @Option(help: "How many clients ask at once.")
-        var connections = 16
+              sends         messages sent, answered and pushed in a second, beside pgbench
+              reads         reads of the 50 newest messages in a second, beside pgbench
+              latency       from a change by SQL to its push, beside a bare C program that listens
+              fanout        one change to a thousand members, beside nats-server
+              deliveries    messages written by SQL, delivered to a thousand members in a second
+              nodes         the same people at one node and at two
+              growth        sends, reads and syncs in a database with a million messages
+              crowd         ten thousand idle sessions, and their return at once to a restarted node
+              profiles      from a change of a profile until a thousand contacts on two nodes have it
+              logins        what sign-ins cost those who read
+              backpressure  what sessions that do not read cost those that do, and the node
+              search        searches among a million profiles
+              all           all of them
+            """)
 
-        @Option(help: "How long each round lasts.")
-        var seconds = 10
-
-        @Option(help: "How many rounds each side has.")
-        var rounds = 3
-
-        @Flag(help: "One JSON object a figure, and nothing else, on standard output.")
-        var json = false
-
-        func validate() throws {
-            guard 1...256 ~= connections else { throw ValidationError("--connections is between 1 and 256.") }
-            guard 1...3600 ~= seconds else { throw ValidationError("--seconds is between 1 and 3600.") }
-            guard 1...100 ~= rounds else { throw ValidationError("--rounds is between 1 and 100.") }
-        }
-    }
-
-    struct Sends: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Messages sent, answered and pushed in a second.")
-        @OptionGroup var options: Options
-        func run() async throws { try await measure([.sends], options) }
-    }
-
-    struct Reads: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Reads of the 50 newest messages in a second.")
-        @OptionGroup var options: Options
-        func run() async throws { try await measure([.reads], options) }
-    }
-
-    struct Latency: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "From the commit of a change to its push.")
-        @OptionGroup var options: Options
-        func run() async throws { try await measure([.latency], options) }
-    }
-
-    struct Profiles: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            abstract: "From a change of a profile until a thousand contacts on two nodes have it.")
-        @OptionGroup var options: Options
-        func run() async throws { try await measure([.profiles], options) }
-    }
-
-    struct Logins: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "What sign-ins cost those who read.")
-        @OptionGroup var options: Options
-        func run() async throws { try await measure([.logins], options) }
-    }
-
-    struct BackPressure: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "backpressure", abstract: "What sessions that do not read cost those that do, and the node.")
-        @OptionGroup var options: Options
-        func run() async throws { try await measure([.backPressure], options) }
-    }
-
-    struct Search: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Searches among a million profiles.")
-        @OptionGroup var options: Options
-        func run() async throws { try await measure([.search], options) }
-    }
-
-    struct All: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "All of them.")
-        @OptionGroup var options: Options
-        func run() async throws {
-            // The search comes last: it makes the database large.
-            try await measure([.latency, .sends, .reads, .profiles, .logins, .backPressure, .search], options)
-        }
-    }
-
-    enum Measurement {
-        case sends
-        case reads
-        case latency
-        case profiles
-        case logins
-        case backPressure
+    enum Measurement: String, CaseIterable, ExpressibleByArgument {
+        case latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd, growth
+        // Comes last: it makes the database large.
         case search
+        case all
     }
 
-    static func measure(_ measurements: [Measurement], _ options: Options) async throws {
+    @Argument(help: "What to measure.")
+    var measurements: [Measurement] = [.all]
+
+    @Option(help: "How many clients ask at once in sends and reads; without it, 16, and 64 too in sends.")
+    var connections: Int?
+
+    @Option(help: "How long each round lasts.")
+    var seconds = 6
+
+    @Option(help: "How many rounds each side has.")
+    var rounds = 3
+
+    @Flag(help: "One JSON object a figure, and nothing else, on standard output.")
+    var json = false
+
+    func validate() throws {
+        guard 1...256 ~= connections ?? 1 else { throw ValidationError("--connections is between 1 and 256.") }
+        guard 1...3600 ~= seconds else { throw ValidationError("--seconds is between 1 and 3600.") }
+        guard 1...100 ~= rounds else { throw ValidationError("--rounds is between 1 and 100.") }
+    }
+
+    func run() async throws {
         // With --json, standard output belongs to the figures.
         let say: (String) -> Void = { line in
-            if options.json { Terminal.writeError(line + "\n") } else { Terminal.write(line + "\n") }
+            if json { Terminal.writeError(line + "\n") } else { Terminal.write(line + "\n") }
         }
+        #if DEBUG
+        say("This is a debug build: the figures mean little. Build with -c release.")
+        #endif
+        DescriptorLimit.raise(forConnections: 12_000, logger: .postline(.error))
+        let chosen = Measurement.allCases.filter {
+            $0 != .all && (measurements.contains($0) || measurements.contains(.all))
+        }
+        let steps = connections.map { [$0] } ?? [16, 64]
+        let pairs = chosen.contains(.sends) ? max(20, steps.max() ?? 0) : max(20, connections ?? 0)
         var figures: [BenchFigure] = []
-        func report(_ found: (table: [String], figures: [BenchFigure])) {
-            for line in found.table { say(line) }
-            figures += found.figures
-        }
         do {
-            #if DEBUG
-            say("This is a debug build: the figures mean little. Build with -c release.")
-            #endif
-            say("starting a PostgreSQL and a node, and making \(2 * options.connections) people …")
-            try await BenchWorld.with(pairs: options.connections) { world in
-                for measurement in measurements {
-                    switch measurement {
-                    case .sends:
-                        let (comparison, figure) = try await SendBench(
-                            world: world, seconds: options.seconds, rounds: options.rounds, say: say
-                        ).run()
-                        for line in comparison.table { say(line) }
-                        figures.append(figure)
-                    case .reads:
-                        let (comparison, figure) = try await ReadBench(
-                            world: world, seconds: options.seconds, rounds: options.rounds, say: say
-                        ).run()
-                        for line in comparison.table { say(line) }
-                        figures.append(figure)
-                    case .latency:
-                        report(try await LatencyBench(world: world, seconds: options.seconds, say: say).run())
-                    case .profiles:
-                        report(try await ProfileBench(world: world, seconds: options.seconds, say: say).run())
-                    case .logins:
-                        report(
-                            try await HashingBench(
-                                world: world, seconds: options.seconds, rounds: options.rounds, say: say
-                            ).run())
-                    case .backPressure:
-                        report(
-                            try await BackPressureBench(
-                                world: world, seconds: options.seconds, rounds: options.rounds, say: say
-                            ).run())
-                    case .search:
-                        report(try await SearchBench(world: world, seconds: options.seconds, say: say).run())
-                    }
+            say("starting a PostgreSQL and a node, and making \(2 * pairs) people …")
+            try await BenchWorld.with(pairs: pairs) { world in
+                for measurement in chosen {
+                    let (table, found) = try await measure(measurement, in: world, steps, say)
+                    for line in table { say(line) }
                     say("")
+                    figures += found
                 }
             }
         } catch let error as PrivatePostgresError {
@@ -154,6 +85,39 @@ struct Bench: AsyncParsableCommand {
         } catch let error as RemoteError {
             throw Failure.say("The node answered with an error: \(error)", .failure)
         }
-        for figure in figures { Terminal.write((options.json ? figure.json : figure.line) + "\n") }
+        for figure in figures { Terminal.write((json ? figure.json : figure.line) + "\n") }
+    }
+
+    private func measure(
+        _ measurement: Measurement, in world: BenchWorld, _ steps: [Int], _ say: @escaping (String) -> Void
+    ) async throws -> (table: [String], figures: [BenchFigure]) {
+        switch measurement {
+        case .sends:
+            var all: (table: [String], figures: [BenchFigure]) = ([], [])
+            for count in steps {
+                let (table, figures) = try await SendBench(
+                    world: world, connections: count, seconds: seconds, rounds: rounds, say: say
+                ).run()
+                all.table += table
+                all.figures += figures
+            }
+            return all
+        case .reads:
+            return try await ReadBench(
+                world: world, connections: steps[0], seconds: seconds, rounds: rounds, say: say
+            ).run()
+        case .latency: return try await LatencyBench(world: world, seconds: seconds, say: say).run()
+        case .fanout: return try await FanoutBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .deliveries: return try await DeliveryBench(world: world, seconds: seconds, say: say).run()
+        case .nodes: return try await TwoNodeBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .growth: return try await GrowthBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .crowd: return try await CrowdBench(world: world, seconds: seconds, say: say).run()
+        case .profiles: return try await ProfileBench(world: world, seconds: seconds, say: say).run()
+        case .logins: return try await HashingBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .backpressure:
+            return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
+        case .all: return ([], [])
+        }
     }
 }

@@ -18,45 +18,22 @@ enum BenchNode {
     ///
     /// - Parameter body: gets its ports, once it serves; when it returns, the node ends.
     static func run(
-        on postgres: PrivatePostgres, secret: String, _ body: (_ port: Int, _ operationsPort: Int) async throws -> Void
+        on postgres: PrivatePostgres, database: String = "postline", secret: String,
+        _ body: (_ port: Int, _ operationsPort: Int) async throws -> Void
     ) async throws {
         let port = try await freePort()
         let operationsPort = try await freePort()
         let environment = Environment.inherit.updating([
-            "POSTLINE_DATABASE_URL": await postgres.url(user: "postline", database: "postline"),
-            "POSTLINE_ADMIN_DATABASE_URL": await postgres.url(database: "postline"),
+            "POSTLINE_DATABASE_URL": await postgres.url(user: "postline", database: database),
+            "POSTLINE_ADMIN_DATABASE_URL": await postgres.url(database: database),
             "POSTLINE_LISTEN_DATABASE_URL": "", "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(port)",
             "POSTLINE_OPERATIONS_PORT": "\(operationsPort)", "POSTLINE_AUTH": "builtin",
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
             "POSTLINE_LOG_LEVEL": "warning",
         ])
-        var options = PlatformOptions()
-        // A Ctrl-C ends the bench, and that ends the node: the shell tells it to stop when its own input ends, which
-        // it does with this process, however that goes.
-        options.createSession = true
-        let script = """
-            "$0" serve --migrate & node=$!; cat >/dev/null; kill -TERM $node
-            (sleep 15; kill -KILL $node) 2>/dev/null & wait $node; status=$?; kill $!; exit $status
-            """
-        let result = try await Subprocess.run(
-            .name("sh"), arguments: ["-c", script, ownPath], environment: environment, platformOptions: options,
-            input: .inputWriter, output: .discarded, error: .currentStandardError
-        ) { node -> (any Error)? in
-            // Thrown only when the node has ended: a closure that throws has its process killed, the shell before the
-            // node that it is to stop.
-            var failure: (any Error)?
-            do {
-                try await awaitNode(port: port)
-                try await body(port, operationsPort)
-            } catch {
-                failure = error
-            }
-            try await node.standardInputWriter.finish()
-            return failure
-        }
-        if let failure = result.closureResult { throw failure }
-        guard result.terminationStatus.isSuccess else {
-            throw BenchError("The node did not end well: \(result.terminationStatus).")
+        try await BenchProcess.run(ownPath, ["serve", "--migrate"], environment: environment) {
+            try await awaitNode(port: port)
+            try await body(port, operationsPort)
         }
     }
 
@@ -75,7 +52,7 @@ enum BenchNode {
     }
 
     /// A port that was free a moment ago.
-    private static func freePort() async throws -> Int {
+    static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
         let port = channel.localAddress?.port ?? 0

@@ -67,10 +67,14 @@ struct BenchWorld: Sendable {
     }
 
     /// Connects, signs in, and with `onPush` follows all changes live.
+    ///
+    /// - Parameter port: the node's; that of the world's own by default.
     func connect(
-        _ user: User, onPush: (@Sendable (ServerNotification) -> Void)? = nil
+        _ user: User, port: Int? = nil, group: MultiThreadedEventLoopGroup? = nil,
+        onPush: (@Sendable (ServerNotification) -> Void)? = nil
     ) async throws -> LineClient {
-        let client = try await LineClient.connect(host: "127.0.0.1", port: port, group: threads, onPush: onPush)
+        let client = try await LineClient.connect(
+            host: "127.0.0.1", port: port ?? self.port, group: group ?? threads, onPush: onPush)
         _ = try await client.call("session.authenticate", ["access_token": .string(user.accessToken)])
         if onPush != nil { _ = try await client.call("sync.open", ["messages_per_conversation": .integer(0)]) }
         return client
@@ -78,7 +82,7 @@ struct BenchWorld: Sendable {
 
     // MARK: Making it
 
-    private static func makePairs(
+    static func makePairs(
         _ count: Int, port: Int, threads: MultiThreadedEventLoopGroup
     ) async throws -> [Pair] {
         // Four at a time: each registration keeps a core busy with hashing.
@@ -124,7 +128,9 @@ struct BenchWorld: Sendable {
 
     /// Tells pgbench's clients whom they play, and gives each conversation a past: plans made for empty tables are not
     /// those that a service has after its first minutes.
-    private static func describe(_ pairs: [Pair], in postgres: PrivatePostgres) async throws {
+    static func describe(
+        _ pairs: [Pair], in postgres: PrivatePostgres, database: String = "postline"
+    ) async throws {
         let rows = pairs.enumerated().map { number, pair in
             "(\(number), $claims$\(pair.sender.claims)$claims$, '\(pair.conversationID)')"
         }
@@ -137,7 +143,7 @@ struct BenchWorld: Sendable {
             select c.conversation, (c.claims::json ->> 'sub')::uuid, 'Message ' || number
               from bench.clients c, generate_series(1, 200) number;
             vacuum analyze;
-            """, database: "postline")
+            """, database: database)
     }
 
     /// The payload of a token, which the service has made and verified itself.

@@ -6,13 +6,14 @@ internal import PrivatePostgres
 /// How often in a second the 50 newest messages of a conversation are read, beside what the database alone does.
 struct ReadBench {
     let world: BenchWorld
+    let connections: Int
     let seconds: Int
     let rounds: Int
     let say: (String) -> Void
 
-    func run() async throws -> (Comparison, BenchFigure) {
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
         var readers: [(LineClient, String)] = []
-        for pair in world.pairs {
+        for pair in world.pairs.prefix(connections) {
             let client = try await world.connect(pair.sender)
             for number in 1...60 {
                 _ = try await client.call(
@@ -32,24 +33,28 @@ struct ReadBench {
         var comparison = Comparison(
             "Reads of the 50 newest messages at \(count) connections, \(rounds) rounds of \(seconds) s each in turn")
         _ = try await Self.round(readers, for: .seconds(1))
-        _ = try await pgbench.run(call, clients: count, seconds: 1)
+        _ = try await pgbench.run(call, clients: min(16, count), seconds: 1)
         for number in 1...rounds {
             let ours = try await Self.round(readers, for: .seconds(seconds))
-            let theirs = try await pgbench.run(call, clients: count, seconds: seconds)
+            let theirs = try await pgbench.run(call, clients: min(16, count), seconds: seconds)
             say("round \(number): postline \(Int(ours.perSecond))/s, pgbench \(Int(theirs.perSecond))/s")
             comparison.add(postline: ours, pgbench: theirs)
         }
         for (client, _) in readers { await client.close() }
         return (
-            comparison, BenchFigure(name: "list_ratio_\(count)", value: comparison.ratio, unit: "ratio", goal: nil)
+            comparison.table,
+            [BenchFigure(name: "list_ratio_\(count)", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.8))]
         )
     }
 
     private static func round(_ readers: [(LineClient, String)], for time: Duration) async throws -> BenchRound {
-        try await BenchLoop.run(readers, for: time, method: "messages.list") { conversationID, params in
-            params.writeStaticString(#"{"conversation_id":""#)
-            params.writeString(conversationID)
-            params.writeStaticString(#"","limit":50}"#)
-        }
+        try await BenchLoop.run(readers, for: time, method: "messages.list", write)
+    }
+
+    /// The params of one read.
+    static func write(conversationID: String, params: inout ByteBuffer) {
+        params.writeStaticString(#"{"conversation_id":""#)
+        params.writeString(conversationID)
+        params.writeStaticString(#"","limit":50}"#)
     }
 }

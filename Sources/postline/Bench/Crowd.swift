@@ -1,0 +1,106 @@
+internal import LineClient
+internal import Messaging
+internal import NIOPosix
+internal import PrivatePostgres
+
+/// Many guests, made quickly, and those of them who watch.
+struct Crowd: Sendable {
+    struct Guest: Sendable {
+        let id: String
+        let token: String
+    }
+
+    let guests: [Guest]
+
+    /// Registers guests over a few connections at a time.
+    static func make(_ count: Int, port: Int, group: MultiThreadedEventLoopGroup) async throws -> Crowd {
+        try await withThrowingTaskGroup(of: Guest.self) { tasks in
+            var guests: [Guest] = []
+            var next = 0
+            func add() {
+                let number = next
+                next += 1
+                tasks.addTask { try await guest(number, port: port, group: group) }
+            }
+            while next < min(16, count) { add() }
+            while let guest = try await tasks.next() {
+                guests.append(guest)
+                if next < count { add() }
+            }
+            return Crowd(guests: guests)
+        }
+    }
+
+    private static func guest(_ number: Int, port: Int, group: MultiThreadedEventLoopGroup) async throws -> Guest {
+        let client = try await LineClient.connect(host: "127.0.0.1", port: port, group: group)
+        let tokens = try await client.call("auth.guest", ["full_name": .string("Guest \(number)")])
+        await client.close()
+        guard let id = tokens["user_id"]?.stringValue, let token = tokens["access_token"]?.stringValue else {
+            throw BenchError("A guest has no tokens.")
+        }
+        return Guest(id: id, token: token)
+    }
+
+    /// Puts all into groups of 250, each with `others` beside: by SQL, since it is the world and not what is measured.
+    ///
+    /// - Returns: the groups' ids.
+    func group(with others: [String], in postgres: PrivatePostgres) async throws -> [String] {
+        var groups: [String] = []
+        let ids = guests.map(\.id)
+        for start in stride(from: 0, to: ids.count, by: 250) {
+            let members = ids[start..<min(start + 250, ids.count)] + others
+            let group = randomUUID()
+            groups.append(group)
+            try await postgres.psql(
+                """
+                begin;
+                insert into public.conversations (id, kind, title) values ('\(group)', 'group', 'Bench');
+                insert into public.conversation_members (conversation_id, user_id)
+                select '\(group)', member from unnest('{\(members.joined(separator: ","))}'::uuid[]) member;
+                commit;
+                """, database: "postline")
+        }
+        return groups
+    }
+
+    /// All watch, each over a connection of its own, spread over the nodes.
+    ///
+    /// - Parameter cursor: where they go on from; nil for a reset.
+    func watch(
+        ports: [Int], group: MultiThreadedEventLoopGroup, tally: Tally, cursor: String? = nil, atOnce: Int = 64
+    ) async throws -> [Watcher] {
+        try await withThrowingTaskGroup(of: (Int, Watcher).self) { tasks in
+            var watchers: [Watcher?] = Array(repeating: nil, count: guests.count)
+            var next = 0
+            func add() {
+                let number = next
+                next += 1
+                let token = guests[number].token
+                tasks.addTask {
+                    (
+                        number,
+                        try await Watcher.connect(
+                            port: ports[number % ports.count], group: group, saying: opening(token, cursor),
+                            // The hello and the two answers.
+                            lines: 3, tally: tally)
+                    )
+                }
+            }
+            while next < min(atOnce, guests.count) { add() }
+            while let (number, watcher) = try await tasks.next() {
+                watchers[number] = watcher
+                if next < guests.count { add() }
+            }
+            return watchers.compactMap(\.self)
+        }
+    }
+
+    private func opening(_ token: String, _ cursor: String?) -> String {
+        let start = cursor.map { #","cursor":"\#($0)""# } ?? ""
+        return """
+            {"jsonrpc":"2.0","id":1,"method":"session.authenticate","params":{"access_token":"\(token)"}}
+            {"jsonrpc":"2.0","id":2,"method":"sync.open","params":{"messages_per_conversation":0\(start)}}
+
+            """
+    }
+}

@@ -1,0 +1,96 @@
+internal import LineClient
+internal import Messaging
+internal import NIOPosix
+internal import PrivatePostgres
+
+/// Ten thousand live sessions: what each costs while it is idle, and how soon all are back when their node was
+/// restarted.
+struct CrowdBench {
+    private static let sessions = 10_000
+    private static let senders = 4
+
+    let world: BenchWorld
+    let seconds: Int
+    let say: (String) -> Void
+
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+        say("making \(Self.sessions) guests, which takes a minute or some …")
+        let crowd = try await Crowd.make(Self.sessions, port: world.port, group: world.threads)
+        let tally = Tally()
+        var table: [String] = []
+        var kibibytes = 0.0
+        var quiet = Percentiles([])
+        var crowded = Percentiles([])
+        var cursor: String?
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { port, operationsPort in
+            let senders = try await connectSenders(port: port)
+            quiet = try await send(senders, for: .seconds(seconds))
+            let before = try await OperationsClient.figure(Self.memory, port: operationsPort)
+            let watchers = try await crowd.watch(ports: [port], group: world.threads, tally: tally)
+            let after = try await OperationsClient.figure(Self.memory, port: operationsPort)
+            kibibytes = (after - before) / 1_024 / Double(Self.sessions)
+            crowded = try await send(senders, for: .seconds(seconds))
+            cursor = try await senders.first?.0.call("sync.open")["cursor"]?.stringValue
+            for (client, _) in senders { await client.close() }
+            for watcher in watchers { await watcher.close() }
+        }
+        table += [
+            "\(Self.sessions) idle live sessions: \(BenchFigure.text(kibibytes, 1)) KiB of resident memory each",
+            "  a send beside them: p50 \(crowded.text(50)) ms, p99 \(crowded.text(99)) ms; "
+                + "without them p50 \(quiet.text(50)) ms, p99 \(quiet.text(99)) ms",
+        ]
+
+        guard let cursor else { throw BenchError("There is no cursor.") }
+        let observers = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let senders = try await connectSenders(port: world.port, group: observers)
+        let calm = try await send(senders, for: .seconds(seconds))
+        var storm = 0.0
+        var stormy = Percentiles([])
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { port, _ in
+            let start = ContinuousClock.now
+            async let returned = crowd.watch(
+                ports: [port], group: world.threads, tally: tally, cursor: cursor, atOnce: Self.sessions)
+            async let others = send(senders, for: .seconds(3))
+            let watchers = try await returned
+            storm = (ContinuousClock.now - start) / .seconds(1)
+            stormy = try await others
+            for watcher in watchers { await watcher.close() }
+        }
+        for (client, _) in senders { await client.close() }
+        try await observers.shutdownGracefully()
+        table += [
+            "\(Self.sessions) clients reconnect at once, each with its cursor: all are live again after "
+                + "\(BenchFigure.text(storm, 1)) s",
+            "  a send at the other node in its first 3 s: p99 \(stormy.text(99)) ms; before it \(calm.text(99)) ms",
+        ]
+        func ratio(_ after: Percentiles, _ before: Percentiles) -> Double {
+            (after.milliseconds(99) ?? 0) / (before.milliseconds(99) ?? .infinity)
+        }
+        return (
+            table,
+            [
+                BenchFigure(name: "idle_session_kib", value: kibibytes, unit: "KiB", goal: .below(8)),
+                BenchFigure(name: "idle_send_p99_ratio", value: ratio(crowded, quiet), unit: "ratio", goal: nil),
+                BenchFigure(name: "reconnect_storm_seconds", value: storm, unit: "s", goal: .below(10)),
+                BenchFigure(
+                    name: "reconnect_storm_p99_ratio", value: ratio(stormy, calm), unit: "ratio", goal: .below(2)),
+            ]
+        )
+    }
+
+    private static let memory = "process_resident_memory_bytes"
+
+    private func connectSenders(
+        port: Int, group: MultiThreadedEventLoopGroup? = nil
+    ) async throws -> [(LineClient, String)] {
+        var senders: [(LineClient, String)] = []
+        for pair in world.pairs.prefix(Self.senders) {
+            senders.append((try await world.connect(pair.sender, port: port, group: group), pair.conversationID))
+        }
+        return senders
+    }
+
+    private func send(_ senders: [(LineClient, String)], for time: Duration) async throws -> Percentiles {
+        try await BenchLoop.run(senders, for: time, method: "messages.send", SendBench.write).latencies
+    }
+}

@@ -1,0 +1,40 @@
+internal import CNotifyPeer
+internal import Threads
+
+/// A bare C program that LISTENs, on a thread of its own: what a change costs to hear of without Postline.
+enum NotifyPeer {
+    /// Runs `body` while the program listens.
+    ///
+    /// - Parameters:
+    ///   - capacity: how many notifications it notes at most.
+    ///   - body: must at its end notify `stop`.
+    /// - Returns: when each notification came, as `now` says.
+    static func run(url: String, channel: String, capacity: Int, _ body: () async throws -> Void) async throws -> [Int64]
+    {
+        let (events, sink) = AsyncStream.makeStream(of: Event.self)
+        try BareThread.start(name: "notify peer") {
+            guard let peer = unsafe notify_peer_open(url, "listen \"\(channel)\"") else { return sink.finish() }
+            sink.yield(.listening)
+            let times = unsafe [Int64](unsafeUninitializedCapacity: capacity) { buffer, count in
+                count = unsafe max(0, notify_peer_run(peer, buffer.baseAddress, capacity))
+            }
+            sink.yield(.ended(times))
+            sink.finish()
+        }
+        for await event in events {
+            switch event {
+            case .listening: try await body()
+            case .ended(let times): return times
+            }
+        }
+        throw BenchError("The program that listens was not let in.")
+    }
+
+    /// Nanoseconds of a clock that only goes forward.
+    static var now: Int64 { notify_peer_now() }
+
+    private enum Event: Sendable {
+        case listening
+        case ended([Int64])
+    }
+}

@@ -1,0 +1,60 @@
+internal import Synchronization
+
+/// How much came to all watchers together.
+final class Tally: Sendable {
+    fileprivate struct State {
+        var count = 0
+        var target = Int.max
+        var waiter: CheckedContinuation<Void, Never>?
+        var lastTime = ContinuousClock.now
+    }
+
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.count } }
+
+    /// When the latest came.
+    var lastTime: ContinuousClock.Instant { state.withLock { $0.lastTime } }
+
+    func reset() { state.withLock { $0.count = 0 } }
+
+    func add(_ count: Int, at time: ContinuousClock.Instant) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            state.count += count
+            state.lastTime = time
+            return state.count >= state.target ? state.release() : nil
+        }
+        waiter?.resume()
+    }
+
+    /// Waits until so many have come in all; for one task at a time.
+    ///
+    /// - Throws: `BenchError` where they do not come within ten seconds.
+    func reach(_ target: Int) async throws {
+        let deadline = Task {
+            // Ends with the wait below, which cancels it.
+            try await Task.sleep(for: .seconds(10))
+            state.withLock { $0.release() }?.resume()
+        }
+        await withCheckedContinuation { waiter in
+            let isThere = state.withLock { state in
+                if state.count >= target { return true }
+                state.target = target
+                state.waiter = waiter
+                return false
+            }
+            if isThere { waiter.resume() }
+        }
+        deadline.cancel()
+        let count = count
+        guard count >= target else { throw BenchError("\(target - count) changes did not come.") }
+    }
+}
+
+extension Tally.State {
+    fileprivate mutating func release() -> CheckedContinuation<Void, Never>? {
+        target = .max
+        defer { waiter = nil }
+        return waiter
+    }
+}
