@@ -160,7 +160,8 @@ let package = Package(
             name: "MeteringTests",
             dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings),
-        .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
+        .testTarget(
+            name: "PostlineTests", dependencies: ["LineServer", "Messaging", "postline"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
@@ -174,11 +175,22 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+        // Tests the composed system (docker-compose.yml) from within it, where there is no toolchain.
+        .executableTarget(
+            name: "composed-tests",
+            dependencies: [
+                "LineClient", "Messaging", "Postgres",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/ComposedTests",
+            swiftSettings: settings),
     ]
 )
 
 // A sanitizer needs all that it watches built anew. What it does not watch is left out of the package then: for the
 // unit tests (scripts/test-sanitized) what only the integration tests need, for the fuzzer (scripts/fuzz) all tests.
+// The images (Dockerfile) are built from what ships alone, so that a change of the tests builds them anew no more.
 let service: Set = [
     "CPostgres", "CArgon2", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
 ]
@@ -187,6 +199,10 @@ let unitTests: Set = [
     "FuzzedLines", "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
 ]
 switch Context.environment["POSTLINE_PART"] {
+case "program":
+    package.targets.removeAll { $0.type == .test || ["FuzzedLines", "composed-tests"].contains($0.name) }
+case "composed-tests":
+    package.targets.removeAll { $0.type == .test || $0.name == "FuzzedLines" }
 case "unit-tests":
     package.products = []
     package.targets.removeAll { !service.union(embedding).union(unitTests).contains($0.name) }

@@ -1,0 +1,130 @@
+import LineClient
+import Messaging
+
+extension Promise {
+    static let spread = Promise(sentence: "the one port leads to every node, and each says hello") { system in
+        let before = try await system.figures("postline_connections")
+        try await withClients(4 * system.nodes.count, at: system.lines) { clients in
+            for client in clients {
+                try expect(client.hello.protocolVersion == 1, "a hello of protocol \(client.hello.protocolVersion)")
+            }
+            let after = try await system.figures("postline_connections")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "connections were \(before), and then \(after)")
+        }
+    }
+
+    static let liveAcrossNodes = Promise(
+        sentence: "what is sent on one node comes live on every other, once, to members and to nobody else"
+    ) { system in
+        try await Visitor.with(6, at: system.lines) { visitors in
+            let stranger = visitors[5]
+            let members = visitors.dropLast()
+            let before = try await system.figures("postline_pushes_total")
+            let group = try await visitors[0].group(with: members.dropFirst())
+            for (number, member) in members.enumerated() { try await member.send("message \(number)", to: group) }
+            for member in members { try await member.holds("all messages") { $0.contents[group]?.count == 5 } }
+            // A second, in which whatever else was on its way would have come.
+            try await stranger.send("alone", to: try await stranger.group(with: [visitors[0]]))
+            try await visitors[0].holds("the stranger's group") { $0.contents.count == 2 }
+            try expect(await stranger.held.contents[group] == nil, "a stranger was told what members said")
+            let after = try await system.figures("postline_pushes_total")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
+        }
+    }
+
+    static let resumed = Promise(
+        sentence: "who comes back with a cursor, to whichever node, is given exactly what it missed"
+    ) { system in
+        try await Visitor.with(2, at: system.lines) { visitors in
+            let (sender, roamer) = (visitors[0], visitors[1])
+            let group = try await sender.group(with: [roamer])
+            // More than a delta gives of one conversation, so that some of it must be asked for.
+            for round in 0..<10 {
+                await roamer.hangUp()
+                for number in 0..<15 { try await sender.send("message \(round * 15 + number)", to: group) }
+            }
+            try await roamer.holds("all 150 messages") { $0.contents[group]?.count == 150 }
+            let contents = await roamer.held.contents[group]
+            try expect(contents?.keys.max() == 150, "the last message is number \(contents?.keys.max() ?? 0)")
+            for (seq, content) in contents ?? [:] {
+                try expect(content == "message \(seq - 1)", "message \(seq) says: \(content)")
+            }
+            try expect(await roamer.returns > 1, "it came back \(await roamer.returns) times")
+        }
+    }
+
+    static let writtenBySQL = Promise(sentence: "what psql writes is pushed by every node") { system in
+        try await Visitor.with(4, at: system.lines) { visitors in
+            let group = try await visitors[0].group(with: visitors.dropFirst())
+            let id = await visitors[0].userID
+            let before = try await system.figures("postline_pushes_total")
+            try await system.sql("update public.user_profiles set full_name = 'Renamed by SQL' where id = '\(id)'")
+            for visitor in visitors.dropFirst() {
+                try await visitor.holds("the new name") { $0.names[id] == "Renamed by SQL" }
+            }
+            try await system.sql(
+                """
+                insert into public.messages (conversation_id, sender_id, content) values ('\(group)', '\(id)', 'By SQL')
+                """)
+            for visitor in visitors { try await visitor.holds("the message") { $0.contents[group] == [1: "By SQL"] } }
+            let after = try await system.figures("postline_pushes_total")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
+        }
+    }
+
+    static let addressesAreTheClients = Promise(
+        sentence: "bounds of an address hold for the client's own address, not for the balancer's"
+    ) { system in
+        try await withClients(4 * system.nodes.count, at: system.linesElsewhere) { clients in
+            let before = try await system.figures("postline_rate_limited_total")
+            for client in clients {
+                try await within("the bound of the address") {
+                    while try await attempt(client, "auth.login", signIn()) != "rate_limited" {}
+                }
+            }
+            let after = try await system.figures("postline_rate_limited_total")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "not every node reached its bound: \(after)")
+            // As many from another address, through the same balancer, so that every node is asked.
+            try await withClients(4 * system.nodes.count, at: system.lines) { others in
+                for other in others {
+                    let code = try await attempt(other, "auth.login", signIn())
+                    try expect(code == "invalid_credentials", "from another address: \(code)")
+                }
+            }
+        }
+    }
+
+    /// Of an account that nobody has, so that the bound is the address's.
+    private static func signIn() -> JSONObject {
+        ["email": .string("\(UInt64.random(in: 0 ... .max))@example.com"), "password": .string("no password")]
+    }
+
+    /// The stable name of the error that a request is answered with; empty for a result.
+    private static func attempt(
+        _ client: LineClient, _ method: String, _ params: JSONObject
+    ) async throws -> String {
+        do {
+            _ = try await client.call(method, params)
+            return ""
+        } catch let error as RemoteError {
+            return error.code
+        }
+    }
+
+    /// Runs a body with connections of nobody's.
+    private static func withClients(
+        _ count: Int, at address: ComposedSystem.Address, _ body: ([LineClient]) async throws -> Void
+    ) async throws {
+        var clients: [LineClient] = []
+        do {
+            for _ in 0..<count {
+                clients.append(try await LineClient.connect(host: address.host, port: address.port))
+            }
+            try await body(clients)
+        } catch {
+            for client in clients { await client.close() }
+            throw error
+        }
+        for client in clients { await client.close() }
+    }
+}
