@@ -20,9 +20,10 @@ struct ComposedTests {
             let promises = isWithFaults ? [Promise.throughFaults] : Promise.all
             var broken = 0
             for promise in promises {
+                let start = ContinuousClock.now
                 do {
                     try await within("all of it", limit: .seconds(300)) { try await promise.isKept(system) }
-                    say("✔ \(promise.sentence)")
+                    say("✔ \(promise.sentence) (\((ContinuousClock.now - start).components.seconds) s)")
                 } catch {
                     broken += 1
                     say("✘ \(promise.sentence)\n  \(error)")
@@ -43,5 +44,5 @@ struct ComposedTests {
 /// Says a line at once, though standard output be a pipe.
 func say(_ text: String) {
     print(text)
-    unsafe fflush(nil)
+    fflush(nil)
 }
