@@ -1,5 +1,7 @@
 import Messaging
 import NIOCore
+import NIOSSL
+import NIOTLS
 
 /// One connection's bytes: cuts them into lines for the connection's task, writes what is queued, keeps the deadlines.
 ///
@@ -13,6 +15,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias Work = LineFramer.Event
 
     enum Phase {
+        /// What comes before lines is not done. `until`: when the connection is closed otherwise.
+        case opening(until: NIODeadline)
+
         /// Requests are taken and done.
         case serving
 
@@ -30,17 +35,20 @@ final class ConnectionHandler: ChannelInboundHandler {
     let refusal: Goodbye?
 
     /// The connection's number, for the log.
-    private let number: Int
+    let number: Int
 
     /// Where the client is, as it was admitted.
     let peerAddress: String
+
+    /// Whether the client has still to shake hands (TLS).
+    private var isHandshakeAwaited: Bool
 
     /// Where the loop keeps this connection.
     var index: Int?
 
     private(set) var outlet: ConnectionOutlet?
     var context: ChannelHandlerContext?
-    var phase = Phase.serving
+    var phase: Phase
 
     var framer: LineFramer
 
@@ -51,6 +59,9 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Whether the task is at work on a line.
     var isBusy = false
+
+    /// The task, waiting for the connection to be open; false ends it.
+    private var opener: CheckedContinuation<Bool, Never>?
 
     /// The task, waiting for a line; nil ends it.
     var waiter: CheckedContinuation<Work?, Never>?
@@ -74,13 +85,19 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Since when the flight that is out has made no progress, and how much of it was left then.
     var stalled: (since: NIODeadline, bytes: Int)?
 
-    /// - Parameter refusal: what the client is told instead of being served; nil serves it.
-    init(server: ServerContext, loop: LineLoop, peerAddress: String, refusal: Goodbye?) {
+    /// - Parameters:
+    ///   - refusal: what the client is told instead of being served; nil serves it.
+    ///   - isEncrypted: whether there is a TLS handler before this one.
+    init(server: ServerContext, loop: LineLoop, peerAddress: String, refusal: Goodbye?, isEncrypted: Bool) {
         self.server = server
         self.loop = loop
         self.refusal = refusal
         self.number = server.nextNumber()
         self.peerAddress = peerAddress
+        self.isHandshakeAwaited = isEncrypted
+        let patience =
+            refusal == nil ? server.configuration.authenticationTimeout : server.configuration.lingerTimeout
+        self.phase = .opening(until: .now() + TimeAmount(patience))
         self.framer = LineFramer(maxLineBytes: server.configuration.maxLineBytes)
         self.queue = OutboundQueue(maxQueueBytes: server.configuration.maxQueueBytes)
         self.outlet = ConnectionOutlet(self, loop: loop)
@@ -88,7 +105,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        if context.channel.isActive { self.begin() }
+        if context.channel.isActive { self.start() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -96,7 +113,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        self.begin()
+        self.start()
         context.fireChannelActive()
     }
 
@@ -106,13 +123,24 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The client ended its side without TLS's own end. Lines show whether they are whole, so that it is an end like
+        // any other, which the channel tells in a moment.
+        if case .uncleanShutdown? = error as? NIOSSLError { return }
+        if case .opening = self.phase { self.server.failedToOpen(self.number, self.peerAddress, "\(error)") }
         // The peer is gone, or as good as gone: there is nobody to tell.
         context.close(promise: nil)
     }
 
-    private func begin() {
-        // Not before: what the loop does with its connections is to come after hello.
+    private func start() {
         self.loop.add(self)
+        if !self.isHandshakeAwaited { self.begin() }
+        self.readMore()
+    }
+
+    /// What comes before lines is done.
+    private func begin() {
+        guard case .opening(let deadline) = self.phase else { return }
+        self.phase = .serving
         self.server.opened(self.number, peerAddress: self.peerAddress)
         if let refusal = self.refusal {
             self.sayGoodbye(refusal, keepingAnswers: true)
@@ -120,12 +148,22 @@ final class ConnectionHandler: ChannelInboundHandler {
             self.sayGoodbye(.shuttingDown, keepingAnswers: true)
         } else {
             self.expiry = (
-                .now() + TimeAmount(self.server.configuration.authenticationTimeout),
+                deadline,
                 Goodbye(.authenticationTimeout, "The connection was not authenticated in time.")
             )
             self.send(self.server.hello)
         }
-        self.readMore()
+        self.opener?.resume(returning: true)
+        self.opener = nil
+    }
+
+    /// Whether the connection came to be open, once that is known.
+    func whenOpen(_ opener: CheckedContinuation<Bool, Never>) {
+        switch self.phase {
+        case .opening: self.opener = opener
+        case .serving, .finishing, .leaving: opener.resume(returning: true)
+        case .closed: opener.resume(returning: false)
+        }
     }
 
     private func end() {
@@ -138,6 +176,8 @@ final class ConnectionHandler: ChannelInboundHandler {
         self.context = nil
         self.forgetTaken()
         self.framer = LineFramer(maxLineBytes: 0)
+        self.opener?.resume(returning: false)
+        self.opener = nil
         self.serve()
     }
 
@@ -145,7 +185,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         let bytes = Self.unwrapInboundIn(data)
         switch self.phase {
         case .serving: self.framer.feed(bytes)
-        case .finishing, .leaving, .closed: break
+        case .opening, .finishing, .leaving, .closed: break
         }
     }
 
@@ -157,11 +197,16 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed = event {
+        switch event {
+        case ChannelEvent.inputClosed:
             self.hasInputEnded = true
             self.takeLines()
             self.serve()
             self.settle()
+        case TLSUserEvent.handshakeCompleted:
+            self.isHandshakeAwaited = false
+            self.begin()
+        default: break
         }
         context.fireUserInboundEventTriggered(event)
     }

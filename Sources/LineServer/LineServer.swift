@@ -104,7 +104,11 @@ public final class LineServer: Service {
                         channel.close(promise: nil)
                         return nil
                     }
-                    let handler = ConnectionHandler(server: context, loop: loop, peerAddress: peer, refusal: refusal)
+                    let certificate = configuration.certificate
+                    if let certificate { try channel.pipeline.syncOperations.addHandler(certificate.handler()) }
+                    let handler = ConnectionHandler(
+                        server: context, loop: loop, peerAddress: peer, refusal: refusal,
+                        isEncrypted: certificate != nil)
                     try channel.pipeline.syncOperations.addHandler(handler)
                     guard refusal == nil, let outlet = handler.outlet else { return nil }
                     return Connection(

@@ -52,6 +52,13 @@ final class ServerContext: Sendable {
         self.logger.debug("connection opened", metadata: ["connection": "\(number)", "peer": "\(peerAddress)"])
     }
 
+    /// A client did not do what comes before lines, and is closed.
+    func failedToOpen(_ number: Int, _ peerAddress: String, _ reason: String) {
+        self.logger.debug(
+            "connection not opened",
+            metadata: ["connection": "\(number)", "peer": "\(peerAddress)", "reason": "\(reason)"])
+    }
+
     /// Releases what was admitted.
     func closed(_ number: Int, peerAddress: String, isRefused: Bool) {
         self.logger.debug("connection closed", metadata: ["connection": "\(number)"])
@@ -70,7 +77,12 @@ final class ServerContext: Sendable {
     }
 
     func listening(_ address: LineServer.Address) {
-        self.logger.info("serving lines", metadata: ["host": "\(address.host)", "port": "\(address.port)"])
+        self.logger.info(
+            "serving lines",
+            metadata: [
+                "host": "\(address.host)", "port": "\(address.port)",
+                "tls": "\(self.configuration.certificate == nil ? "off" : "on")",
+            ])
     }
 }
 
