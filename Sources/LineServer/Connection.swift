@@ -32,7 +32,7 @@ actor Connection {
 
     private func converse(_ sessions: any SessionFactory) async {
         let session = sessions.makeSession(
-            outlet: self.outlet, peerAddress: self.handler.value.peerAddress)
+            outlet: self.outlet, peerAddress: self.handler.value.peerAddress ?? "")
         while let work = await self.next() {
             switch work {
             case .line(let line): await self.perform(line, session)

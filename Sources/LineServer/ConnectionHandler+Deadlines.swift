@@ -7,7 +7,7 @@ extension ConnectionHandler {
     func sweep(_ now: NIODeadline) {
         switch self.phase {
         case .opening(let deadline):
-            if deadline <= now { self.giveUpOpening() }
+            if deadline <= now { self.isNotOpened("not in time") }
         case .serving, .finishing:
             if let expiry = self.expiry, expiry.deadline <= now {
                 self.sayGoodbye(expiry.goodbye, keepingAnswers: true)
@@ -23,12 +23,6 @@ extension ConnectionHandler {
         case .closed:
             break
         }
-    }
-
-    /// The client has had its time to do what comes before lines. It cannot be told why: it would not understand.
-    private func giveUpOpening() {
-        self.server.failedToOpen(self.number, self.peerAddress, "not in time")
-        self.cut()
     }
 
     /// Whether the client has had its time to make room.

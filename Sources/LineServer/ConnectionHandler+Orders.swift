@@ -61,7 +61,7 @@ extension ConnectionHandler {
         case .opening: return self.cut()
         case .leaving, .closed: return
         }
-        if self.refusal == nil { self.server.metrics.saidGoodbye(goodbye.code) }
+        if self.admission == .serve { self.server.metrics.saidGoodbye(goodbye.code) }
         self.phase = .leaving(until: .now() + TimeAmount(self.server.configuration.lingerTimeout))
         self.forgetTaken()
         self.framer = LineFramer(maxLineBytes: 0)

@@ -32,13 +32,18 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     let server: ServerContext
     let loop: LineLoop
-    let refusal: Goodbye?
+
+    /// How the client was received.
+    private(set) var admission: Admissions.Admission
 
     /// The connection's number, for the log.
     let number: Int
 
-    /// Where the client is, as it was admitted.
-    let peerAddress: String
+    /// Where the client is; nil until it is known.
+    private(set) var peerAddress: String?
+
+    /// Where the socket leads: to the client, or to the balancer before it.
+    private let socketAddress: String
 
     /// Whether the client has still to shake hands (TLS).
     private var isHandshakeAwaited: Bool
@@ -60,7 +65,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Whether the task is at work on a line.
     var isBusy = false
 
-    /// The task, waiting for the connection to be open; false ends it.
+    /// The task, waiting for the connection to be open; false where it is not served.
     private var opener: CheckedContinuation<Bool, Never>?
 
     /// The task, waiting for a line; nil ends it.
@@ -86,17 +91,19 @@ final class ConnectionHandler: ChannelInboundHandler {
     var stalled: (since: NIODeadline, bytes: Int)?
 
     /// - Parameters:
-    ///   - refusal: what the client is told instead of being served; nil serves it.
-    ///   - isEncrypted: whether there is a TLS handler before this one.
-    init(server: ServerContext, loop: LineLoop, peerAddress: String, refusal: Goodbye?, isEncrypted: Bool) {
+    ///   - socketAddress: where the socket leads. With PROXY it is the balancer's, and ``comes(from:)`` tells the
+    ///     client's.
+    ///   - admission: how the client is received; not dropped.
+    init(server: ServerContext, loop: LineLoop, socketAddress: String, admission: Admissions.Admission) {
         self.server = server
         self.loop = loop
-        self.refusal = refusal
+        self.admission = admission
         self.number = server.nextNumber()
-        self.peerAddress = peerAddress
-        self.isHandshakeAwaited = isEncrypted
+        self.socketAddress = socketAddress
+        self.peerAddress = server.configuration.expectsProxyHeader ? nil : socketAddress
+        self.isHandshakeAwaited = server.configuration.certificate != nil
         let patience =
-            refusal == nil ? server.configuration.authenticationTimeout : server.configuration.lingerTimeout
+            admission == .serve ? server.configuration.authenticationTimeout : server.configuration.lingerTimeout
         self.phase = .opening(until: .now() + TimeAmount(patience))
         self.framer = LineFramer(maxLineBytes: server.configuration.maxLineBytes)
         self.queue = OutboundQueue(maxQueueBytes: server.configuration.maxQueueBytes)
@@ -126,24 +133,48 @@ final class ConnectionHandler: ChannelInboundHandler {
         // The client ended its side without TLS's own end. Lines show whether they are whole, so that it is an end like
         // any other, which the channel tells in a moment.
         if case .uncleanShutdown? = error as? NIOSSLError { return }
-        if case .opening = self.phase { self.server.failedToOpen(self.number, self.peerAddress, "\(error)") }
+        if case .opening = self.phase { return self.isNotOpened("\(error)") }
         // The peer is gone, or as good as gone: there is nobody to tell.
         context.close(promise: nil)
     }
 
     private func start() {
         self.loop.add(self)
-        if !self.isHandshakeAwaited { self.begin() }
+        self.begin()
         self.readMore()
     }
 
-    /// What comes before lines is done.
+    /// A balancer has told where the client is.
+    func comes(from header: ProxyHeader) {
+        guard case .opening = self.phase, self.peerAddress == nil else { return }
+        let address = header.source ?? self.socketAddress
+        self.peerAddress = address
+        if self.admission == .serve {
+            self.admission = self.server.locate(at: address)
+            switch self.admission {
+            case .serve: break
+            case .refuse: self.phase = .opening(until: .now() + TimeAmount(self.server.configuration.lingerTimeout))
+            case .drop: return self.cut()
+            }
+        }
+        self.begin()
+    }
+
+    /// The client did not do what comes before lines. It cannot be told so: it would not understand.
+    func isNotOpened(_ reason: String) {
+        guard case .opening = self.phase else { return }
+        self.server.failedToOpen(self.number, self.peerAddress, reason)
+        self.cut()
+    }
+
+    /// Begins with lines where all that comes before them is done.
     private func begin() {
-        guard case .opening(let deadline) = self.phase else { return }
+        guard case .opening(let deadline) = self.phase, let peerAddress = self.peerAddress, !self.isHandshakeAwaited
+        else { return }
         self.phase = .serving
-        self.server.opened(self.number, peerAddress: self.peerAddress)
-        if let refusal = self.refusal {
-            self.sayGoodbye(refusal, keepingAnswers: true)
+        self.server.opened(self.number, peerAddress: peerAddress)
+        if case .refuse(let reason) = self.admission {
+            self.sayGoodbye(.tooManyConnections(reason), keepingAnswers: true)
         } else if self.server.isStopping {
             self.sayGoodbye(.shuttingDown, keepingAnswers: true)
         } else {
@@ -153,15 +184,15 @@ final class ConnectionHandler: ChannelInboundHandler {
             )
             self.send(self.server.hello)
         }
-        self.opener?.resume(returning: true)
+        self.opener?.resume(returning: self.admission == .serve)
         self.opener = nil
     }
 
-    /// Whether the connection came to be open, once that is known.
+    /// Whether the connection came to be open and is served, once that is known.
     func whenOpen(_ opener: CheckedContinuation<Bool, Never>) {
         switch self.phase {
         case .opening: self.opener = opener
-        case .serving, .finishing, .leaving: opener.resume(returning: true)
+        case .serving, .finishing, .leaving: opener.resume(returning: self.admission == .serve)
         case .closed: opener.resume(returning: false)
         }
     }
@@ -169,7 +200,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func end() {
         if case .closed = self.phase { return }
         self.phase = .closed
-        self.server.closed(self.number, peerAddress: self.peerAddress, isRefused: self.refusal != nil)
+        self.server.closed(self.number, peerAddress: self.peerAddress, self.admission)
         self.loop.remove(self)
         self.outlet?.detach()
         self.outlet = nil

@@ -44,6 +44,7 @@ struct Node: Sendable {
         lines.pingInterval = .seconds(settings.pingSeconds)
         lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
         lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
+        lines.expectsProxyHeader = settings.proxyProtocol == .on
         lines.certificate = try settings.certificate()
         self.lines = lines
         if let certificate = lines.certificate {

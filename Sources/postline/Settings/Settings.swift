@@ -16,6 +16,7 @@ struct Settings: Sendable {
     var port: Int
     /// Nil where lines are not encrypted.
     var tls: TLSFiles?
+    var proxyProtocol: Switch
     var operationsHost: String
     /// Nil where metrics and health are not served.
     var operationsPort: Int?
@@ -59,6 +60,7 @@ struct Settings: Sendable {
         host = try reader.required("host")
         port = try reader.integer("port", in: 0...65_535)
         tls = try reader.tlsFiles()
+        proxyProtocol = try reader.choice("proxy_protocol")
         operationsHost = try reader.required("operations_host")
         operationsPort = try reader.portOrOff("operations_port")
         accountKeeper = try reader.choice("auth")
@@ -102,7 +104,8 @@ struct Settings: Sendable {
     }
 
     private static let defaults = [
-        "HOST": "127.0.0.1", "PORT": "7432", "OPERATIONS_HOST": "127.0.0.1", "OPERATIONS_PORT": "7480",
+        "HOST": "127.0.0.1", "PORT": "7432", "PROXY_PROTOCOL": "off", "OPERATIONS_HOST": "127.0.0.1",
+        "OPERATIONS_PORT": "7480",
         "AUTH": "builtin", "JWT_ISSUER": "postline",
         "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
         "MAX_CONNECTIONS_PER_ADDRESS": "1000000", "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576",
