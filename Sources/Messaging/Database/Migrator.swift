@@ -120,7 +120,7 @@ public struct Migrator: Sendable {
 extension Migrator {
     /// Files that may be applied any number of times, together and only when one has changed.
     private func apply(_ files: [SQLFile], as name: String, over connection: Connection) async throws -> [String] {
-        let hash = files.map(\.hash).joined(separator: "\n")
+        let hash = files.hash
         guard try await appliedHash(of: name, over: connection) != hash else { return [] }
         _ = try await connection.execute("begin")
         do {
