@@ -173,6 +173,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            exclude: ["Fixtures"],
             swiftSettings: settings),
     ]
 )
