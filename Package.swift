@@ -183,6 +183,7 @@ let package = Package(
                 .product(name: "SwiftASN1", package: "swift-asn1"),
                 .product(name: "X509", package: "swift-certificates"),
             ],
+            exclude: ["Fixtures"],
             swiftSettings: settings),
         // Tests the composed system (docker-compose.yml) from within it, where there is no toolchain.
         .executableTarget(

@@ -73,7 +73,8 @@ struct Node: Sendable {
         guard let port = settings.operationsPort else { return try await body(nil) }
         let operations = OperationsServer(
             host: settings.operationsHost, port: port, registry: Self.registry,
-            readiness: { [stage, service] in await stage.readiness(of: service) }, logger: logger)
+            readiness: { [stage, service] in await stage.readiness(of: service) },
+            measure: { [service] in service.measure() }, logger: logger)
         let (addresses, listening) = AsyncStream.makeStream(of: LineServer.Address.self)
         try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {

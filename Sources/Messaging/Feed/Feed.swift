@@ -50,7 +50,7 @@ actor Feed {
     /// When the last look that came to its end began; nil without a connection.
     private var seen: ContinuousClock.Instant?
 
-    private let lookTimer: Timer
+    let figures: FeedMetrics
 
     private struct Position {
         let epoch: String
@@ -71,7 +71,7 @@ actor Feed {
         self.reactor = reactor
         self.logger = logger
         preamble = Preamble(limits: settings.limits)
-        lookTimer = Timer(label: "postline_feed_look_seconds", factory: metrics)
+        figures = FeedMetrics(factory: metrics)
     }
 
     /// This node has committed a change: it is looked at here, and the other nodes are rung.
@@ -178,7 +178,11 @@ extension Feed {
         let start = ContinuousClock.now
         try await lookOnce(over: connection)
         seen = start
-        lookTimer.recordNanoseconds(Int64((.now - start) / .nanoseconds(1)))
+        figures.looked(since: start)
+        if figures.isQueueDue {
+            figures.queueIsFull(
+                to: try await connection.run([Call(Self.queue)], deadline: settings.limits.deadline)[0].text(0, 0))
+        }
     }
 
     private func lookOnce(over connection: Connection) async throws {
@@ -202,6 +206,7 @@ extension Feed {
             guard let change = Change(rows, row: row, column: 3) else { throw FeedError.unreadable }
             changes.append(change)
         }
+        figures.brought(changes.count)
         let now = Position(epoch: epoch, snapshot: snapshot)
         position = now
         deliver(fanout.distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes)))
@@ -227,6 +232,8 @@ extension Feed {
         pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn()) \
         select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
         """)
+
+    private static let queue = Statement("feed.queue", "select pg_notification_queue_usage()")
 }
 
 // MARK: - The doorbell
