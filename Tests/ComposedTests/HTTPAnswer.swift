@@ -21,7 +21,8 @@ struct HTTPAnswer: Sendable {
                 }
                 .connect(host: address.host, port: address.port).get()
             channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
-            try await channel.writeAndFlush(ByteBuffer(string: "GET \(path) HTTP/1.0\r\n\r\n"))
+            try await channel.writeAndFlush(
+                ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: \(address.host)\r\nConnection: close\r\n\r\n"))
         } catch {
             // Nobody there is an answer, too.
             text.succeed("")
@@ -34,7 +35,7 @@ struct HTTPAnswer: Sendable {
     }
 }
 
-/// All that comes until the other side closes.
+/// All that comes until the other side closes, or as much as it has announced.
 private final class UntilTheEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -43,7 +44,15 @@ private final class UntilTheEnd: ChannelInboundHandler {
 
     init(_ promise: EventLoopPromise<String>) { self.promise = promise }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { text += String(buffer: unwrapInboundIn(data)) }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        text += String(buffer: unwrapInboundIn(data))
+        guard let head = text.firstRange(of: "\r\n\r\n"),
+            let length = text[..<head.lowerBound].split(separator: "\r\n").map({ $0.lowercased() })
+                .first(where: { $0.hasPrefix("content-length:") })?.split(separator: " ").last.flatMap({ Int($0) }),
+            text[head.upperBound...].utf8.count >= length
+        else { return }
+        context.close(promise: nil)
+    }
 
     func channelInactive(context: ChannelHandlerContext) { promise.succeed(text) }
 
