@@ -1,27 +1,47 @@
-FROM swift:6.3-bookworm AS build
+# The toolchain, and what Postline is compiled against.
+FROM swift:6.3-bookworm AS toolchain
 RUN apt-get update \
     && apt-get install -y --no-install-recommends libargon2-dev libpq-dev pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-COPY . .
-# The build folder stays between builds, so that only what changed is compiled. Of the symbols the names stay, for
-# backtraces.
+
+# The build folder stays between builds, so that only what changed is compiled; the tests below find in it what the
+# program was made of. Of the symbols the names stay, for backtraces.
+FROM toolchain AS build
+COPY Package.swift ./
+COPY Plugins Plugins
+COPY Sources Sources
+COPY sql sql
 RUN --mount=type=cache,target=/src/.build \
-    swift build -c release --static-swift-stdlib --product postline \
+    POSTLINE_PART=program swift build -c release --static-swift-stdlib --product postline \
     && strip --strip-debug -o /postline .build/release/postline
 
-FROM debian:bookworm-slim
+FROM build AS build-tests
+COPY Tests/ComposedTests Tests/ComposedTests
+RUN --mount=type=cache,target=/src/.build \
+    POSTLINE_PART=composed-tests swift build -c release --static-swift-stdlib --product composed-tests \
+    && strip --strip-debug -o /composed-tests .build/release/composed-tests
+
+# What the programs need, and a user without rights.
+FROM debian:bookworm-slim AS runtime
 RUN apt-get update \
     && apt-get install -y --no-install-recommends ca-certificates libargon2-1 libpq5 \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin \
-    && useradd --system --user-group --no-create-home --shell /usr/sbin/nologin postline
-COPY --from=build /postline /usr/local/bin/postline
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/* \
+    && useradd --system --uid 900 --user-group --no-create-home --shell /usr/sbin/nologin postline
 USER postline
+
+# `docker compose run --rm tests`.
+FROM runtime AS tests
+COPY --from=build-tests /composed-tests /usr/local/bin/composed-tests
+ENTRYPOINT ["composed-tests"]
+
+FROM runtime AS postline
+COPY --from=build /postline /usr/local/bin/postline
 # Within a container, the loopback address is reached by nobody.
 ENV POSTLINE_HOST=0.0.0.0 POSTLINE_OPERATIONS_HOST=0.0.0.0
 EXPOSE 7432 7480
-# The server speaks first: a healthy one says hello.
-HEALTHCHECK --interval=5s --timeout=3s --start-period=30s \
-    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${POSTLINE_PORT:-7432} && read -r -t 2 line <&3 && [[ $line == *server.hello* ]]"]
+# Healthy is who can serve clients: the database is reached, and the feed is live.
+HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --start-interval=1s \
+    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${POSTLINE_OPERATIONS_PORT:-7480} && printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r -t 2 status <&3 && [[ $status == *' 200 '* ]]"]
 ENTRYPOINT ["postline"]
 CMD ["serve"]

@@ -1,14 +1,14 @@
 # Postline's commands. `make help` lists them; the steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env clean
+.PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env test-compose clean
 
 .NOTPARALLEL:
 
 sources := Package.swift Plugins Sources Tests
 
 help: ## Show this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7000 …").
 	@scripts/install-dependencies
@@ -47,6 +47,9 @@ bench: ## Measure Postline beside pgbench (ARGS are passed on).
 	@scripts/install-dependencies
 	swift build -c release --product postline
 	@.build/release/postline bench $(ARGS)
+
+test-compose: ## Compose the whole system and test it, also while its services are stopped and killed (needs Docker).
+	@scripts/test-compose
 
 env: ## Make .env, the secrets of docker-compose.yml.
 	@scripts/make-env

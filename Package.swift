@@ -21,6 +21,8 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(
             url: "https://github.com/apple/swift-configuration", from: "1.4.0",
             traits: [.defaults, "CommandLineArguments"]),
@@ -28,6 +30,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         // Without its traits, which bring all of Foundation.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
@@ -80,6 +83,8 @@ let package = Package(
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
@@ -96,6 +101,7 @@ let package = Package(
                 "Messaging",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: settings),
         .target(
@@ -166,7 +172,8 @@ let package = Package(
             name: "MeteringTests",
             dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings),
-        .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
+        .testTarget(
+            name: "PostlineTests", dependencies: ["LineServer", "Messaging", "postline"], swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
@@ -177,14 +184,29 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SwiftASN1", package: "swift-asn1"),
+                .product(name: "X509", package: "swift-certificates"),
             ],
+            exclude: ["Fixtures"],
+            swiftSettings: settings),
+        // Tests the composed system (docker-compose.yml) from within it, where there is no toolchain.
+        .executableTarget(
+            name: "composed-tests",
+            dependencies: [
+                "LineClient", "Messaging", "Postgres",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/ComposedTests",
             swiftSettings: settings),
     ]
 )
 
 // A sanitizer needs all that it watches built anew. What it does not watch is left out of the package then: for the
 // unit tests (scripts/test-sanitized) what only the integration tests need, for the fuzzer (scripts/fuzz) all tests.
+// The images (Dockerfile) are built from what ships alone, so that a change of the tests builds them anew no more.
 let service: Set = [
     "CPostgres", "CArgon2", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
 ]
@@ -193,6 +215,10 @@ let unitTests: Set = [
     "FuzzedLines", "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
 ]
 switch Context.environment["POSTLINE_PART"] {
+case "program":
+    package.targets.removeAll { $0.type == .test || ["FuzzedLines", "composed-tests"].contains($0.name) }
+case "composed-tests":
+    package.targets.removeAll { $0.type == .test || $0.name == "FuzzedLines" }
 case "unit-tests":
     package.products = []
     package.targets.removeAll { !service.union(embedding).union(unitTests).contains($0.name) }

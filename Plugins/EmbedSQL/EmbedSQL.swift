@@ -6,8 +6,8 @@ import PackagePlugin
 struct EmbedSQL: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let folder = context.package.directoryURL.appending(path: "sql")
-        // The tests and the dumped schema are not applied to databases.
-        let parts = ["api", "bootstrap", "migrations"]
+        // The tests and the dumped schema are for developers.
+        let parts = ["api", "bootstrap", "doctor", "migrations"]
         let paths = parts.flatMap { part in
             let names =
                 (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: part).path())) ?? []

@@ -4,6 +4,8 @@ public enum ConnectionError: Error, Sendable, Equatable, CustomStringConvertible
     case unreachable(address: String, reason: String)
     /// Something answers, but it is no Postline server.
     case notPostline(address: String)
+    /// There is no encrypted connection to whoever was meant.
+    case notTrusted(address: String, reason: String)
     /// The connection is closed; `goodbye` is what the server said before, where it said something.
     ///
     /// What was asked for on it may have been done or not.
@@ -16,6 +18,7 @@ public enum ConnectionError: Error, Sendable, Equatable, CustomStringConvertible
         switch self {
         case .unreachable(let address, let reason): "No server can be reached at \(address): \(reason)."
         case .notPostline(let address): "What answers at \(address) is not a Postline server."
+        case .notTrusted(let address, let reason): "No trusted connection can be made to \(address): \(reason)."
         case .closed(let goodbye?): "The server closed the connection: \(goodbye.message)"
         case .closed(nil): "The connection to the server was lost."
         case .malformed(let reason): "The server sent a line that cannot be understood: \(reason)."

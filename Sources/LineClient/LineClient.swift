@@ -53,13 +53,15 @@ public actor LineClient {
     /// Connects, and returns when the server has said hello.
     ///
     /// - Parameters:
+    ///   - trust: whom to trust over TLS; nil: lines are not encrypted.
     ///   - group: the threads to run on; the process's own by default.
     ///   - timeout: how long connecting, and then waiting for the hello, may each take.
     ///   - onPush: called on the connection's thread for each notification, in place of `pushes`; it must not block.
     /// - Throws: `ConnectionError`.
     public static func connect(
-        host: String, port: Int, group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton,
-        timeout: Duration = .seconds(10), onPush: (@Sendable (ServerNotification) -> Void)? = nil
+        host: String, port: Int, trust: ServerTrust? = nil,
+        group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, timeout: Duration = .seconds(10),
+        onPush: (@Sendable (ServerNotification) -> Void)? = nil
     ) async throws -> LineClient {
         let address = "\(host):\(port)"
         let loop = group.any()
@@ -72,6 +74,7 @@ public actor LineClient {
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
+                        if let trust { try channel.pipeline.syncOperations.addHandler(trust.handler(for: host)) }
                         try channel.pipeline.syncOperations.addHandler(LineHandler(firstLine: firstLine))
                     }
                 }
@@ -82,7 +85,16 @@ public actor LineClient {
         }
         let deadline = loop.scheduleTask(in: limit) { channel.close(promise: nil) }
         defer { deadline.cancel() }
-        guard let line = try? await firstLine.futureResult.get(), case .notification(let method) = Envelope(line).kind,
+        let first: ByteBuffer?
+        do {
+            first = try await firstLine.futureResult.get()
+        } catch {
+            if let reason = ServerTrust.reason(error) {
+                throw ConnectionError.notTrusted(address: address, reason: reason)
+            }
+            first = nil
+        }
+        guard let line = first, case .notification(let method) = Envelope(line).kind,
             let text = Envelope(line).params, case .object(let params)? = try? parsed(text)
         else {
             channel.close(promise: nil)

@@ -55,6 +55,7 @@ final class LineHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        firstLine.fail(error)
         context.close(promise: nil)
     }
 

@@ -43,20 +43,42 @@ struct Admissions {
     var addressCount: Int { self.byAddress.count }
 
     /// Receives a connection. Unless it is dropped, it is to be released once.
-    mutating func admit(from address: String) -> Admission {
-        if let limit = self.maxConnectionsPerAddress, self.byAddress[address, default: 0] >= limit {
-            return self.turnAway(.fromAddress)
-        }
+    ///
+    /// - Parameter address: nil where it is not known yet; ``locate(at:)`` tells it.
+    mutating func admit(from address: String?) -> Admission {
+        if let address, self.isFull(address) { return self.turnAway(.fromAddress) }
         guard self.served < self.maxConnections else { return self.turnAway(.inAll) }
         self.served += 1
-        if self.maxConnectionsPerAddress != nil { self.byAddress[address, default: 0] += 1 }
+        if let address { self.count(address) }
         return .serve
     }
 
+    /// A connection that is served, and that is counted in all, is from that address. Where it is not served any more,
+    /// it is released as one that was received so.
+    mutating func locate(at address: String) -> Admission {
+        guard !self.isFull(address) else {
+            self.served -= 1
+            return self.turnAway(.fromAddress)
+        }
+        self.count(address)
+        return .serve
+    }
+
+    private func isFull(_ address: String) -> Bool {
+        guard let limit = self.maxConnectionsPerAddress else { return false }
+        return self.byAddress[address, default: 0] >= limit
+    }
+
+    private mutating func count(_ address: String) {
+        if self.maxConnectionsPerAddress != nil { self.byAddress[address, default: 0] += 1 }
+    }
+
     /// A connection that was served is closed.
-    mutating func release(_ address: String) {
+    ///
+    /// - Parameter address: nil where it never became known.
+    mutating func release(_ address: String?) {
         self.served -= 1
-        guard let count = self.byAddress[address] else { return }
+        guard let address, let count = self.byAddress[address] else { return }
         self.byAddress[address] = count > 1 ? count - 1 : nil
     }
 

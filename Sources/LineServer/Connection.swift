@@ -21,8 +21,18 @@ actor Connection {
 
     /// Serves the connection until it is closed.
     func run(_ sessions: any SessionFactory) async {
+        if await self.isOpened() { await self.converse(sessions) }
+        // The goodbye may still be on its way: the server is not done before the connection is.
+        try? await self.channel.closeFuture.get()
+    }
+
+    private func isOpened() async -> Bool {
+        await withCheckedContinuation { self.handler.value.whenOpen($0) }
+    }
+
+    private func converse(_ sessions: any SessionFactory) async {
         let session = sessions.makeSession(
-            outlet: self.outlet, peerAddress: self.handler.value.peerAddress)
+            outlet: self.outlet, peerAddress: self.handler.value.peerAddress ?? "")
         while let work = await self.next() {
             switch work {
             case .line(let line): await self.perform(line, session)
@@ -31,8 +41,6 @@ actor Connection {
             }
         }
         await session.close()
-        // The goodbye may still be on its way: the server is not done before the connection is.
-        try? await self.channel.closeFuture.get()
     }
 
     private func next() async -> LineFramer.Event? {

@@ -6,6 +6,8 @@ extension ConnectionHandler {
     /// Does what is due.
     func sweep(_ now: NIODeadline) {
         switch self.phase {
+        case .opening(let deadline):
+            if deadline <= now { self.isNotOpened("not in time") }
         case .serving, .finishing:
             if let expiry = self.expiry, expiry.deadline <= now {
                 self.sayGoodbye(expiry.goodbye, keepingAnswers: true)

@@ -1,5 +1,6 @@
 import Messaging
 import NIOCore
+import NIOSSL
 
 /// What the session asks of the connection, and how it ends.
 extension ConnectionHandler {
@@ -33,14 +34,22 @@ extension ConnectionHandler {
 
     /// Takes nothing more, does what was taken, and says goodbye then.
     func finishThenSay(_ goodbye: Goodbye) {
-        guard case .serving = self.phase else { return }
-        self.phase = .finishing(goodbye)
-        self.settle()
+        switch self.phase {
+        case .opening:
+            self.cut()
+        case .serving:
+            self.phase = .finishing(goodbye)
+            self.settle()
+        case .finishing, .leaving, .closed:
+            break
+        }
     }
 
     /// Closes at once.
     func cut() {
-        self.context?.close(promise: nil)
+        // Past TLS, which would wait for the client to end it too.
+        let tls = try? self.context?.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+        (tls ?? self.context)?.close(promise: nil)
     }
 
     /// Says why and closes; what was taken and not begun is dropped.
@@ -49,9 +58,10 @@ extension ConnectionHandler {
     func sayGoodbye(_ goodbye: Goodbye, keepingAnswers: Bool) {
         switch self.phase {
         case .serving, .finishing: break
+        case .opening: return self.cut()
         case .leaving, .closed: return
         }
-        if self.refusal == nil { self.server.metrics.saidGoodbye(goodbye.code) }
+        if self.admission == .serve { self.server.metrics.saidGoodbye(goodbye.code) }
         self.phase = .leaving(until: .now() + TimeAmount(self.server.configuration.lingerTimeout))
         self.forgetTaken()
         self.framer = LineFramer(maxLineBytes: 0)

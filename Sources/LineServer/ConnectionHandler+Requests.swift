@@ -25,7 +25,7 @@ extension ConnectionHandler {
         switch self.phase {
         case .serving: if self.isFull { return }
         case .finishing, .closed: return
-        case .leaving: break
+        case .opening, .leaving: break
         }
         self.isReading = true
         context.read()
@@ -58,7 +58,7 @@ extension ConnectionHandler {
     /// Whether goodbye was said, so that no answer would arrive.
     var isLeaving: Bool {
         switch self.phase {
-        case .serving, .finishing: false
+        case .opening, .serving, .finishing: false
         case .leaving, .closed: true
         }
     }
@@ -84,6 +84,8 @@ extension ConnectionHandler {
     func serve() {
         guard let waiter = self.waiter else { return }
         switch self.phase {
+        case .opening:
+            break
         case .serving, .finishing:
             guard self.head < self.taken.count else { return }
             if self.queue.unwrittenAnswerBytes > self.server.configuration.maxUnwrittenAnswerBytes {
@@ -116,6 +118,8 @@ extension ConnectionHandler {
     func settle() {
         let isIdle = !self.isBusy && self.head == self.taken.count
         switch self.phase {
+        case .opening:
+            if self.hasInputEnded { self.cut() }
         case .serving:
             if self.hasInputEnded, isIdle {
                 // What is queued is on its way out already, and closing is asked again when it has landed.

@@ -1,5 +1,7 @@
 import Messaging
 import NIOCore
+import NIOSSL
+import NIOTLS
 
 /// One connection's bytes: cuts them into lines for the connection's task, writes what is queued, keeps the deadlines.
 ///
@@ -13,6 +15,9 @@ final class ConnectionHandler: ChannelInboundHandler {
     typealias Work = LineFramer.Event
 
     enum Phase {
+        /// What comes before lines is not done. `until`: when the connection is closed otherwise.
+        case opening(until: NIODeadline)
+
         /// Requests are taken and done.
         case serving
 
@@ -27,20 +32,28 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     let server: ServerContext
     let loop: LineLoop
-    let refusal: Goodbye?
+
+    /// How the client was received.
+    private(set) var admission: Admissions.Admission
 
     /// The connection's number, for the log.
-    private let number: Int
+    let number: Int
 
-    /// Where the client is, as it was admitted.
-    let peerAddress: String
+    /// Where the client is; nil until it is known.
+    private(set) var peerAddress: String?
+
+    /// Where the socket leads: to the client, or to the balancer before it.
+    private let socketAddress: String
+
+    /// Whether the client has still to shake hands (TLS).
+    private var isHandshakeAwaited: Bool
 
     /// Where the loop keeps this connection.
     var index: Int?
 
     private(set) var outlet: ConnectionOutlet?
     var context: ChannelHandlerContext?
-    var phase = Phase.serving
+    var phase: Phase
 
     var framer: LineFramer
 
@@ -51,6 +64,9 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// Whether the task is at work on a line.
     var isBusy = false
+
+    /// The task, waiting for the connection to be open; false where it is not served.
+    private var opener: CheckedContinuation<Bool, Never>?
 
     /// The task, waiting for a line; nil ends it.
     var waiter: CheckedContinuation<Work?, Never>?
@@ -74,13 +90,21 @@ final class ConnectionHandler: ChannelInboundHandler {
     /// Since when the flight that is out has made no progress, and how much of it was left then.
     var stalled: (since: NIODeadline, bytes: Int)?
 
-    /// - Parameter refusal: what the client is told instead of being served; nil serves it.
-    init(server: ServerContext, loop: LineLoop, peerAddress: String, refusal: Goodbye?) {
+    /// - Parameters:
+    ///   - socketAddress: where the socket leads. With PROXY it is the balancer's, and ``comes(from:)`` tells the
+    ///     client's.
+    ///   - admission: how the client is received; not dropped.
+    init(server: ServerContext, loop: LineLoop, socketAddress: String, admission: Admissions.Admission) {
         self.server = server
         self.loop = loop
-        self.refusal = refusal
+        self.admission = admission
         self.number = server.nextNumber()
-        self.peerAddress = peerAddress
+        self.socketAddress = socketAddress
+        self.peerAddress = server.configuration.expectsProxyHeader ? nil : socketAddress
+        self.isHandshakeAwaited = server.configuration.certificate != nil
+        let patience =
+            admission == .serve ? server.configuration.authenticationTimeout : server.configuration.lingerTimeout
+        self.phase = .opening(until: .now() + TimeAmount(patience))
         self.framer = LineFramer(maxLineBytes: server.configuration.maxLineBytes)
         self.queue = OutboundQueue(maxQueueBytes: server.configuration.maxQueueBytes)
         self.outlet = ConnectionOutlet(self, loop: loop)
@@ -88,7 +112,7 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        if context.channel.isActive { self.begin() }
+        if context.channel.isActive { self.start() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -96,7 +120,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        self.begin()
+        self.start()
         context.fireChannelActive()
     }
 
@@ -106,38 +130,85 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The client ended its side without TLS's own end. Lines show whether they are whole, so that it is an end like
+        // any other, which the channel tells in a moment.
+        if case .uncleanShutdown? = error as? NIOSSLError { return }
+        if case .opening = self.phase { return self.isNotOpened("\(error)") }
         // The peer is gone, or as good as gone: there is nobody to tell.
         context.close(promise: nil)
     }
 
-    private func begin() {
-        // Not before: what the loop does with its connections is to come after hello.
+    private func start() {
         self.loop.add(self)
-        self.server.opened(self.number, peerAddress: self.peerAddress)
-        if let refusal = self.refusal {
-            self.sayGoodbye(refusal, keepingAnswers: true)
+        self.begin()
+        self.readMore()
+    }
+
+    /// A balancer has told where the client is.
+    func comes(from header: ProxyHeader) {
+        guard case .opening = self.phase, self.peerAddress == nil else { return }
+        let address = header.source ?? self.socketAddress
+        self.peerAddress = address
+        if self.admission == .serve {
+            self.admission = self.server.locate(at: address)
+            switch self.admission {
+            case .serve: break
+            case .refuse: self.phase = .opening(until: .now() + TimeAmount(self.server.configuration.lingerTimeout))
+            case .drop: return self.cut()
+            }
+        }
+        self.begin()
+    }
+
+    /// The client did not do what comes before lines. It cannot be told so: it would not understand.
+    func isNotOpened(_ reason: String) {
+        guard case .opening = self.phase else { return }
+        self.server.failedToOpen(self.number, self.peerAddress, reason)
+        self.cut()
+    }
+
+    /// Begins with lines where all that comes before them is done.
+    private func begin() {
+        guard case .opening(let deadline) = self.phase, let peerAddress = self.peerAddress, !self.isHandshakeAwaited
+        else { return }
+        self.phase = .serving
+        self.server.opened(self.number, peerAddress: peerAddress)
+        if case .refuse(let reason) = self.admission {
+            self.sayGoodbye(.tooManyConnections(reason), keepingAnswers: true)
         } else if self.server.isStopping {
             self.sayGoodbye(.shuttingDown, keepingAnswers: true)
         } else {
             self.expiry = (
-                .now() + TimeAmount(self.server.configuration.authenticationTimeout),
+                deadline,
                 Goodbye(.authenticationTimeout, "The connection was not authenticated in time.")
             )
             self.send(self.server.hello)
         }
-        self.readMore()
+        self.opener?.resume(returning: self.admission == .serve)
+        self.opener = nil
+    }
+
+    /// Whether the connection came to be open and is served, once that is known.
+    func whenOpen(_ opener: CheckedContinuation<Bool, Never>) {
+        switch self.phase {
+        case .opening: self.opener = opener
+        case .serving, .finishing, .leaving: opener.resume(returning: self.admission == .serve)
+        case .closed: opener.resume(returning: false)
+        }
     }
 
     private func end() {
         if case .closed = self.phase { return }
         self.phase = .closed
-        self.server.closed(self.number, peerAddress: self.peerAddress, isRefused: self.refusal != nil)
+        self.server.closed(self.number, peerAddress: self.peerAddress, self.admission)
         self.loop.remove(self)
         self.outlet?.detach()
         self.outlet = nil
         self.context = nil
         self.forgetTaken()
         self.framer = LineFramer(maxLineBytes: 0)
+        self.opener?.resume(returning: false)
+        self.opener = nil
         self.serve()
     }
 
@@ -145,7 +216,7 @@ final class ConnectionHandler: ChannelInboundHandler {
         let bytes = Self.unwrapInboundIn(data)
         switch self.phase {
         case .serving: self.framer.feed(bytes)
-        case .finishing, .leaving, .closed: break
+        case .opening, .finishing, .leaving, .closed: break
         }
     }
 
@@ -157,11 +228,16 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed = event {
+        switch event {
+        case ChannelEvent.inputClosed:
             self.hasInputEnded = true
             self.takeLines()
             self.serve()
             self.settle()
+        case TLSUserEvent.handshakeCompleted:
+            self.isHandshakeAwaited = false
+            self.begin()
+        default: break
         }
         context.fireUserInboundEventTriggered(event)
     }

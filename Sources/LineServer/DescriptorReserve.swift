@@ -18,11 +18,15 @@ final class DescriptorReserve: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     private let server: ServerContext
-    private let goodbye = ServerLines.goodbye(.outOfDescriptors)
+
+    /// Nothing where lines are encrypted: this is too little of a connection to shake hands over.
+    private let goodbye: ByteBuffer
     private var reserve: CInt?
 
     init(_ server: ServerContext) {
         self.server = server
+        self.goodbye =
+            server.configuration.certificate == nil ? ServerLines.goodbye(.outOfDescriptors) : ByteBuffer()
         self.refill()
     }
 

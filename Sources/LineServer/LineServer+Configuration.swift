@@ -9,6 +9,14 @@ extension LineServer {
         /// The port to listen on; 0 takes any that is free.
         public var port = 7432
 
+        /// What the server shows of itself over TLS; nil: lines are not encrypted.
+        public var certificate: ServerCertificate?
+
+        /// Whether each connection begins with a PROXY header (version 2), in which a balancer says where the client is.
+        ///
+        /// Whoever reaches the port says then who it is: it must be reachable by the balancer alone.
+        public var expectsProxyHeader = false
+
         /// The server's version, as `server.hello` says it.
         public var version = "0"
 
@@ -31,7 +39,8 @@ extension LineServer {
         /// After how long without a line the server sends `server.ping`.
         public var pingInterval: Duration = .seconds(30)
 
-        /// How long a connection may stay until its session replaces the expiry.
+        /// How long a connection may stay until its session replaces the expiry, the PROXY header and TLS's handshake
+        /// included.
         public var authenticationTimeout: Duration = .seconds(60)
 
         /// How long a client that has fallen behind, or reads nothing of what waits for it, is kept.

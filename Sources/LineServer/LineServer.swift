@@ -96,17 +96,18 @@ public final class LineServer: Service {
                         throw ChannelError.inappropriateOperationForState
                     }
                     let peer = channel.remoteAddress?.peer ?? ""
-                    let refusal: Goodbye?
-                    switch context.admit(from: peer) {
-                    case .serve: refusal = nil
-                    case .refuse(let reason): refusal = .tooManyConnections(reason)
-                    case .drop:
+                    let admission = context.admit(from: configuration.expectsProxyHeader ? nil : peer)
+                    if case .drop = admission {
                         channel.close(promise: nil)
                         return nil
                     }
-                    let handler = ConnectionHandler(server: context, loop: loop, peerAddress: peer, refusal: refusal)
-                    try channel.pipeline.syncOperations.addHandler(handler)
-                    guard refusal == nil, let outlet = handler.outlet else { return nil }
+                    let handler = ConnectionHandler(
+                        server: context, loop: loop, socketAddress: peer, admission: admission)
+                    let pipeline = channel.pipeline.syncOperations
+                    if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: handler)) }
+                    if let certificate = configuration.certificate { try pipeline.addHandler(certificate.handler()) }
+                    try pipeline.addHandler(handler)
+                    guard admission == .serve, let outlet = handler.outlet else { return nil }
                     return Connection(
                         handler: NIOLoopBound(handler, eventLoop: channel.eventLoop), outlet: outlet, channel: channel)
                 }

@@ -39,7 +39,9 @@ final class ServerContext: Sendable {
     var addressCount: Int { self.admissions.withLock { $0.addressCount } }
 
     /// How a new connection is received; unless it is dropped, it is to be released once.
-    func admit(from address: String) -> Admissions.Admission {
+    ///
+    /// - Parameter address: nil where it is not known yet; ``locate(at:)`` tells it.
+    func admit(from address: String?) -> Admissions.Admission {
         let admission = self.admissions.withLock { $0.admit(from: address) }
         switch admission {
         case .serve: self.metrics.connected()
@@ -48,18 +50,40 @@ final class ServerContext: Sendable {
         return admission
     }
 
+    /// A connection that is served is from that address: whether it still is.
+    func locate(at address: String) -> Admissions.Admission {
+        let admission = self.admissions.withLock { $0.locate(at: address) }
+        switch admission {
+        case .serve: break
+        case .refuse(let refusal), .drop(let refusal):
+            self.metrics.disconnected()
+            self.metrics.refused(refusal)
+        }
+        return admission
+    }
+
     func opened(_ number: Int, peerAddress: String) {
         self.logger.debug("connection opened", metadata: ["connection": "\(number)", "peer": "\(peerAddress)"])
     }
 
+    /// A client did not do what comes before lines, and is closed.
+    func failedToOpen(_ number: Int, _ peerAddress: String?, _ reason: String) {
+        self.logger.debug(
+            "connection not opened",
+            metadata: ["connection": "\(number)", "peer": "\(peerAddress ?? "unknown")", "reason": "\(reason)"])
+    }
+
     /// Releases what was admitted.
-    func closed(_ number: Int, peerAddress: String, isRefused: Bool) {
+    ///
+    /// - Parameter admission: the last that was given to the connection.
+    func closed(_ number: Int, peerAddress: String?, _ admission: Admissions.Admission) {
         self.logger.debug("connection closed", metadata: ["connection": "\(number)"])
-        if isRefused {
-            self.admissions.withLock { $0.releaseRefused() }
-        } else {
+        switch admission {
+        case .serve:
             self.admissions.withLock { $0.release(peerAddress) }
             self.metrics.disconnected()
+        case .refuse: self.admissions.withLock { $0.releaseRefused() }
+        case .drop: break
         }
     }
 
@@ -70,7 +94,12 @@ final class ServerContext: Sendable {
     }
 
     func listening(_ address: LineServer.Address) {
-        self.logger.info("serving lines", metadata: ["host": "\(address.host)", "port": "\(address.port)"])
+        self.logger.info(
+            "serving lines",
+            metadata: [
+                "host": "\(address.host)", "port": "\(address.port)",
+                "tls": "\(self.configuration.certificate == nil ? "off" : "on")",
+            ])
     }
 }
 

@@ -83,7 +83,8 @@ public final class MessagingService: Service, SessionFactory {
                     inputKeyMaterial: SymmetricKey(data: Array(configuration.refreshSecret.utf8)),
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
             // Half of the machine at most: those who are signed in have the other.
-            hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64))
+            hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64),
+            figures: HashingMetrics(factory: metrics))
         limits = RateLimits(configuration.rates, metrics: metrics)
         requestMetrics = RequestMetrics(factory: metrics)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
@@ -107,6 +108,12 @@ public final class MessagingService: Service, SessionFactory {
                 if self.accounts.keeper == .builtin { group.addTask { await self.connectedSessions.run() } }
             }
         }
+    }
+
+    /// Takes the figures that are taken when they are asked for.
+    public func measure() {
+        feed.figures.measure()
+        accounts.figures.measure(accounts.hasher)
     }
 
     /// An access token of the account with that address, in a session of its own, without its password.

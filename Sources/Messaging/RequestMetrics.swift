@@ -46,5 +46,10 @@ extension MessagingService {
         "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",
         "postline_pool_wait_seconds": "How long requests waited for a connection to the database.",
         "postline_feed_look_seconds": "How long the feed's looks at what had changed took.",
+        "postline_feed_batch_changes": "How many changes a look of the feed brought.",
+        "postline_feed_lag_seconds": "How long ago the feed last saw the tables.",
+        "postline_notification_queue_usage_ratio": "The part of PostgreSQL's notification queue that is full.",
+        "postline_hashing_queue": "Passwords that wait to be hashed.",
+        "postline_hashing_refused_total": "Requests that were rate_limited because too many passwords waited.",
     ]
 }

@@ -52,6 +52,9 @@ public final class PasswordHasher: Sendable {
         self.queueLimit = queueLimit
     }
 
+    /// How many passwords wait for a thread.
+    public var waiting: Int { state.withLock { $0.queue.count } }
+
     /// Hashes a password with a salt of its own into a PHC string (`$argon2id$v=19$m=19456,t=2,p=1$…`).
     ///
     /// - Throws: `busy`, `cancelled` (while it waited), `failed`.

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Writes the SQL files that are applied to databases as one Swift source: `embed-sql FOLDER OUTPUT`.
+/// Writes the SQL files that are applied to databases, or asked of them, as one Swift source: `embed-sql FOLDER OUTPUT`.
 @main
 struct EmbedSQL {
     static func main() throws {

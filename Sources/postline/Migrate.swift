@@ -27,6 +27,6 @@ extension Settings {
     func migrate(logger: Logger) async throws -> [String] {
         let url = try requireDatabaseURL()
         return try await Migrator(url: adminDatabaseURL ?? url, logger: logger)
-            .migrate(loginRole: try Migrator.LoginRole(of: url))
+            .migrate(loginRole: try Migrator.LoginRole(of: url, owner: adminDatabaseURL))
     }
 }

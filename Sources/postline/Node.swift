@@ -16,6 +16,9 @@ struct Node: Sendable {
     private let lines: LineServer.Configuration
     private let stage = NodeStage()
 
+    /// Nil where lines are not encrypted.
+    private let renewal: CertificateRenewal?
+
     /// The figures of this process, of which there is one node.
     private static let registry: MetricsRegistry = {
         let figures = [LineServer.figures, MessagingService.figures, ProcessMemory.figures]
@@ -41,7 +44,14 @@ struct Node: Sendable {
         lines.pingInterval = .seconds(settings.pingSeconds)
         lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
         lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
+        lines.expectsProxyHeader = settings.proxyProtocol == .on
+        lines.certificate = try settings.certificate()
         self.lines = lines
+        if let certificate = lines.certificate {
+            renewal = await CertificateRenewal(of: certificate, logger: logger)
+        } else {
+            renewal = nil
+        }
         let keys = try await settings.tokenKeys()
         service = MessagingService(
             configuration: .init(
@@ -63,7 +73,8 @@ struct Node: Sendable {
         guard let port = settings.operationsPort else { return try await body(nil) }
         let operations = OperationsServer(
             host: settings.operationsHost, port: port, registry: Self.registry,
-            readiness: { [stage, service] in await stage.readiness(of: service) }, logger: logger)
+            readiness: { [stage, service] in await stage.readiness(of: service) },
+            measure: { [service] in service.measure() }, logger: logger)
         let (addresses, listening) = AsyncStream.makeStream(of: LineServer.Address.self)
         try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
@@ -130,9 +141,10 @@ struct Node: Sendable {
         DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
         let server = LineServer(configuration: lines, sessions: service, logger: logger, metrics: Self.registry)
         // Stopped in reverse: lines first, so that what was taken is answered while there is a database.
+        let services: [any Service] = [service, server, stage] + (renewal.map { [$0] } ?? [])
         let group = ServiceGroup(
             configuration: .init(
-                services: [.init(service: service), .init(service: server), .init(service: stage)],
+                services: services.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }

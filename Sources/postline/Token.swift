@@ -17,7 +17,9 @@ struct Token: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reported {
-            let settings = try await Settings(options)
+            var settings = try await Settings(options)
+            // Nothing is served, and whoever asks need not be one who may read the key.
+            settings.tls = nil
             let node = try await Node(settings)
             do {
                 print(try await node.service.accessToken(forEmail: email))

@@ -111,6 +111,25 @@ struct ConnectionLimits {
         #expect(unbounded.addressCount == 0)
     }
 
+    @Test("a connection whose address becomes known later is counted in all before, and at its address from then on")
+    func located() {
+        var admissions = Admissions(maxConnections: 3, maxConnectionsPerAddress: 1)
+        #expect(admissions.admit(from: nil) == .serve)
+        #expect(admissions.admit(from: nil) == .serve)
+        #expect(admissions.admit(from: nil) == .serve)
+        #expect(admissions.admit(from: nil) == .refuse(.inAll))
+        #expect(admissions.locate(at: "a") == .serve)
+        #expect(admissions.locate(at: "a") == .refuse(.fromAddress))
+        #expect(admissions.served == 2)
+        #expect(admissions.admit(from: "a") == .refuse(.fromAddress))
+        #expect(admissions.admit(from: "b") == .serve)
+        admissions.release("a")
+        admissions.release(nil)
+        admissions.release("b")
+        #expect(admissions.served == 0)
+        #expect(admissions.addressCount == 0)
+    }
+
     @Test("of a flood beyond the limit, a thousand are told why, and the rest are only closed")
     func flood() {
         var admissions = Admissions(maxConnections: 1, maxConnectionsPerAddress: nil)

@@ -20,6 +20,7 @@ struct Accounts: Sendable {
     let keys: TokenKeys
     let settings: Settings
     let hasher: PasswordHasher
+    let figures: HashingMetrics
 
     struct Settings: Sendable {
         let issuer: String
@@ -192,6 +193,7 @@ struct Accounts: Sendable {
         } catch {
             switch error {
             case .busy:
+                figures.refused()
                 throw ProtocolError(
                     .rateLimited, "Too many people are signing in at once. Try again.",
                     data: [.init(name: "retry_after", value: .integer(1))])

@@ -28,14 +28,28 @@ public struct Migrator: Sendable {
 
         /// The role that this connection string or URL names; `postline` where it names none.
         ///
-        /// - Throws: `MigrationError.unreachable` where libpq cannot read it.
-        public init(of url: String) throws {
+        /// - Parameter owner: the connection string of who makes it. Where both go through a pooler that serves many
+        ///   databases, such as Supabase's, both names end with the same `.PROJECT`, which is not the role's.
+        /// - Throws: `MigrationError.unreachable` where libpq cannot read one of them.
+        public init(of url: String, owner: String? = nil) throws {
             do {
                 let target = try ConnectionTarget(url)
-                self.init(name: target.user ?? "postline", password: target.password)
+                let name = target.user ?? "postline"
+                let tenant = try owner.flatMap { try ConnectionTarget($0).user }.flatMap(Self.tenant)
+                let isOfTenant = tenant != nil && Self.tenant(of: name) == tenant
+                self.init(
+                    name: isOfTenant ? String(name.dropLast((tenant?.count ?? 0) + 1)) : name,
+                    password: target.password)
             } catch {
                 throw MigrationError.unreachable("\(error)")
             }
+        }
+
+        /// What stands behind the last point of a user's name.
+        private static func tenant(of user: String) -> Substring? {
+            guard let point = user.lastIndex(of: "."), point > user.startIndex else { return nil }
+            let tenant = user[user.index(after: point)...]
+            return tenant.isEmpty ? nil : tenant
         }
     }
 
@@ -120,7 +134,7 @@ public struct Migrator: Sendable {
 extension Migrator {
     /// Files that may be applied any number of times, together and only when one has changed.
     private func apply(_ files: [SQLFile], as name: String, over connection: Connection) async throws -> [String] {
-        let hash = files.map(\.hash).joined(separator: "\n")
+        let hash = files.hash
         guard try await appliedHash(of: name, over: connection) != hash else { return [] }
         _ = try await connection.execute("begin")
         do {

@@ -26,6 +26,11 @@ struct SQLFile: Sendable {
     }
 }
 
+extension [SQLFile] {
+    /// What an edit of one of them changes, or one more or less.
+    var hash: String { map(\.hash).joined(separator: "\n") }
+}
+
 extension Sequence<UInt8> {
     /// Two lower-case digits a byte.
     var hexadecimal: String {

@@ -54,7 +54,7 @@ actor Feed {
     /// When the last look that came to its end began; nil without a connection.
     private var seen: ContinuousClock.Instant?
 
-    private let lookTimer: Timer
+    let figures: FeedMetrics
 
     private struct Position {
         let epoch: String
@@ -77,7 +77,7 @@ actor Feed {
         preamble = Preamble(limits: settings.limits)
         looks = Bell(on: reactor)
         bells = Bell(on: reactor)
-        lookTimer = Timer(label: "postline_feed_look_seconds", factory: metrics)
+        figures = FeedMetrics(factory: metrics)
     }
 
     /// This node has committed a change: it is looked at here, and the other nodes are rung.
@@ -180,7 +180,11 @@ extension Feed {
         let start = ContinuousClock.now
         try await lookOnce(over: connection)
         seen = start
-        lookTimer.recordNanoseconds(Int64((.now - start) / .nanoseconds(1)))
+        figures.looked(since: start)
+        if figures.isQueueDue {
+            figures.queueIsFull(
+                to: try await connection.run([Call(Self.queue)], deadline: settings.limits.deadline)[0].text(0, 0))
+        }
     }
 
     private func lookOnce(over connection: Connection) async throws {
@@ -201,6 +205,7 @@ extension Feed {
             guard let change = Change(rows, row: row, column: 3) else { throw FeedError.unreadable }
             changes.append(change)
         }
+        figures.brought(changes.count)
         let now = Position(epoch: epoch, snapshot: snapshot)
         position = now
         deliver(fanout.distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes)))
@@ -240,6 +245,8 @@ extension Feed {
         nullif(greatest(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), pg_current_wal_flush_lsn())) \
         select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
         """)
+
+    private static let queue = Statement("feed.queue", "select pg_notification_queue_usage()")
 }
 
 // MARK: - The doorbell

@@ -24,6 +24,15 @@ struct Chat: AsyncParsableCommand {
     @Option(help: "The port of its lines (POSTLINE_PORT; else 7432).")
     var port: Int?
 
+    @Flag(help: "Encrypt the connection (TLS), and verify that the server is the one that was named.")
+    var tls = false
+
+    @Option(
+        name: .customLong("tls-ca"),
+        help: "A PEM file of authorities to trust in place of the system's; with it --tls is understood.",
+        completion: .file())
+    var tlsAuthorities: String?
+
     @Option(help: "The password (POSTLINE_PASSWORD; else asked for).")
     var password: String?
 
@@ -38,7 +47,7 @@ struct Chat: AsyncParsableCommand {
         let port = port ?? Terminal.environment("POSTLINE_PORT").flatMap(Int.init) ?? 7432
         let (events, sink) = AsyncStream.makeStream(of: AppEvent.self)
         let report: @Sendable (ChatEvent) -> Void = { sink.yield(.chat($0)) }
-        let link = try await signedIn(host: host, port: port, report)
+        let link = try await signedIn(host: host, port: port, trust: try trust(), report)
         let effects = ChatEffects(link: link, report: report)
         let ending =
             Terminal.isInteractive && !plain
@@ -65,13 +74,13 @@ struct Chat: AsyncParsableCommand {
 
     /// Asks for what is missing, and again where the password was wrong and a person typed it.
     private func signedIn(
-        host: String, port: Int, _ report: @escaping @Sendable (ChatEvent) -> Void
+        host: String, port: Int, trust: ServerTrust?, _ report: @escaping @Sendable (ChatEvent) -> Void
     ) async throws -> ServerLink {
         var attempts = 0
         while true {
             attempts += 1
             let (credentials, wasTyped) = try credentials()
-            let link = ServerLink(host: host, port: port, credentials: credentials, report: report)
+            let link = ServerLink(host: host, port: port, trust: trust, credentials: credentials, report: report)
             do {
                 try await link.signIn()
                 return link
@@ -90,6 +99,16 @@ struct Chat: AsyncParsableCommand {
             } catch let error as ChatEnded {
                 throw Failure.say(PlainText.line("\(error)"), .failure)
             }
+        }
+    }
+
+    /// Whom to trust over TLS; nil where it is not wanted.
+    private func trust() throws -> ServerTrust? {
+        guard tls || tlsAuthorities != nil else { return nil }
+        do {
+            return try ServerTrust(authorities: tlsAuthorities)
+        } catch {
+            throw Failure.say("\(error).", .failure)
         }
     }
 

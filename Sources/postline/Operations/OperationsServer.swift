@@ -13,6 +13,9 @@ struct OperationsServer: Sendable {
     let port: Int
     let registry: MetricsRegistry
     let readiness: @Sendable () async -> Readiness
+
+    /// Takes the figures that are taken when they are asked for.
+    let measure: @Sendable () -> Void
     let logger: Logger
 
     /// Listens and serves until it is cancelled.
@@ -49,8 +52,9 @@ struct OperationsServer: Sendable {
             }
         }
         let memory = ProcessMemory(registry)
-        router.get("metrics") { [registry] _, _ in
+        router.get("metrics") { [registry, measure] _, _ in
             memory.measure()
+            measure()
             return Self.text(.ok, registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
         }
         return router

@@ -20,6 +20,16 @@ struct SettingOptions: ParsableArguments {
     @Option(help: "The port on which lines are served. Default: 7432.")
     var port: String?
 
+    @Option(
+        help: "The certificate chain (PEM) with which lines are encrypted; read again on SIGHUP.", completion: .file())
+    var tlsCertificateFile: String?
+
+    @Option(help: "The private key (PEM) of that certificate.", completion: .file())
+    var tlsKeyFile: String?
+
+    @Option(help: "on where a balancer begins each connection with a PROXY header (version 2). Default: off.")
+    var proxyProtocol: String?
+
     @Option(help: "The address on which metrics and health are served. Default: 127.0.0.1.")
     var operationsHost: String?
 
@@ -112,6 +122,8 @@ struct SettingOptions: ParsableArguments {
         [
             ("database_url", \.databaseURL), ("listen_database_url", \.listenDatabaseURL),
             ("admin_database_url", \.adminDatabaseURL), ("host", \.host), ("port", \.port),
+            ("tls_certificate_file", \.tlsCertificateFile), ("tls_key_file", \.tlsKeyFile),
+            ("proxy_protocol", \.proxyProtocol),
             ("operations_host", \.operationsHost), ("operations_port", \.operationsPort),
             ("auth", \.auth), ("jwt_secret", \.jwtSecret), ("jwks_file", \.jwksFile),
             ("jwt_issuer", \.jwtIssuer), ("jwt_audience", \.jwtAudience),

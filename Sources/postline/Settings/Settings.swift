@@ -1,5 +1,6 @@
 internal import Configuration
 internal import FoundationEssentials
+internal import LineServer
 internal import Logging
 internal import Messaging
 internal import SystemPackage
@@ -13,6 +14,9 @@ struct Settings: Sendable {
     var adminDatabaseURL: String?
     var host: String
     var port: Int
+    /// Nil where lines are not encrypted.
+    var tls: TLSFiles?
+    var proxyProtocol: Switch
     var operationsHost: String
     /// Nil where metrics and health are not served.
     var operationsPort: Int?
@@ -55,6 +59,8 @@ struct Settings: Sendable {
         adminDatabaseURL = reader.text("admin_database_url")
         host = try reader.required("host")
         port = try reader.integer("port", in: 0...65_535)
+        tls = try reader.tlsFiles()
+        proxyProtocol = try reader.choice("proxy_protocol")
         operationsHost = try reader.required("operations_host")
         operationsPort = try reader.portOrOff("operations_port")
         accountKeeper = try reader.choice("auth")
@@ -98,7 +104,8 @@ struct Settings: Sendable {
     }
 
     private static let defaults = [
-        "HOST": "127.0.0.1", "PORT": "7432", "OPERATIONS_HOST": "127.0.0.1", "OPERATIONS_PORT": "7480",
+        "HOST": "127.0.0.1", "PORT": "7432", "PROXY_PROTOCOL": "off", "OPERATIONS_HOST": "127.0.0.1",
+        "OPERATIONS_PORT": "7480",
         "AUTH": "builtin", "JWT_ISSUER": "postline",
         "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
         "MAX_CONNECTIONS_PER_ADDRESS": "1000000", "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576",
@@ -121,6 +128,16 @@ extension Settings {
         return databaseURL
     }
 
+    /// What lines are encrypted with; nil where they are not.
+    func certificate() throws -> ServerCertificate? {
+        guard let tls else { return nil }
+        do {
+            return try ServerCertificate(certificateFile: tls.certificate, keyFile: tls.key)
+        } catch {
+            throw SettingsError(error.sentence)
+        }
+    }
+
     /// What verifies tokens, and for accounts of our own signs them.
     func tokenKeys() async throws -> TokenKeys {
         do {
@@ -139,6 +156,22 @@ extension Settings {
                 ignoringKeyID: accountKeeper == .external)
         } catch let error as TokenKeysError {
             throw SettingsError("The keys of access tokens cannot be used: \(error).")
+        }
+    }
+}
+
+/// Where the certificate chain and the key are.
+struct TLSFiles: Sendable {
+    let certificate: String
+    let key: String
+}
+
+extension CertificateError {
+    /// Names the setting whose file is to be changed.
+    var sentence: String {
+        switch part {
+        case .certificate: "POSTLINE_TLS_CERTIFICATE_FILE cannot be used: \(self)."
+        case .key: "POSTLINE_TLS_KEY_FILE cannot be used: \(self)."
         }
     }
 }
@@ -176,6 +209,19 @@ private struct Reader {
                 "\(Self.variable(key)) must be an integer from \(limits.lowerBound) to \(limits.upperBound).")
         }
         return value
+    }
+
+    /// A file's path, or nil; an empty one is none.
+    func path(_ key: String) -> String? { text(key).flatMap { $0.isEmpty ? nil : $0 } }
+
+    func tlsFiles() throws -> TLSFiles? {
+        switch (path("tls_certificate_file"), path("tls_key_file")) {
+        case (nil, nil): return nil
+        case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
+        case (_?, nil): throw SettingsError("POSTLINE_TLS_CERTIFICATE_FILE needs its key: set POSTLINE_TLS_KEY_FILE.")
+        case (nil, _?):
+            throw SettingsError("POSTLINE_TLS_KEY_FILE needs its certificate: set POSTLINE_TLS_CERTIFICATE_FILE.")
+        }
     }
 
     /// A port, or nil for `off`.

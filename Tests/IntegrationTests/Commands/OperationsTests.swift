@@ -1,6 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
+import Postgres
 import PrivatePostgres
 import Testing
 
@@ -157,6 +158,75 @@ struct OperationsTests {
                 #expect(!silent.errors.contains("serving health and metrics"))
                 await client.close()
             }
+        }
+    }
+
+    @Test("the feed's batches and lag are figures: the lag grows while the database is away, and is small again after")
+    func feedFigures() async throws {
+        try await withPrivateServer { postgres, database in
+            try await ServeProcess.with(database) { node in
+                let before = try await node.metrics()["postline_feed_batch_changes_sum"] ?? 0
+                try await database.psql(
+                    """
+                    insert into public.messages (conversation_id, sender_id, content)
+                        select '\(Room.aliceBob)', '\(Person.alice.id)', n::text from generate_series(1, 20) n
+                    """)
+                try await Self.reach(node, "the batch") { ($0["postline_feed_batch_changes_sum"] ?? 0) >= before + 20 }
+                #expect((try await node.metrics()["postline_feed_lag_seconds"] ?? 100) < 5)
+                try await postgres.stop()
+                try await Self.reach(node, "lag") { ($0["postline_feed_lag_seconds"] ?? 0) > 2 }
+                try await postgres.start()
+                try await Self.reach(node, "no lag") { ($0["postline_feed_lag_seconds"] ?? 100) < 2 }
+            }
+        }
+    }
+
+    @Test("a notification queue that a session keeps from being emptied is seen")
+    func notificationQueue() async throws {
+        try await TestDatabase.with { database in
+            let listener = try await database.connect()
+            _ = try await listener.execute("listen another_channel")
+            _ = try await listener.execute("begin; select 1")
+            try await database.psql(
+                "select pg_notify('another_channel', repeat('x', 7000) || n) from generate_series(1, 20) n")
+            try await ServeProcess.with(database) { node in
+                try await Self.reach(node, "a part of the queue") {
+                    let usage = $0["postline_notification_queue_usage_ratio"] ?? 0
+                    return usage > 0 && usage < 0.5
+                }
+            }
+            await listener.close()
+        }
+    }
+
+    @Test("passwords that wait to be hashed, and sign-ins that were refused because too many did, are seen")
+    func hashing() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database, ["--rate-limits", "off"]) { node in
+                // More than wait and are hashed at a time on any machine that has fewer than a hundred processors.
+                let clients = try await (0..<150).asyncMap { _ in try await node.connect() }
+                let outcomes = Task {
+                    try await allAtOnce(clients) { client in
+                        try await client.call("auth.login", ["email": "nobody@example.com", "password": "a password"])
+                    }
+                }
+                try await Self.reach(node, "a queue") { ($0["postline_hashing_queue"] ?? 0) > 10 }
+                let refused = try await outcomes.value.count { $0 == "rate_limited" }
+                #expect(refused > 0)
+                let metrics = try await node.metrics()
+                #expect(metrics["postline_hashing_refused_total"] == Double(refused))
+                #expect(metrics["postline_hashing_queue"] == 0)
+                for client in clients { await client.close() }
+            }
+        }
+    }
+
+    /// Returns when the figures are as they are expected to become.
+    private static func reach(
+        _ node: ServeProcess, _ what: String, _ isReached: @escaping @Sendable ([String: Double]) -> Bool
+    ) async throws {
+        try await within(what) {
+            while !isReached(try await node.metrics()) { try await Task.sleep(for: .milliseconds(50)) }
         }
     }
 

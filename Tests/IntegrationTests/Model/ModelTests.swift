@@ -113,7 +113,7 @@ struct ModelTests {
     }
 
     /// New accounts, each with a token for its devices.
-    private static func registered(_ count: Int, at node: NodeProcess) async throws -> [(id: String, token: String)] {
+    static func registered(_ count: Int, at node: NodeProcess) async throws -> [(id: String, token: String)] {
         var accounts: [(id: String, token: String)] = []
         for number in 0..<count {
             let client = try await TestClient.connect(port: node.port)

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A node that can be killed, and started again at its port.
 actor NodeProcess {
@@ -28,6 +29,12 @@ actor NodeProcess {
     func kill() async throws {
         process.command.signal(SIGKILL)
         _ = try await process.command.exit()
+    }
+
+    /// Tells it to stop, as whoever restarts a service does, and returns when it is gone, with what was to do done.
+    func stop() async throws {
+        process.command.signal(SIGTERM)
+        #expect(try await process.command.exit() == 0)
     }
 
     /// What it logged as an error since it was started.

@@ -22,8 +22,11 @@ actor TestClient {
     private var others: AsyncStream<String>.Iterator
     private var lastID = 0
 
-    static func connect(port: Int) async throws -> TestClient {
-        TestClient(try await LineClient.connect(host: "127.0.0.1", port: port))
+    /// - Parameter trust: whom to trust over TLS; nil: lines are not encrypted.
+    static func connect(
+        host: String = "127.0.0.1", port: Int, trust: ServerTrust? = nil
+    ) async throws -> TestClient {
+        TestClient(try await LineClient.connect(host: host, port: port, trust: trust))
     }
 
     private init(_ line: LineClient) {

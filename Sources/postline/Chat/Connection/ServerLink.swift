@@ -8,6 +8,7 @@ internal import Postgres
 actor ServerLink {
     private let host: String
     private let port: Int
+    private let trust: ServerTrust?
     private var credentials: Credentials
     private let report: @Sendable (ChatEvent) -> Void
 
@@ -27,9 +28,14 @@ actor ServerLink {
     /// Rings when there is something to deliver.
     private var bell: AsyncStream<Void>.Continuation?
 
-    init(host: String, port: Int, credentials: Credentials, report: @escaping @Sendable (ChatEvent) -> Void) {
+    /// - Parameter trust: whom to trust over TLS; nil: lines are not encrypted.
+    init(
+        host: String, port: Int, trust: ServerTrust?, credentials: Credentials,
+        report: @escaping @Sendable (ChatEvent) -> Void
+    ) {
         self.host = host
         self.port = port
+        self.trust = trust
         self.credentials = credentials
         self.report = report
     }
@@ -39,7 +45,7 @@ actor ServerLink {
     /// Connects and signs in, once, before `run`: what is wrong with the credentials is best said at the prompt.
     /// - Throws: `RemoteError` or `ConnectionError`.
     func signIn() async throws {
-        let client = try await LineClient.connect(host: host, port: port)
+        let client = try await LineClient.connect(host: host, port: port, trust: trust)
         do {
             try await authenticate(client)
         } catch {
@@ -188,7 +194,7 @@ actor ServerLink {
 
     private func connected() async throws -> LineClient {
         if let client { return client }
-        let client = try await LineClient.connect(host: host, port: port)
+        let client = try await LineClient.connect(host: host, port: port, trust: trust)
         do {
             if let move, move.outcome == nil { try await moveIn(client, move) } else { try await authenticate(client) }
         } catch {

@@ -1,0 +1,55 @@
+internal import NIOCore
+internal import NIOSSL
+
+/// Whom a client trusts over TLS, to be who it says it is.
+///
+/// A server shows a certificate for the very name or address that the client connects to.
+public struct ServerTrust: Sendable {
+    private let context: NIOSSLContext
+
+    /// - Parameter authorities: a file of certificates in PEM that are trusted; nil: those that the system trusts.
+    /// - Throws: ``TrustError``.
+    public init(authorities: String? = nil) throws(TrustError) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        if let authorities {
+            guard let certificates = try? NIOSSLCertificate.fromPEMFile(authorities), !certificates.isEmpty else {
+                throw TrustError("\(authorities) cannot be read as a PEM file of certificates")
+            }
+            configuration.trustRoots = .certificates(certificates)
+        }
+        do {
+            context = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw TrustError("The system's certificates cannot be used: \(error)")
+        }
+    }
+
+    /// What shakes hands with the server of that name or address.
+    func handler(for host: String) throws -> NIOSSLClientHandler {
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+        // An address is not sent as a name; the certificate is held against the socket's own then.
+        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
+    }
+
+    /// Why there is no trusted connection; nil where the error tells nothing of that.
+    static func reason(_ error: any Error) -> String? {
+        switch error {
+        case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
+            "its certificate is by nobody who is trusted, or it is not valid now"
+        case NIOSSLError.handshakeFailed(let error) where "\(error)".contains("WRONG_VERSION_NUMBER"):
+            "it does not speak TLS"
+        case NIOSSLError.handshakeFailed: "the handshake failed"
+        case is NIOSSLExtraError: "its certificate is for another name"
+        default: nil
+        }
+    }
+}
+
+/// What is to be trusted cannot be read.
+public struct TrustError: Error, CustomStringConvertible {
+    /// Why, without a full stop.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

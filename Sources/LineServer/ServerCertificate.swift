@@ -1,0 +1,80 @@
+import FoundationEssentials
+import NIOCore
+import NIOSSL
+import Synchronization
+
+/// What a line server shows of itself over TLS: a certificate chain and its key, from two files that may be renewed.
+public final class ServerCertificate: Sendable {
+    private let certificateFile: String
+    private let keyFile: String
+    private let context: Mutex<NIOSSLContext>
+
+    /// - Parameters:
+    ///   - certificateFile: the chain in PEM, the server's own certificate first.
+    ///   - keyFile: its private key in PEM, without a passphrase.
+    /// - Throws: ``CertificateError``.
+    public init(certificateFile: String, keyFile: String) throws(CertificateError) {
+        self.certificateFile = certificateFile
+        self.keyFile = keyFile
+        self.context = Mutex(try Self.context(certificateFile, keyFile))
+    }
+
+    /// Reads the files again: connections that come from now on get what is in them.
+    ///
+    /// - Throws: ``CertificateError``; what was read before stays then.
+    public func reload() throws(CertificateError) {
+        let context = try Self.context(self.certificateFile, self.keyFile)
+        self.context.withLock { $0 = context }
+    }
+
+    /// What shakes hands with one client.
+    func handler() -> NIOSSLServerHandler {
+        NIOSSLServerHandler(context: self.context.withLock { $0 })
+    }
+
+    private static func context(_ certificateFile: String, _ keyFile: String) throws(CertificateError) -> NIOSSLContext
+    {
+        guard let chain = Self.bytes(of: certificateFile) else {
+            throw CertificateError(.certificate, "\(certificateFile) cannot be read")
+        }
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(chain), !certificates.isEmpty else {
+            throw CertificateError(.certificate, "\(certificateFile) holds no certificate chain in PEM")
+        }
+        guard let bytes = Self.bytes(of: keyFile) else { throw CertificateError(.key, "\(keyFile) cannot be read") }
+        guard let key = try? NIOSSLPrivateKey(bytes: bytes, format: .pem) else {
+            throw CertificateError(.key, "\(keyFile) holds no private key in PEM without a passphrase")
+        }
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
+        configuration.minimumTLSVersion = .tlsv12
+        // How long a client that is gone may take to say so too.
+        configuration.shutdownTimeout = .seconds(2)
+        guard let context = try? NIOSSLContext(configuration: configuration) else {
+            throw CertificateError(.key, "the key in \(keyFile) does not fit the certificate in \(certificateFile)")
+        }
+        return context
+    }
+
+    private static func bytes(of file: String) -> [UInt8]? {
+        (try? Data(contentsOf: URL(filePath: file))).map { Array($0) }
+    }
+}
+
+/// A certificate or its key cannot be used.
+public struct CertificateError: Error, CustomStringConvertible {
+    /// Which of the two files is to be changed.
+    public enum Part: Sendable {
+        case certificate
+        case key
+    }
+
+    public let part: Part
+
+    /// Why, without a full stop.
+    public let description: String
+
+    init(_ part: Part, _ description: String) {
+        self.part = part
+        self.description = description
+    }
+}

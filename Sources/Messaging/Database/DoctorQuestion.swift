@@ -1,0 +1,16 @@
+/// What `postline doctor` asks a database: one statement each, in `sql/doctor/`, which changes nothing.
+///
+/// Some take the names of our tables (`ExpectedSchema.tables`) as their one parameter.
+public enum DoctorQuestion: String, CaseIterable, Sendable {
+    case server, login, roles, rights, excess, tables, policies, ledger, owner, slots, durability, upkeep, horizon
+
+    public var sql: String { SQLFile.files(in: "doctor/\(rawValue).sql").first?.sql ?? "" }
+
+    /// Whether it is about our tables, and takes their names.
+    public var takesTables: Bool {
+        switch self {
+        case .login, .rights, .excess, .tables, .policies, .upkeep: true
+        case .server, .roles, .ledger, .owner, .slots, .durability, .horizon: false
+        }
+    }
+}

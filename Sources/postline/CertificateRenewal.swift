@@ -1,0 +1,33 @@
+internal import LineServer
+internal import Logging
+internal import ServiceLifecycle
+internal import UnixSignals
+
+/// Reads the certificate again at each SIGHUP, which those who renew certificates send.
+///
+/// Connections that there are go on with what they began with.
+final class CertificateRenewal: Service {
+    private let certificate: ServerCertificate
+    private let signals: UnixSignalsSequence
+    private let logger: Logger
+
+    /// From here on SIGHUP no longer ends the process; one that comes before ``run()`` is not lost.
+    init(of certificate: ServerCertificate, logger: Logger) async {
+        self.certificate = certificate
+        self.logger = logger
+        signals = await UnixSignalsSequence(trapping: .sighup)
+    }
+
+    func run() async throws {
+        for await _ in signals.cancelOnGracefulShutdown() {
+            do {
+                try certificate.reload()
+                logger.notice("the certificate was read again")
+            } catch {
+                logger.error(
+                    "the certificate cannot be read again, the old one stays", metadata: ["reason": "\(error.sentence)"]
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import Messaging
+internal import Postgres
+
+/// The database server: version, encoding, clock.
+struct ServerCheck: Sendable {
+    let patient: Patient
+
+    func findings() async throws(PostgresError) -> [Finding] {
+        let server = try await patient.ask(.server)
+        var findings = [Self.version(server.integer("version_number"), server.text("version") ?? "")]
+        if server.isTrue("is_standby") {
+            findings.append(
+                .problem(
+                    "database", "The database is a standby and takes no writes.",
+                    "Let POSTLINE_DATABASE_URL lead to the primary."))
+        }
+        let encoding = server.text("encoding") ?? ""
+        findings.append(
+            encoding == "UTF8"
+                ? .ok("encoding", "The database keeps texts as UTF8.")
+                : .problem(
+                    "encoding", "The database keeps texts as \(encoding), which cannot hold every message.",
+                    "Make a database with encoding 'UTF8' and template template0, and move there with pg_dump."))
+        findings.append(Self.clock(ahead: patient.clock.ahead, give: patient.clock.give))
+        return findings
+    }
+
+    static func version(_ number: Int, _ text: String) -> Finding {
+        number >= 150_000
+            ? .ok("version", "PostgreSQL \(text).")
+            : .problem("version", "PostgreSQL \(text) is too old.", "Move to PostgreSQL 15 or later.")
+    }
+
+    /// - Parameters:
+    ///   - ahead: how far the database's clock is ahead of this machine's, in seconds.
+    ///   - give: how far that may be off, since the answer took its time.
+    static func clock(ahead: Double, give: Double) -> Finding {
+        let tenths = (abs(ahead) * 10).rounded() / 10
+        guard abs(ahead) - give > 2 else { return .ok("clock", "The clocks here and there agree.") }
+        return .warning(
+            "clock", "The database's clock is \(tenths) s \(ahead > 0 ? "ahead of" : "behind") this machine's.",
+            "Let both follow a time server (chrony, systemd-timesyncd): tokens are good by one clock, and cooldowns by "
+                + "the other.")
+    }
+}

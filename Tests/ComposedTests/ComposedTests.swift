@@ -1,0 +1,48 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// Tests the system that docker-compose.yml composes, from a container within it.
+///
+/// A program and no test target, since an image that is small has no toolchain to run one. With the argument
+/// `through-faults` it tests what holds while services are stopped and killed, and whoever started it must do that
+/// (`ComposeConsole`); without it, all else.
+@main
+struct ComposedTests {
+    static func main() async {
+        do {
+            let system = try ComposedSystem.here()
+            let isWithFaults = CommandLine.arguments.dropFirst() == ["through-faults"]
+            let promises = isWithFaults ? [Promise.throughFaults] : Promise.all
+            var broken = 0
+            for promise in promises {
+                let start = ContinuousClock.now
+                do {
+                    try await within("all of it", limit: .seconds(300)) { try await promise.isKept(system) }
+                    say("✔ \(promise.sentence) (\((ContinuousClock.now - start).components.seconds) s)")
+                } catch {
+                    broken += 1
+                    say("✘ \(promise.sentence)\n  \(error)")
+                }
+            }
+            if !isWithFaults {
+                say("- skipped, since only scripts/test-compose can: \(Promise.throughFaults.sentence)")
+            }
+            say("\(promises.count - broken) of \(promises.count) promises were kept.")
+            exit(broken == 0 ? 0 : 1)
+        } catch {
+            say("composed-tests: \(error)")
+            exit(78)
+        }
+    }
+}
+
+/// Says a line at once, though standard output be a pipe.
+func say(_ text: String) {
+    print(text)
+    fflush(nil)
+}

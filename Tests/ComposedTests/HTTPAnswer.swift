@@ -1,0 +1,60 @@
+import NIOCore
+import NIOPosix
+
+/// An answer of a node's operations port.
+struct HTTPAnswer: Sendable {
+    /// 0 where there is no answer.
+    let status: Int
+    let body: String
+
+    /// Asks for a path.
+    static func get(_ path: String, of address: ComposedSystem.Address) async throws -> HTTPAnswer {
+        let group = MultiThreadedEventLoopGroup.singleton
+        let text = group.any().makePromise(of: String.self)
+        do {
+            let channel = try await ClientBootstrap(group: group)
+                .connectTimeout(.seconds(5))
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(UntilTheEnd(text))
+                    }
+                }
+                .connect(host: address.host, port: address.port).get()
+            channel.eventLoop.scheduleTask(in: .seconds(10)) { channel.close(promise: nil) }
+            try await channel.writeAndFlush(
+                ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: \(address.host)\r\nConnection: close\r\n\r\n"))
+        } catch {
+            // Nobody there is an answer, too.
+            text.succeed("")
+        }
+        let answer = try await text.futureResult.get()
+        let head = answer.split(separator: " ", maxSplits: 2)
+        return HTTPAnswer(
+            status: head.count == 3 ? Int(head[1]) ?? 0 : 0,
+            body: answer.firstRange(of: "\r\n\r\n").map { String(answer[$0.upperBound...]) } ?? "")
+    }
+}
+
+/// All that comes until the other side closes, or as much as it has announced.
+private final class UntilTheEnd: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private var text = ""
+    private let promise: EventLoopPromise<String>
+
+    init(_ promise: EventLoopPromise<String>) { self.promise = promise }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        text += String(buffer: unwrapInboundIn(data))
+        guard let head = text.firstRange(of: "\r\n\r\n"),
+            let length = text[..<head.lowerBound].split(separator: "\r\n").map({ $0.lowercased() })
+                .first(where: { $0.hasPrefix("content-length:") })?.split(separator: " ").last.flatMap({ Int($0) }),
+            text[head.upperBound...].utf8.count >= length
+        else { return }
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { promise.succeed(text) }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}

@@ -1,0 +1,350 @@
+import Foundation
+import LineClient
+import Messaging
+import NIOCore
+import NIOPosix
+import Postgres
+import PrivatePostgres
+import Testing
+
+@Suite("postline doctor, as a person runs it", .timeLimit(.minutes(10)))
+struct DoctorTests {
+    /// What it says of one thing.
+    private struct Finding {
+        let level: String
+        let check: String
+        let message: String
+        let advice: String
+
+        init(line: Substring) throws {
+            let json = try JSON(parsing: String(line))
+            level = try #require(json["level"]?.stringValue)
+            check = try #require(json["check"]?.stringValue)
+            message = try #require(json["message"]?.stringValue)
+            advice = try #require(json["advice"]?.stringValue)
+        }
+    }
+
+    /// A way to break a database, and what is to be found then.
+    private struct Damage {
+        let sql: String
+
+        /// For what belongs to the whole server.
+        var undo = ""
+        let level: String
+        let check: String
+        let message: String
+        let advice: String
+    }
+
+    private static let damages = [
+        Damage(
+            sql: "alter table public.messages disable row level security", level: "problem", check: "rls",
+            message: "is off on public.messages", advice: "alter table public.messages enable row level security;"),
+        Damage(
+            sql: "create table app.notes (id integer)", level: "problem", check: "rls", message: "is off on app.notes",
+            advice: "alter table app.notes enable"),
+        Damage(
+            sql: "alter table public.messages force row level security", level: "warning", check: "rls",
+            message: "forced on the owner too on public.messages", advice: "no force"),
+        Damage(
+            sql: "drop policy member_select on public.messages", level: "problem", check: "policies",
+            message: "missing: member_select on public.messages", advice: "postline migrate"),
+        Damage(
+            sql: "create policy all_see on public.messages for select to authenticated using (true)",
+            level: "warning", check: "policies", message: "did not make: all_see on public.messages", advice: "drop it"),
+        Damage(
+            sql: "delete from app.migrations where name like '%_search'", level: "problem", check: "migrations",
+            message: "to be applied yet: 20261121000600_search", advice: "Run `postline migrate`"),
+        Damage(
+            sql: "update app.migrations set hash = 'x' where name like '%_groups'", level: "problem",
+            check: "migrations", message: "edited after they had been applied: 20261121000700_groups",
+            advice: "Use the binary that applied them"),
+        Damage(
+            sql: "insert into app.migrations values ('20990101000000_future', 'x')", level: "warning",
+            check: "migrations", message: "does not know: 20990101000000_future", advice: "A later version was here"),
+        Damage(
+            sql: "update app.migrations set hash = 'x' where name = 'api'", level: "problem", check: "migrations",
+            message: "of another version", advice: "Run `postline migrate`"),
+        Damage(
+            sql: "revoke postline_feed from postline", undo: "grant postline_feed to postline", level: "problem",
+            check: "roles", message: "may not take on postline_feed", advice: "Run `postline migrate`"),
+        Damage(
+            sql: "alter role postline_feed bypassrls", undo: "alter role postline_feed nobypassrls",
+            level: "problem", check: "roles", message: "postline_feed can go past the policies", advice: "nobypassrls"),
+        Damage(
+            sql: "grant select on public.messages to postline", level: "problem", check: "roles",
+            message: "has rights of its own, or inherits them, on public.messages", advice: "Revoke them"),
+        Damage(
+            sql: "revoke execute on all functions in schema feed from postline_feed", level: "problem", check: "rights",
+            message: "postline_feed may not call feed.look", advice: "postline migrate"),
+        Damage(
+            sql: "revoke usage on schema api from authenticated", level: "problem", check: "rights",
+            message: "authenticated may not use the schema api", advice: "postline migrate"),
+        Damage(
+            sql: "revoke select on public.messages from authenticated", level: "problem", check: "rights",
+            message: "authenticated may not select on public.messages", advice: "postline migrate"),
+        Damage(
+            sql: "grant select on public.messages to anon", level: "problem", check: "rights",
+            message: "anon may write or read public.messages", advice: "Revoke"),
+        Damage(
+            sql: "grant execute on all functions in schema accounts to public", level: "problem", check: "rights",
+            message: "everybody may call accounts.", advice: "Revoke"),
+        Damage(
+            sql: "alter database DATABASE set synchronous_commit = off", level: "warning", check: "durability",
+            message: "synchronous_commit is off", advice: "Set synchronous_commit to on."),
+        Damage(
+            sql: "alter database DATABASE connection limit 6", level: "problem", check: "connections",
+            message: "(the connection limit of the database), and a node takes 11", advice: "POSTLINE_POOL_SIZE"),
+        Damage(
+            sql: "alter role postline connection limit 10", undo: "alter role postline connection limit -1",
+            level: "problem", check: "connections",
+            message: "of 10 connections are free (the connection limit of the role)",
+            advice: "POSTLINE_POOL_SIZE"),
+        Damage(
+            sql: "select pg_create_physical_replication_slot('left_behind', true)",
+            undo: "select pg_drop_replication_slot('left_behind')", level: "warning", check: "horizon",
+            message: "replication slot left_behind", advice: "pg_drop_replication_slot"),
+        Damage(
+            sql: "begin; create table public.x (); prepare transaction 'left behind'",
+            undo: "rollback prepared 'left behind'",
+            level: "warning", check: "horizon", message: "left behind of the role postgres", advice: "rollback prepared"
+        ),
+        Damage(
+            sql: "alter table public.messages set (autovacuum_enabled = false)", level: "warning", check: "autovacuum",
+            message: "off for public.messages", advice: "reset (autovacuum_enabled)"),
+    ]
+
+    @Test("a healthy database is ok in each point, exit 0; each thing that is broken in it is told with what to do")
+    func damaged() async throws {
+        try await Self.withHealthyServer { postgres, world in
+            let healthy = try await Self.findings(Self.environment(world), exit: 0)
+            for finding in healthy { #expect(finding.level == "ok" && finding.advice.isEmpty, "\(finding)") }
+            let checks = [
+                "configuration", "ports", "database", "version", "encoding", "clock", "roles", "rights", "rls",
+                "policies", "admin", "migrations", "connections", "durability", "notifications", "autovacuum",
+                "wraparound", "horizon", "listen",
+            ]
+            #expect(Set(healthy.map(\.check)) == Set(checks))
+            for damage in Self.damages {
+                try await Self.withCopy(of: world, postgres) { database in
+                    try await database.psql(damage.sql.replacing("DATABASE", with: database.name))
+                    let findings = try await Self.findings(
+                        Self.environment(database), ["--open-transaction-seconds", "0"],
+                        exit: damage.level == "problem" ? 1 : 0)
+                    if !damage.undo.isEmpty { try await database.psql(damage.undo) }
+                    let bad = findings.filter { $0.level != "ok" }
+                    #expect(bad.contains { Self.tells($0, damage) }, "\(damage.sql): \(bad)")
+                }
+            }
+        }
+    }
+
+    @Test("a database that was never migrated, or keeps other texts than UTF-8, is told so")
+    func bare() async throws {
+        try await Self.withHealthyServer { postgres, world in
+            try await postgres.psql(
+                "create database bare encoding 'SQL_ASCII' locale 'C' template template0")
+            let findings = try await Self.findings(Self.environment(Self.database("bare", beside: world)), exit: 1)
+            let problems = findings.filter { $0.level == "problem" }
+            #expect(problems.contains { $0.check == "migrations" && $0.advice.contains("`postline migrate`") })
+            #expect(problems.contains { $0.check == "encoding" && $0.message.contains("SQL_ASCII") })
+            #expect(problems.map(\.check).sorted() == ["encoding", "migrations"], "\(problems)")
+        }
+    }
+
+    @Test("a transaction that another program holds open is told with its process, once it is old enough")
+    func openTransaction() async throws {
+        try await Self.withHealthyServer { _, world in
+            let program = try await world.connect()
+            _ = try await program.execute("begin; select pg_current_xact_id()")
+            let process = "process \(program.backendProcessID) of the role postgres"
+            let told = try await Self.findings(
+                Self.environment(world), ["--open-transaction-seconds", "0"], exit: 0)
+            #expect(
+                told.contains {
+                    $0.level == "warning" && $0.check == "horizon" && $0.message.contains(process)
+                        && $0.advice.contains("pg_terminate_backend")
+                })
+            let young = try await Self.findings(Self.environment(world), exit: 0)
+            #expect(young.filter { $0.check == "horizon" }.map(\.level) == ["ok"])
+            await program.close()
+            // Without the owner's URL it is said what could not be seen.
+            let blind = try await Self.findings(
+                Self.environment(world).filter { $0.key != "POSTLINE_ADMIN_DATABASE_URL" }, exit: 0)
+            let skipped = blind.filter { $0.level == "skipped" }
+            #expect(skipped.map(\.check).sorted() == ["horizon", "migrations"])
+            #expect(skipped.allSatisfy { $0.advice.contains("POSTLINE_ADMIN_DATABASE_URL") })
+        }
+    }
+
+    @Test("a server that does not wait for its disk and does not vacuum is told so")
+    func careless() async throws {
+        // As the server of the tests itself is.
+        try await TestDatabase.with { database in
+            let findings = try await Self.findings(Self.environment(database), exit: 1)
+            let bad = findings.filter { $0.level != "ok" }.map { "\($0.level) \($0.check) \($0.message)" }
+            #expect(bad.contains { $0.hasPrefix("warning durability fsync is off") }, "\(bad)")
+            #expect(bad.contains { $0.hasPrefix("warning durability full_page_writes is off") }, "\(bad)")
+            #expect(bad.contains { $0.hasPrefix("problem autovacuum Autovacuum is off") }, "\(bad)")
+        }
+    }
+
+    @Test("a database that is not reached is told with libpq's own reason; the owner as the login role is refused")
+    func wrongURL() async throws {
+        try await TestDatabase.with { database in
+            var environment = Self.environment(database)
+            environment["POSTLINE_DATABASE_URL"] = database.url.replacing(database.name, with: "nowhere")
+            let away = try await Self.findings(environment, exit: 1)
+            let problem = try #require(away.first { $0.level == "problem" })
+            #expect(problem.check == "database")
+            #expect(problem.message.contains(#"database "nowhere" does not exist"#), "\(problem.message)")
+            #expect(problem.advice.contains("Check host, port, database"))
+            environment["POSTLINE_DATABASE_URL"] = database.adminURL
+            let strong = try await Self.findings(environment, exit: 1)
+            #expect(strong.contains { $0.check == "roles" && $0.message.contains("is a superuser") })
+        }
+    }
+
+    @Test("row 28: a pooler in transaction mode is told apart from one in session mode, and which URL is missing")
+    func pooler() async throws {
+        try await TestDatabase.with { database in
+            try await Pooler.with(database, mode: .transaction, backends: 4) { pooler in
+                var environment = Self.environment(database)
+                environment["POSTLINE_DATABASE_URL"] = pooler.url
+                let deaf = try await Self.listening(environment)
+                #expect(deaf.level == "problem")
+                #expect(deaf.message.contains("a pooler in transaction mode stands there"))
+                #expect(deaf.advice.contains("Set POSTLINE_LISTEN_DATABASE_URL"))
+                environment["POSTLINE_LISTEN_DATABASE_URL"] = database.url
+                #expect(try await Self.listening(environment).level == "ok")
+                environment["POSTLINE_DATABASE_URL"] = database.url
+                environment["POSTLINE_LISTEN_DATABASE_URL"] = pooler.url
+                let other = try await Self.listening(environment)
+                #expect(other.level == "problem")
+                #expect(other.message.contains("not heard over POSTLINE_LISTEN_DATABASE_URL"))
+            }
+            try await Pooler.with(database, mode: .session, backends: 8) { pooler in
+                var environment = Self.environment(database)
+                environment["POSTLINE_DATABASE_URL"] = pooler.url
+                #expect(try await Self.listening(environment).level == "ok")
+                let findings = try await Self.findings(environment, exit: 1)
+                #expect(findings.contains { $0.check == "database" && $0.message.contains("through a pooler") })
+            }
+        }
+    }
+
+    @Test("ports that a Postline serves are ok, and those of another program a problem")
+    func ports() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                var environment = Self.environment(database)
+                environment["POSTLINE_PORT"] = "\(node.port)"
+                environment["POSTLINE_OPERATIONS_PORT"] = "\(node.operationsPort)"
+                let served = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
+                #expect(served.map(\.level) == ["ok", "ok"])
+                #expect(served.allSatisfy { $0.message.contains("a Postline") }, "\(served)")
+            }
+            let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    channel.writeAndFlush(ByteBuffer(string: "220 another\r\n")).flatMap { channel.close() }
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
+            let port = try #require(other.localAddress?.port)
+            var environment = Self.environment(database)
+            environment["POSTLINE_PORT"] = "\(port)"
+            environment["POSTLINE_OPERATIONS_PORT"] = "\(port)"
+            let taken = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
+            #expect(taken.map(\.level) == ["problem", "problem"])
+            #expect(taken.allSatisfy { $0.message.contains("the port is in use") }, "\(taken)")
+            #expect(taken.first?.advice.contains("POSTLINE_PORT") == true)
+            try await other.close()
+        }
+    }
+
+    @Test("settings that cannot be read are exit 78; secrets that are missing, short or no secrets are told")
+    func configuration() async throws {
+        try await TestDatabase.with { database in
+            let good = Self.environment(database)
+            let unreadable = try await Command.run(
+                ["doctor"], environment: good.merging(["POSTLINE_PORT": "http"]) { $1 })
+            #expect(unreadable.status == 78)
+            #expect(unreadable.errors.contains("POSTLINE_PORT must be an integer"))
+            let bad: [([String: String], level: String, sentence: String)] = [
+                (["POSTLINE_JWT_SECRET": "short"], "problem", "at least 32 bytes"),
+                (["POSTLINE_JWT_SECRET": String(repeating: "a", count: 40)], "warning", "few different characters"),
+                (["POSTLINE_AUTH": "external"], "warning", "issuer postline"),
+                (["POSTLINE_DATABASE_URL": ""], "problem", "No database"),
+            ]
+            for (changes, level, sentence) in bad {
+                let findings = try await Self.findings(good.merging(changes) { $1 }, exit: 1)
+                #expect(
+                    findings.contains {
+                        $0.level == level && $0.check == "configuration" && $0.message.contains(sentence)
+                    }, "\(changes): \(findings)")
+            }
+            // For a person, the same in a line each.
+            let read = try await Command.run(["doctor"], environment: good)
+            #expect(read.output.contains("ok       version        PostgreSQL 1"), "\(read.output)")
+            #expect(read.errors == "")
+        }
+    }
+}
+
+// MARK: - Steps
+
+extension DoctorTests {
+    private static func environment(_ database: TestDatabase) -> [String: String] {
+        [
+            "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
+            "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0",
+        ]
+    }
+
+    /// A server that is as those of people are, with the dev world in a database.
+    private static func withHealthyServer(
+        _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Void
+    ) async throws {
+        let settings = [
+            "fsync": "on", "full_page_writes": "on", "autovacuum": "on", "max_prepared_transactions": "2",
+            "wal_level": "replica",
+        ]
+        try await withPrivateServer(settings: settings, body)
+    }
+
+    private static func withCopy(
+        of world: TestDatabase, _ postgres: PrivatePostgres, _ body: (TestDatabase) async throws -> Void
+    ) async throws {
+        // A database that has guests in it still cannot be copied.
+        try await postgres.psql(
+            "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '\(world.name)'")
+        try await postgres.psql("create database broken template \(world.name)")
+        try await body(database("broken", beside: world))
+        try await postgres.psql("drop database broken with (force)")
+    }
+
+    /// Another database of the same server.
+    private static func database(_ name: String, beside world: TestDatabase) -> TestDatabase {
+        TestDatabase(name: name) { user, database in
+            (user.map { world.url(user: $0) } ?? world.adminURL).replacing("/\(world.name)", with: "/\(database)")
+        }
+    }
+
+    private static func findings(
+        _ environment: [String: String], _ arguments: [String] = [], exit: Int32,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> [Finding] {
+        let result = try await Command.run(["doctor", "--json"] + arguments, environment: environment)
+        #expect(result.status == exit, "\(result.output)\(result.errors)", sourceLocation: sourceLocation)
+        return try result.output.split(separator: "\n").map { try Finding(line: $0) }
+    }
+
+    private static func listening(_ environment: [String: String]) async throws -> Finding {
+        try #require(try await findings(environment, exit: 1).first { $0.check == "listen" })
+    }
+
+    private static func tells(_ finding: Finding, _ damage: Damage) -> Bool {
+        finding.level == damage.level && finding.check == damage.check && finding.message.contains(damage.message)
+            && finding.advice.contains(damage.advice)
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import Messaging
+import PrivatePostgres
+
+/// A PostgreSQL of a test's own whose database `postgres` is as a Supabase project's, without Postline.
+struct SupabaseServer: Sendable {
+    let postgres: PrivatePostgres
+    let database: TestDatabase
+
+    /// What a person who runs Postline there sets. The owner is `postgres`, who is no superuser.
+    var environment: [String: String] {
+        [
+            "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.url(user: "postgres"),
+            "POSTLINE_AUTH": "external", "POSTLINE_JWT_SECRET": SupabaseToken.secret,
+            "POSTLINE_JWT_ISSUER": SupabaseToken.issuer, "POSTLINE_PORT": "0",
+        ]
+    }
+
+    /// Runs a body with one.
+    ///
+    /// - Parameter migrated: whether `postline migrate` has been there.
+    static func with(
+        migrated: Bool = true, _ body: @Sendable (SupabaseServer) async throws -> Void
+    ) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(
+            path: "postline-supabase-\(UUID().uuidString.prefix(8))"
+        ).path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let postgres = PrivatePostgres(
+            installation: try await .find(), directory: directory,
+            settings: ["fsync": "off", "full_page_writes": "off", "wal_level": "logical"])
+        try await postgres.start()
+        do {
+            // There the superuser is supabase_admin, and made the server. Nobody can rename itself.
+            try await postgres.psql("create role renamer superuser login")
+            try await postgres.psql("alter role postgres rename to supabase_admin", user: "renamer")
+            try await postgres.psql("drop role renamer", user: "supabase_admin")
+            try await postgres.psql(try fixture("supabase.sql"), user: "supabase_admin")
+            let url = await postgres.url(user: "USER", database: "DATABASE")
+            let database = TestDatabase(name: "postgres") { user, database in
+                url.replacing("USER", with: user ?? "supabase_admin").replacing("DATABASE", with: database)
+            }
+            let server = SupabaseServer(postgres: postgres, database: database)
+            if migrated {
+                let result = try await Command.run(["migrate"], environment: server.environment)
+                guard result.status == 0 else { throw NotInTime(description: result.errors) }
+            }
+            try await body(server)
+        } catch {
+            try? await postgres.stop(mode: .immediate)
+            throw error
+        }
+        try await postgres.stop(mode: .immediate)
+    }
+
+    /// All that belongs to Supabase, a line each.
+    func catalogue() async throws -> Set<String> {
+        let lines = try await postgres.psql(try Self.fixture("supabase-catalogue.sql"), user: "supabase_admin")
+        return Set(lines.split(separator: "\n").map(String.init))
+    }
+
+    /// Runs statements as a role that may log in.
+    func psql(as role: String, _ sql: String) async throws -> String {
+        try await postgres.psql(sql, user: role).trimmingCharacters(in: .newlines)
+    }
+
+    /// Runs statements as PostgREST does for a user of the project, or for nobody; what they print.
+    func asAPI(_ claims: String, role: String = "authenticated", _ sql: String) async throws -> String {
+        try await psql(
+            as: "authenticator",
+            """
+            begin;
+            set local role \(role);
+            set local request.jwt.claims = '\(claims)';
+            \(sql);
+            commit
+            """)
+    }
+
+    /// What people are told of all this.
+    static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/supabase.md")
+
+    private static func fixture(_ name: String) throws -> String {
+        let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: directory.appending(path: "Fixtures/\(name)"), encoding: .utf8)
+    }
+}

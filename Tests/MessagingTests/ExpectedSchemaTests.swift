@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Messaging
+
+@Suite("What the binary's SQL files make of a database")
+struct ExpectedSchemaTests {
+    @Test("tables and policies are read off policies.sql, all of them")
+    func files() throws {
+        let text = try Repository.text("sql/policies.sql")
+        #expect(ExpectedSchema.tables.count == text.matches(of: /enable row level security/).count)
+        #expect(ExpectedSchema.policies.count == text.split(separator: "\n").count { $0.hasPrefix("create policy ") })
+        #expect(ExpectedSchema.tables.contains("app.migrations"))
+        #expect(ExpectedSchema.policies.contains("member_select on public.messages"))
+    }
+
+    @Test("each question of the doctor has its file, and each file its question")
+    func questions() {
+        let files = SQLFile.files(in: "doctor").map(\.name)
+        #expect(files == DoctorQuestion.allCases.map(\.rawValue).sorted())
+        for question in DoctorQuestion.allCases {
+            #expect(question.sql.contains("$1") == question.takesTables, "\(question)")
+        }
+    }
+}

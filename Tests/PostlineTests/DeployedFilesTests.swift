@@ -1,0 +1,69 @@
+import Foundation
+import LineServer
+import Messaging
+import Testing
+
+@testable import postline
+
+@Suite("The files in deploy/")
+struct DeployedFilesTests {
+    private static let figures = Set(
+        [LineServer.figures, MessagingService.figures, ProcessMemory.figures].flatMap(\.keys))
+    private static let files = ["deploy/prometheus/postline.rules.yml", "deploy/grafana/postline.json"]
+
+    @Test("each figure that an alert or the dashboard asks for is one that a node has", arguments: files)
+    func figuresExist(file: String) throws {
+        let asked = try Self.figuresAsked(in: file)
+        #expect(asked.count > 5)
+        #expect(asked.subtracting(Self.figures) == [])
+    }
+
+    @Test("each figure that a node has is on the dashboard")
+    func figuresAreShown() throws {
+        #expect(Self.figures.subtracting(try Self.figuresAsked(in: "deploy/grafana/postline.json")) == [])
+    }
+
+    @Test("each code that an alert or the dashboard asks for is one that requests are answered with", arguments: files)
+    func codesExist(file: String) throws {
+        let codes = try Self.text(file).matches(of: /code=~?\\?"([a-z_|]+)/).flatMap { $0.1.split(separator: "|") }
+        #expect(codes.isEmpty == !file.hasSuffix("yml"))
+        for code in codes where code != "ok" { #expect(ErrorCode(rawValue: String(code)) != nil, "\(code)") }
+    }
+
+    @Test("docs/operations.md says of each alert what to do")
+    func alertsAreExplained() throws {
+        let alerts = try Self.text(Self.files[0]).matches(of: /- alert: (\w+)/).map { String($0.1) }
+        let text = try Self.text("docs/operations.md")
+        #expect(alerts.count > 5)
+        for alert in alerts { #expect(text.contains("`\(alert)`"), "\(alert)") }
+    }
+
+    @Test("the dashboard is JSON, with a query in each panel that is no heading")
+    func dashboard() throws {
+        let text = try Self.text("deploy/grafana/postline.json")
+        let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
+        let panels = try #require(object?["panels"] as? [[String: Any]])
+        for panel in panels where panel["type"] as? String != "row" {
+            let targets = panel["targets"] as? [[String: Any]] ?? []
+            #expect(!targets.isEmpty && targets.allSatisfy { $0["expr"] is String }, "\(panel["title"] ?? "")")
+        }
+    }
+
+    /// The figures that a file names, without what Prometheus adds to a histogram's name.
+    private static func figuresAsked(in file: String) throws -> Set<String> {
+        Set(
+            try text(file).matches(of: /\b(?:postline|process)_[a-z_]+\b/).map { match in
+                let name = String(match.0)
+                for ending in ["_bucket", "_sum", "_count"] where name.hasSuffix(ending) {
+                    return String(name.dropLast(ending.count))
+                }
+                return name
+            })
+    }
+
+    private static func text(_ path: String) throws -> String {
+        var root = URL(filePath: #filePath)
+        for _ in 0..<3 { root.deleteLastPathComponent() }
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+}

@@ -1,0 +1,2 @@
+-- What `migrate` has applied, as only the owner sees it.
+select name, hash from app.migrations

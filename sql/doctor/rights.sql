@@ -1,0 +1,38 @@
+-- The rights that a role of the service needs and has not: on schemas, on functions, and on the tables that have a
+-- policy for it, which is of no use without. $1: the tables of ours.
+with wanted_schemas (role, schema) as (
+    values ('anon', 'api'), ('authenticated', 'public'), ('authenticated', 'app'), ('authenticated', 'api'),
+           ('postline_feed', 'public'), ('postline_feed', 'app'), ('postline_feed', 'feed'),
+           ('postline_accounts', 'accounts')
+), callers (role, schema) as (
+    values ('authenticated', 'api'), ('postline_feed', 'feed'), ('postline_accounts', 'accounts')
+)
+select r.rolname || ' may not use the schema ' || n.nspname as lack
+  from wanted_schemas w join pg_roles r on r.rolname = w.role join pg_namespace n on n.nspname = w.schema
+ where not has_schema_privilege(r.oid, n.oid, 'usage')
+union all
+select r.rolname || ' may not call ' || n.nspname || '.' || p.proname
+  from callers w join pg_roles r on r.rolname = w.role join pg_namespace n on n.nspname = w.schema
+  join pg_proc p on p.pronamespace = n.oid
+ where not has_function_privilege(r.oid, p.oid, 'execute')
+union all
+select r.rolname || ' may not call api.avatars'
+  from pg_roles r, pg_proc p join pg_namespace n on n.oid = p.pronamespace
+ where r.rolname = 'anon' and n.nspname = 'api' and p.proname = 'avatars'
+   and not has_function_privilege(r.oid, p.oid, 'execute')
+union all
+select distinct r.rolname || ' may not ' || w.privilege || ' on ' || n.nspname || '.' || c.relname
+  from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace
+  join pg_roles r on r.oid = any (p.polroles)
+  cross join lateral (
+      select case p.polcmd when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete' else 'select' end
+  ) as w (privilege)
+ where n.nspname || '.' || c.relname = any ($1::text[])
+   and not case w.privilege when 'delete' then has_table_privilege(r.oid, c.oid, 'delete')
+                            else has_any_column_privilege(r.oid, c.oid, w.privilege) end
+union all
+select r.rolname || ' may not select on app.' || c.relname
+  from pg_class c join pg_namespace n on n.oid = c.relnamespace
+  join pg_roles r on r.rolname in ('authenticated', 'postline_feed')
+ where n.nspname = 'app' and c.relkind = 'v' and not has_table_privilege(r.oid, c.oid, 'select')
+order by lack

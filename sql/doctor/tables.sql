@@ -1,0 +1,14 @@
+-- Row-level security on every table of ours. $1: those that policies.sql names; to these come all others of our
+-- schemas.
+select coalesce(there.name, wanted.name) as name,
+       there.name is not null as is_there,
+       coalesce(there.relrowsecurity, false) as has_security,
+       coalesce(there.relforcerowsecurity, false) as is_forced
+  from unnest($1::text[]) as wanted (name)
+  full join (
+      select n.nspname || '.' || c.relname as name, c.relrowsecurity, c.relforcerowsecurity
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where c.relkind in ('r', 'p')
+         and (n.nspname in ('app', 'api', 'accounts', 'feed') or n.nspname || '.' || c.relname = any ($1::text[]))
+  ) as there on there.name = wanted.name
+ order by name
