@@ -166,7 +166,9 @@ let package = Package(
             name: "MeteringTests",
             dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings),
-        .testTarget(name: "PostlineTests", dependencies: ["postline"], swiftSettings: settings),
+        .testTarget(
+            name: "PostlineTests", dependencies: ["postline", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
