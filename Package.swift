@@ -173,7 +173,9 @@ let package = Package(
             dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings),
         .testTarget(
-            name: "PostlineTests", dependencies: ["LineServer", "Messaging", "postline"], swiftSettings: settings),
+            name: "PostlineTests",
+            dependencies: ["LineServer", "Messaging", "postline", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [

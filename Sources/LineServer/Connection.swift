@@ -7,6 +7,9 @@ actor Connection {
     private let outlet: ConnectionOutlet
     private let channel: any Channel
 
+    /// How many requests the session was given.
+    private var requests = 0
+
     /// The connection's event loop: what the task shares with the handler is touched without a change of threads.
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         // The channel, which this actor holds, keeps its event loop for as long as it lives.
@@ -88,8 +91,12 @@ actor Connection {
 
     private func answer(_ item: Envelope.Item, _ session: any LineSession) async -> Answer {
         switch item.content {
-        case .success(let request): await session.answer(request)
-        case .failure(let error): Answer(.failure(error))
+        case .success(let request):
+            self.requests += 1
+            let id = RequestID(connection: self.handler.value.number, number: self.requests)
+            return await session.answer(request, id)
+        case .failure(let error):
+            return Answer(.failure(error))
         }
     }
 }

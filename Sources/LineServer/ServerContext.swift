@@ -63,21 +63,21 @@ final class ServerContext: Sendable {
     }
 
     func opened(_ number: Int, peerAddress: String) {
-        self.logger.debug("connection opened", metadata: ["connection": "\(number)", "peer": "\(peerAddress)"])
+        self.logger.debug("connection opened", metadata: ["connection": "c\(number)", "peer": "\(peerAddress)"])
     }
 
     /// A client did not do what comes before lines, and is closed.
     func failedToOpen(_ number: Int, _ peerAddress: String?, _ reason: String) {
         self.logger.debug(
             "connection not opened",
-            metadata: ["connection": "\(number)", "peer": "\(peerAddress ?? "unknown")", "reason": "\(reason)"])
+            metadata: ["connection": "c\(number)", "peer": "\(peerAddress ?? "unknown")", "reason": "\(reason)"])
     }
 
     /// Releases what was admitted.
     ///
     /// - Parameter admission: the last that was given to the connection.
     func closed(_ number: Int, peerAddress: String?, _ admission: Admissions.Admission) {
-        self.logger.debug("connection closed", metadata: ["connection": "\(number)"])
+        self.logger.debug("connection closed", metadata: ["connection": "c\(number)"])
         switch admission {
         case .serve:
             self.admissions.withLock { $0.release(peerAddress) }

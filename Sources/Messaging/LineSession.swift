@@ -38,7 +38,9 @@ public protocol LineSession: Sendable {
     /// Does what the request asks and never throws: every failure is an answer.
     ///
     /// The caller gives the next request only after the answer to the last, so that requests take effect in order.
-    func answer(_ request: Request) async -> Answer
+    ///
+    /// - Parameter id: what logs call the request.
+    func answer(_ request: Request, _ id: RequestID) async -> Answer
 
     /// Ends the session: no push comes after it.
     func close() async

@@ -27,20 +27,37 @@ actor Session: LineSession {
         self.peerAddress = peerAddress
     }
 
-    func answer(_ request: Request) async -> Answer {
+    func answer(_ request: Request, _ id: RequestID) async -> Answer {
         let start = ContinuousClock.now
-        var operation: Operation?
-        let answer = await perform(request, &operation)
-        let code: ErrorCode? = if case .failure(let error) = answer.content { error.code } else { nil }
-        service.requestMetrics.answered(operation, code, after: .now - start)
+        let operation: Operation
+        do throws(ProtocolError) {
+            operation = try Operation.named(request.method)
+        } catch {
+            let answer = Answer(.failure(error))
+            note(answer, to: id, nil, after: .now - start)
+            return answer
+        }
+        let answer = await CurrentRequest.$current.withValue(CurrentRequest(id: id, method: operation.method)) {
+            await perform(request, operation, id)
+        }
+        note(answer, to: id, operation, after: .now - start)
         return answer
     }
 
-    /// - Parameter found: becomes the operation, where there is one of that name.
-    private func perform(_ request: Request, _ found: inout Operation?) async -> Answer {
+    /// - Parameter operation: nil where there is none of the name that was asked for, which is the client's own text.
+    private func note(_ answer: Answer, to id: RequestID, _ operation: Operation?, after duration: Duration) {
+        let code: ErrorCode? = if case .failure(let error) = answer.content { error.code } else { nil }
+        service.requestMetrics.answered(operation, code, after: duration)
+        service.logger.debug(
+            "request answered",
+            metadata: [
+                "request": "\(id)", "method": "\(operation?.method ?? "unknown")", "code": "\(code?.rawValue ?? "ok")",
+                "ms": "\(Int64(duration / .milliseconds(1)))",
+            ])
+    }
+
+    private func perform(_ request: Request, _ operation: Operation, _ id: RequestID) async -> Answer {
         do throws(ProtocolError) {
-            let operation = try Operation.named(request.method)
-            found = operation
             let params = try Params(request.params, of: operation)
             if operation.access == .user {
                 guard user != nil else { throw .unauthenticated }
@@ -48,7 +65,7 @@ actor Session: LineSession {
             }
             return try await operation.perform(self, params)
         } catch {
-            return Answer(.failure(file(error, method: request.method)))
+            return Answer(.failure(file(error, of: operation, id)))
         }
     }
 
@@ -58,12 +75,14 @@ actor Session: LineSession {
     }
 
     /// An internal error goes to the log with a number, and to the client with that number alone.
-    private func file(_ error: ProtocolError, method: String) -> ProtocolError {
+    private func file(_ error: ProtocolError, of operation: Operation, _ id: RequestID) -> ProtocolError {
         guard let reason = error.reason else { return error }
         let incident = ID.random()
         service.logger.error(
             "a request failed",
-            metadata: ["incident": "\(incident)", "method": "\(method)", "reason": "\(reason)"])
+            metadata: [
+                "incident": "\(incident)", "request": "\(id)", "method": "\(operation.method)", "reason": "\(reason)",
+            ])
         return error.filed(under: incident)
     }
 }

@@ -1,8 +1,8 @@
-internal import FoundationEssentials
+public import FoundationEssentials
 
 /// An instant as the protocol writes it: RFC 3339 in UTC with microseconds.
-enum Timestamp {
-    static func text(_ date: Date) -> String {
+public enum Timestamp {
+    public static func text(_ date: Date) -> String {
         let microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded(.down))
         let seconds = microseconds / 1_000_000
         let fraction = String(microseconds % 1_000_000)

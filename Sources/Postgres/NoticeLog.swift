@@ -15,6 +15,6 @@ final class NoticeLog: Sendable {
         let text = unsafe PQresultErrorField(result, DiagnosticField.message.code).map { unsafe String(cString: $0) }
         let state = unsafe PQresultErrorField(result, DiagnosticField.sqlState.code).map { unsafe String(cString: $0) }
         log.logger.debug(
-            "PostgreSQL says: \(text ?? "")", metadata: state.map { ["sqlstate": "\($0)"] })
+            "PostgreSQL gives notice", metadata: ["sqlstate": "\(state ?? "")", "notice": "\(text ?? "")"])
     }
 }

@@ -34,10 +34,21 @@ public struct ServerError: Error, Sendable, Hashable {
     public var endsConnection: Bool { severity == "FATAL" || severity == "PANIC" }
 }
 
+extension ServerError {
+    /// The sentence, fit for a log: that of a data exception (class 22) quotes the value, which may be what a user
+    /// wrote, so that what stands between its first and its last quotation mark is left out.
+    public var loggableMessage: String {
+        guard sqlState.rawValue.hasPrefix("22"), let first = message.firstIndex(of: "\""),
+            let last = message.lastIndex(of: "\""), first < last
+        else { return message }
+        return "\(message[...first])…\(message[last...])"
+    }
+}
+
 extension ServerError: CustomStringConvertible {
     /// Code, sentence, hint and position: not the detail, which may hold what a user wrote.
     public var description: String {
-        var text = "\(severity) \(sqlState): \(message)"
+        var text = "\(severity) \(sqlState): \(loggableMessage)"
         if let position { text += " (at character \(position))" }
         if let hint { text += " Hint: \(hint)" }
         return text

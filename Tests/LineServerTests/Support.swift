@@ -37,7 +37,7 @@ final class StubSession: LineSession {
     /// The methods of the requests so far.
     var requests: [String] { self.methods.withLock { $0 } }
 
-    func answer(_ request: Request) async -> Answer {
+    func answer(_ request: Request, _ id: RequestID) async -> Answer {
         self.methods.withLock { $0.append(request.method) }
         return await self.body(request, self)
     }

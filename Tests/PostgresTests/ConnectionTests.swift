@@ -440,5 +440,5 @@ private final class CapturingLog: LogHandler, Sendable {
         set {}
     }
 
-    func log(event: LogEvent) { messages.withLock { $0.append("\(event.message)") } }
+    func log(event: LogEvent) { messages.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") } }
 }

@@ -78,6 +78,14 @@ enum Caller: Sendable {
         }
     }
 
+    /// What `pg_stat_activity` shows where no request is done.
+    fileprivate var applicationName: String {
+        switch self {
+        case .anyone, .user, .accounts: "postline"
+        case .feed: "postline feed"
+        }
+    }
+
     fileprivate var claims: String {
         switch self {
         case .anyone, .accounts, .feed: ""
@@ -86,20 +94,30 @@ enum Caller: Sendable {
     }
 }
 
-/// The statement before each call, in the same transaction: role, claims and time limits hold for it alone.
+/// The statement before each call, in the same transaction: role, claims, time limits and the name under which
+/// `pg_stat_activity` shows the call hold for it alone.
 struct Preamble: Sendable {
     let limits: StatementLimits
+    private let statementTimeout: String
+    private let lockTimeout: String
+
+    init(limits: StatementLimits) {
+        self.limits = limits
+        statementTimeout = limits.statement.milliseconds
+        lockTimeout = limits.lock.milliseconds
+    }
 
     private static let statement = Statement(
         "preamble",
         """
         select set_config('role', $1, true), set_config('request.jwt.claims', $2, true), \
         set_config('statement_timeout', $3, true), set_config('lock_timeout', $4, true), \
-        set_config('postline.quiet', 'on', true)
+        set_config('application_name', $5, true), set_config('postline.quiet', 'on', true)
         """)
 
     func call(for caller: Caller) -> Call {
-        Call(Self.statement, [caller.role, caller.claims, limits.statement.milliseconds, limits.lock.milliseconds])
+        let name = CurrentRequest.current?.applicationName ?? caller.applicationName
+        return Call(Self.statement, [caller.role, caller.claims, statementTimeout, lockTimeout, name])
     }
 }
 

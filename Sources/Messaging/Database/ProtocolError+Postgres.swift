@@ -28,7 +28,7 @@ extension ProtocolError {
         case _ where state.hasPrefix("08") || state.hasPrefix("57P") || state.hasPrefix("53"):
             self = .unavailable
         default:
-            self = .fault("\(state): \(error.message)")
+            self = .fault("\(state): \(error.loggableMessage)")
         }
     }
 

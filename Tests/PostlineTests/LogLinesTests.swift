@@ -1,0 +1,32 @@
+import Logging
+import Testing
+
+@testable import postline
+
+@Suite("A line of the log")
+struct LogLinesTests {
+    @Test("values that hold more than a word are quoted, and nothing ends the line but its end")
+    func lines() {
+        let line = LogLines.line(
+            at: "2026-11-21T10:00:00.000000Z", .warning, "two\nlines\u{1B}[31m",
+            [
+                "reason": "it said \"no\"\nand left", "count": "3", "empty": "", "peer": "2001:db8::1", "pair": "a=b",
+                "list": ["x", "y"],
+            ])
+        #expect(
+            line
+                == "2026-11-21T10:00:00.000000Z warning two lines [31m count=3 empty=\"\" list=\"[\\\"x\\\", \\\"y\\\"]\" "
+                + "pair=\"a=b\" peer=2001:db8::1 reason=\"it said \\\"no\\\"\\nand left\"\n")
+    }
+
+    @Test("what a logger is given stands in each of its lines, and an event's own wins")
+    func handler() {
+        var handler = LogLines(.info)
+        handler[metadataKey: "node"] = "a"
+        var other = handler
+        other[metadataKey: "node"] = "b"
+        other.logLevel = .trace
+        #expect(handler[metadataKey: "node"] == "a")
+        #expect(handler.logLevel == .info)
+    }
+}
