@@ -140,6 +140,18 @@ struct DoctorTests {
         }
     }
 
+    @Test("it changes nothing: a database that takes no writes is examined all the same")
+    func readOnly() async throws {
+        try await Self.withHealthyServer { postgres, world in
+            try await Self.withCopy(of: world, postgres) { database in
+                try await database.psql("alter database \(database.name) set default_transaction_read_only = on")
+                let findings = try await Self.findings(Self.environment(database), exit: 0)
+                #expect(findings.count > 15)
+                for finding in findings { #expect(finding.level == "ok", "\(finding)") }
+            }
+        }
+    }
+
     @Test("a database that was never migrated, or keeps other texts than UTF-8, is told so")
     func bare() async throws {
         try await Self.withHealthyServer { postgres, world in
