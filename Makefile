@@ -43,8 +43,8 @@ format: ## Format the Swift sources.
 schema: build ## Write sql/schema.sql anew from the migrations.
 	@scripts/with-postgres scripts/schema dump
 
-bench: ## Measure Postline beside pgbench (ARGS are passed on).
-	@scripts/install-dependencies
+bench: ## Measure Postline beside pgbench, nats-server and bare C (ARGS="sends reads --seconds 10 …").
+	@scripts/install-dependencies bench
 	swift build -c release --product postline
 	@.build/release/postline bench $(ARGS)
 

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Postgres
@@ -145,7 +144,7 @@ private final class Events {
 
     init(_ iterator: AsyncStream<ListenerEvent>.Iterator) { self.iterator = iterator }
 
-    func next() async -> ListenerEvent? { await iterator.next() }
+    func next() async -> ListenerEvent? { await iterator.next(isolation: #isolation) }
 
     func expectListening(sourceLocation: SourceLocation = #_sourceLocation) async throws {
         let event = await next()

@@ -17,7 +17,7 @@ struct BackPressureBench {
     let world: BenchWorld
     let seconds: Int
     let rounds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         say("making a group of \(Self.readers) who read and \(Self.slow) who do not …")

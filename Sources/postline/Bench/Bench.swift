@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import LineClient
+internal import Logging
 internal import PrivatePostgres
 
 /// `postline bench`.
@@ -22,11 +23,12 @@ struct Bench: AsyncParsableCommand {
               logins        what sign-ins cost those who read
               backpressure  what sessions that do not read cost those that do, and the node
               search        searches among a million profiles
+              hotpaths      what the service computes itself: framing, envelope, cursor, fan-out
               all           all of them
             """)
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
-        case latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd, growth
+        case hotpaths, latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd, growth
         // Comes last: it makes the database large.
         case search
         case all
@@ -55,7 +57,7 @@ struct Bench: AsyncParsableCommand {
 
     func run() async throws {
         // With --json, standard output belongs to the figures.
-        let say: (String) -> Void = { line in
+        let say: @Sendable (String) -> Void = { [json] line in
             if json { Terminal.writeError(line + "\n") } else { Terminal.write(line + "\n") }
         }
         #if DEBUG
@@ -89,7 +91,7 @@ struct Bench: AsyncParsableCommand {
     }
 
     private func measure(
-        _ measurement: Measurement, in world: BenchWorld, _ steps: [Int], _ say: @escaping (String) -> Void
+        _ measurement: Measurement, in world: BenchWorld, _ steps: [Int], _ say: @escaping @Sendable (String) -> Void
     ) async throws -> (table: [String], figures: [BenchFigure]) {
         switch measurement {
         case .sends:
@@ -117,6 +119,7 @@ struct Bench: AsyncParsableCommand {
         case .backpressure:
             return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
+        case .hotpaths: return try HotPathBench().run()
         case .all: return ([], [])
         }
     }

@@ -31,10 +31,11 @@ enum BenchNode {
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
             "POSTLINE_LOG_LEVEL": "warning",
         ])
-        try await BenchProcess.run(ownPath, ["serve", "--migrate"], environment: environment) {
+        let endsWell = try await BenchProcess.run(ownPath, ["serve", "--migrate"], environment: environment) {
             try await awaitNode(port: port)
             try await body(port, operationsPort)
         }
+        guard endsWell else { throw BenchError("The node did not end well.") }
     }
 
     /// Returns when the node says hello.

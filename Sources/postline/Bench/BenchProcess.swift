@@ -4,10 +4,12 @@ internal import Subprocess
 enum BenchProcess {
     /// Runs `body` while the program runs; then the program is told to stop.
     ///
-    /// - Throws: what `body` throws, and `BenchError` where the program did not end well.
+    /// - Returns: Whether it ended well.
+    /// - Throws: what `body` throws.
+    @discardableResult
     static func run(
         _ program: String, _ arguments: [String], environment: Environment = .inherit, _ body: () async throws -> Void
-    ) async throws {
+    ) async throws -> Bool {
         var options = PlatformOptions()
         // A Ctrl-C ends the bench, and that ends the program: the shell tells it to stop when its own input ends, which
         // it does with this process, however that goes.
@@ -28,8 +30,6 @@ enum BenchProcess {
             return failure
         }
         if let failure = result.closureResult { throw failure }
-        guard result.terminationStatus.isSuccess else {
-            throw BenchError("\(program) did not end well: \(result.terminationStatus).")
-        }
+        return result.terminationStatus.isSuccess
     }
 }

@@ -41,14 +41,14 @@ struct Crowd: Sendable {
         return Guest(id: id, token: token)
     }
 
-    /// Puts all into groups of 250, each with `others` beside: by SQL, since it is the world and not what is measured.
+    /// Puts all into groups of 240, each with `others` beside: by SQL, since it is the world and not what is measured.
     ///
     /// - Returns: the groups' ids.
     func group(with others: [String], in postgres: PrivatePostgres) async throws -> [String] {
         var groups: [String] = []
         let ids = guests.map(\.id)
-        for start in stride(from: 0, to: ids.count, by: 250) {
-            let members = ids[start..<min(start + 250, ids.count)] + others
+        for start in stride(from: 0, to: ids.count, by: 240) {
+            let members = ids[start..<min(start + 240, ids.count)] + others
             let group = randomUUID()
             groups.append(group)
             try await postgres.psql(

@@ -1,5 +1,6 @@
 internal import LineClient
 internal import Messaging
+internal import NIOCore
 internal import NIOPosix
 internal import PrivatePostgres
 
@@ -11,7 +12,7 @@ struct CrowdBench {
 
     let world: BenchWorld
     let seconds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         say("making \(Self.sessions) guests, which takes a minute or some …")

@@ -13,11 +13,11 @@ struct DeliveryBench {
 
     let world: BenchWorld
     let seconds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         guard let sender = world.pairs.first?.sender else { throw BenchError("There is nobody to write.") }
-        say("making \(Self.watchers) members of four groups …")
+        say("making \(Self.watchers) members of five groups …")
         let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
         let groups = try await crowd.group(with: [sender.id], in: world.postgres)
         let tally = Tally()
@@ -32,12 +32,13 @@ struct DeliveryBench {
               from unnest('{\(groups.joined(separator: ","))}'::uuid[]) g
             """)
 
-        var table = ["Messages written by SQL into four groups, delivered to \(Self.watchers) connected members"]
+        var table = ["Messages written by SQL into five groups, delivered to \(Self.watchers) connected members"]
         var best: (rate: Double, p99: Double) = (0, 0)
         for offer in Self.offers {
             tally.reset()
             for watcher in watchers { try await watcher.reset() }
-            let sent = try await write(insert, over: database, each: .seconds(1) * Double(Self.watchers) / Double(offer))
+            let sent = try await write(
+                insert, over: database, each: .seconds(1) * Double(Self.watchers) / Double(offer))
             try await tally.reach(sent.count * Self.watchers)
             guard let first = sent.first else { break }
             let rate = Double(sent.count * Self.watchers) / ((tally.lastTime - first) / .seconds(1))

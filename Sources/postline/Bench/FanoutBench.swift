@@ -1,4 +1,5 @@
 internal import LineClient
+internal import Messaging
 internal import NIOCore
 internal import PrivatePostgres
 
@@ -9,15 +10,17 @@ internal import PrivatePostgres
 struct FanoutBench {
     private static let watchers = 1_000
     private static let inFlight = 8
+    /// Twice as many as are in flight: two changes of one profile in one look would be one.
+    private static let owners = 16
 
     let world: BenchWorld
     let seconds: Int
     let rounds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
-        let owners = Array(world.pairs.prefix(Self.inFlight).map(\.sender))
-        guard owners.count == Self.inFlight else { throw BenchError("This takes --connections 8 or more.") }
+        let owners = Array(world.pairs.prefix(Self.owners).map(\.sender))
+        guard owners.count == Self.owners else { throw BenchError("There are too few people.") }
         say("making \(Self.watchers) contacts …")
         let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
         _ = try await crowd.group(with: owners.map(\.id), in: world.postgres)
@@ -41,9 +44,9 @@ struct FanoutBench {
             }
             let publisher = try await Publisher.connect(port: port, group: world.threads)
             let change: @Sendable (Int) async throws -> Void = { [clients] number in
-                _ = try await clients[number % clients.count].call("me.update", ["bio": .string(Self.text(number))])
+                _ = try await clients[number % clients.count].call("me.update", ["bio": .string(Self.text())])
             }
-            let event: @Sendable (Int) async throws -> Void = { try await publisher.publish(Self.event($0)) }
+            let event: @Sendable (Int) async throws -> Void = { _ in try await publisher.publish(Self.event()) }
             _ = try await fanOut(tally, inFlight: 1, for: .seconds(1), change)
             _ = try await fanOut(natsTally, inFlight: 1, for: .seconds(1), event)
             for number in 1...rounds {
@@ -94,14 +97,12 @@ struct FanoutBench {
         )
     }
 
-    /// A change of a profile: some 300 bytes as an object on the wire.
-    private static func text(_ number: Int) -> String {
-        "\(Watcher.markText) Change number \(number)."
-    }
+    /// What a profile is changed to, never twice the same: some 300 bytes as an object on the wire.
+    private static func text() -> String { "\(Watcher.markText) Change \(randomUUID())." }
 
     /// An event of 300 bytes.
-    private static func event(_ number: Int) -> String {
-        let text = text(number)
+    private static func event() -> String {
+        let text = text()
         return text + String(repeating: "x", count: 300 - text.utf8.count)
     }
 

@@ -14,7 +14,7 @@ struct GrowthBench {
     let world: BenchWorld
     let seconds: Int
     let rounds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         try await world.postgres.psql("create database empty")

@@ -10,7 +10,7 @@ struct HashingBench {
     let world: BenchWorld
     let seconds: Int
     let rounds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         var readers: [(LineClient, String)] = []

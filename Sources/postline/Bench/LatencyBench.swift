@@ -8,7 +8,7 @@ internal import PrivatePostgres
 struct LatencyBench {
     let world: BenchWorld
     let seconds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         guard let pair = world.pairs.first else { throw BenchError("There is nobody to watch.") }

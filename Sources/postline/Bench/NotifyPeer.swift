@@ -9,7 +9,8 @@ enum NotifyPeer {
     ///   - capacity: how many notifications it notes at most.
     ///   - body: must at its end notify `stop`.
     /// - Returns: when each notification came, as `now` says.
-    static func run(url: String, channel: String, capacity: Int, _ body: () async throws -> Void) async throws -> [Int64]
+    static func run(url: String, channel: String, capacity: Int, _ body: () async throws -> Void) async throws
+        -> [Int64]
     {
         let (events, sink) = AsyncStream.makeStream(of: Event.self)
         try BareThread.start(name: "notify peer") {

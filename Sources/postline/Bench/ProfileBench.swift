@@ -12,7 +12,7 @@ struct ProfileBench {
 
     let world: BenchWorld
     let seconds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         guard let owner = world.pairs.first?.sender else { throw BenchError("There is nobody to rename.") }

@@ -9,7 +9,7 @@ struct ReadBench {
     let connections: Int
     let seconds: Int
     let rounds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         var readers: [(LineClient, String)] = []

@@ -23,7 +23,7 @@ struct SearchBench {
 
     let world: BenchWorld
     let seconds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         guard let user = world.pairs.first?.sender else { throw BenchError("There is nobody to search.") }

@@ -13,7 +13,7 @@ struct SendBench {
     let connections: Int
     let seconds: Int
     let rounds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         let pushed = PushCounter()

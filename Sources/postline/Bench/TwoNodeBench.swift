@@ -9,7 +9,7 @@ struct TwoNodeBench {
     let world: BenchWorld
     let seconds: Int
     let rounds: Int
-    let say: (String) -> Void
+    let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         var sends: [(one: Double, two: Double)] = []

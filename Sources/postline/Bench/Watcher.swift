@@ -86,7 +86,8 @@ struct Watcher: Sendable {
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            let bytes = unwrapInboundIn(data).readableBytesUInt8Span
+            let piece = unwrapInboundIn(data)
+            let bytes = piece.readableBytesUInt8Span
             if ready != nil {
                 for place in bytes.indices where bytes[place] == UInt8(ascii: "\n") { linesToCome -= 1 }
                 if linesToCome <= 0 {

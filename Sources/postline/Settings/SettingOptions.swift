@@ -22,10 +22,10 @@ struct SettingOptions: ParsableArguments {
 
     @Option(
         help: "The certificate chain (PEM) with which lines are encrypted; read again on SIGHUP.", completion: .file())
-    var tlsCertificateFile: String?
+    var tlsCertificate: String?
 
     @Option(help: "The private key (PEM) of that certificate.", completion: .file())
-    var tlsKeyFile: String?
+    var tlsKey: String?
 
     @Option(help: "on where a balancer begins each connection with a PROXY header (version 2). Default: off.")
     var proxyProtocol: String?
@@ -122,7 +122,7 @@ struct SettingOptions: ParsableArguments {
         [
             ("database_url", \.databaseURL), ("listen_database_url", \.listenDatabaseURL),
             ("admin_database_url", \.adminDatabaseURL), ("host", \.host), ("port", \.port),
-            ("tls_certificate_file", \.tlsCertificateFile), ("tls_key_file", \.tlsKeyFile),
+            ("tls_certificate", \.tlsCertificate), ("tls_key", \.tlsKey),
             ("proxy_protocol", \.proxyProtocol),
             ("operations_host", \.operationsHost), ("operations_port", \.operationsPort),
             ("auth", \.auth), ("jwt_secret", \.jwtSecret), ("jwks_file", \.jwksFile),

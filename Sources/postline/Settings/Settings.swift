@@ -170,8 +170,8 @@ extension CertificateError {
     /// Names the setting whose file is to be changed.
     var sentence: String {
         switch part {
-        case .certificate: "POSTLINE_TLS_CERTIFICATE_FILE cannot be used: \(self)."
-        case .key: "POSTLINE_TLS_KEY_FILE cannot be used: \(self)."
+        case .certificate: "POSTLINE_TLS_CERTIFICATE cannot be used: \(self)."
+        case .key: "POSTLINE_TLS_KEY cannot be used: \(self)."
         }
     }
 }
@@ -215,12 +215,12 @@ private struct Reader {
     func path(_ key: String) -> String? { text(key).flatMap { $0.isEmpty ? nil : $0 } }
 
     func tlsFiles() throws -> TLSFiles? {
-        switch (path("tls_certificate_file"), path("tls_key_file")) {
+        switch (path("tls_certificate"), path("tls_key")) {
         case (nil, nil): return nil
         case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
-        case (_?, nil): throw SettingsError("POSTLINE_TLS_CERTIFICATE_FILE needs its key: set POSTLINE_TLS_KEY_FILE.")
+        case (_?, nil): throw SettingsError("POSTLINE_TLS_CERTIFICATE needs its key: set POSTLINE_TLS_KEY.")
         case (nil, _?):
-            throw SettingsError("POSTLINE_TLS_KEY_FILE needs its certificate: set POSTLINE_TLS_CERTIFICATE_FILE.")
+            throw SettingsError("POSTLINE_TLS_KEY needs its certificate: set POSTLINE_TLS_CERTIFICATE.")
         }
     }
 

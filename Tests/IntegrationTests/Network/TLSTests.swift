@@ -137,7 +137,7 @@ struct TLSTests {
             try TestCertificates.write("no certificate", to: renewed.files.certificate)
             node.command.signal(SIGHUP)
             let log = try await node.command.complains("the certificate cannot be read again, the old one stays")
-            #expect(log.contains(" error ") && log.contains("POSTLINE_TLS_CERTIFICATE_FILE cannot be used"))
+            #expect(log.contains(" error ") && log.contains("POSTLINE_TLS_CERTIFICATE cannot be used"))
             let later = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await later.call("server.info")
             #expect(try await old.call("me.get")["username"] == "alice")
@@ -206,29 +206,29 @@ struct TLSTests {
                 try String(contentsOfFile: files.key, encoding: .utf8), to: mismatched)
             try other.issue()
             let bad: [(String, String, String)] = [
-                (files.certificate, "", "POSTLINE_TLS_CERTIFICATE_FILE needs its key: set POSTLINE_TLS_KEY_FILE."),
-                ("", files.key, "POSTLINE_TLS_KEY_FILE needs its certificate: set POSTLINE_TLS_CERTIFICATE_FILE."),
+                (files.certificate, "", "POSTLINE_TLS_CERTIFICATE needs its key: set POSTLINE_TLS_KEY."),
+                ("", files.key, "POSTLINE_TLS_KEY needs its certificate: set POSTLINE_TLS_CERTIFICATE."),
                 (
                     "/nowhere.pem", files.key,
-                    "POSTLINE_TLS_CERTIFICATE_FILE cannot be used: /nowhere.pem cannot be read."
+                    "POSTLINE_TLS_CERTIFICATE cannot be used: /nowhere.pem cannot be read."
                 ),
                 (
                     files.certificate, "/nowhere.key",
-                    "POSTLINE_TLS_KEY_FILE cannot be used: /nowhere.key cannot be read."
+                    "POSTLINE_TLS_KEY cannot be used: /nowhere.key cannot be read."
                 ),
                 (
                     files.key, files.key,
-                    "POSTLINE_TLS_CERTIFICATE_FILE cannot be used: \(files.key) holds no certificate"
+                    "POSTLINE_TLS_CERTIFICATE cannot be used: \(files.key) holds no certificate"
                 ),
                 (
                     files.certificate, files.certificate,
-                    "POSTLINE_TLS_KEY_FILE cannot be used: \(files.certificate) holds no"
+                    "POSTLINE_TLS_KEY cannot be used: \(files.certificate) holds no"
                 ),
                 (files.certificate, mismatched, "the key in \(mismatched) does not fit the certificate in"),
             ]
             for (certificate, key, sentence) in bad {
                 let result = try await Command.run(
-                    ["serve", "--tls-certificate-file", certificate, "--tls-key-file", key],
+                    ["serve", "--tls-certificate", certificate, "--tls-key", key],
                     environment: [
                         "POSTLINE_DATABASE_URL": "postgresql://nowhere", "POSTLINE_JWT_SECRET": TestNode.secret,
                     ])

@@ -45,7 +45,7 @@ struct TestCertificates: Sendable {
 
     /// What `postline serve` needs to serve with it.
     var environment: [String: String] {
-        ["POSTLINE_TLS_CERTIFICATE_FILE": files.certificate, "POSTLINE_TLS_KEY_FILE": files.key]
+        ["POSTLINE_TLS_CERTIFICATE": files.certificate, "POSTLINE_TLS_KEY": files.key]
     }
 
     /// Who trusts this authority alone.

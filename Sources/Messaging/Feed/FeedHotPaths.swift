@@ -1,0 +1,30 @@
+internal import NIOCore
+
+/// What each look of the feed goes through, for `postline bench hotpaths`.
+package enum FeedHotPaths {
+    /// Reads a cursor and writes it again, and gives 1 where it is the same.
+    package static func cursor() -> () -> Int {
+        guard let snapshot = Snapshot("1000:1040:1003,1007,1012,1029") else { return { 0 } }
+        let text = Cursor(epoch: "7263712673126371-1-16384-1", place: .at(snapshot)).text
+        return { Cursor(text)?.text == text ? 1 : 0 }
+    }
+
+    /// Distributes a look of some messages to that many members of one conversation, and gives how many deliveries that
+    /// makes.
+    package static func fanOut(messages: Int, to members: Int) -> () -> Int {
+        let room = ID.random()
+        var fanout = Fanout()
+        guard let start = Snapshot("10:10:"), let now = Snapshot("20:20:") else { return { 0 } }
+        for _ in 0..<members {
+            let id = fanout.subscribe(user: ID.random(), messagesPerConversation: 20)
+            _ = fanout.activate(id, snapshot: start, conversations: [room])
+        }
+        let object = ByteBuffer(string: #"{"content":"\#(String(repeating: "x", count: 280))"}"#)
+        let changes = (1...messages).map { number in
+            Change(
+                transaction: 15, fact: .message(conversation: room, seq: Int64(number), object: object))
+        }
+        let look = Look(snapshot: now, cursor: Cursor(epoch: "e", place: .at(now)).text, changes: changes)
+        return { fanout.distribute(look).reduce(0) { $0 + $1.subscribers.count } * messages }
+    }
+}
