@@ -36,12 +36,12 @@ struct BenchFigure: Sendable {
 
     /// Such as `send_ratio_16  0.74  goal ≥ 0.6  met`.
     var line: String {
-        let padded = TextWidth.fit(name, to: 18) + " " + Self.text(value, 2) + (unit == "ratio" ? "" : " \(unit)")
+        let padded = TextWidth.fit(name, to: 26) + " " + Self.text(value, 2) + (unit == "ratio" ? "" : " \(unit)")
         switch goal {
         case .atLeast(let least)?:
-            return "\(TextWidth.fit(padded, to: 32))goal ≥ \(Self.text(least, 2))  \(isMet ? "met" : "MISSED")"
+            return "\(TextWidth.fit(padded, to: 42))goal ≥ \(Self.text(least, 2))  \(isMet ? "met" : "MISSED")"
         case .below(let bound)?:
-            return "\(TextWidth.fit(padded, to: 32))goal < \(Self.text(bound, 2)) \(unit)  \(isMet ? "met" : "MISSED")"
+            return "\(TextWidth.fit(padded, to: 42))goal < \(Self.text(bound, 2)) \(unit)  \(isMet ? "met" : "MISSED")"
         case nil: return padded
         }
     }

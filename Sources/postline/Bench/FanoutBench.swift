@@ -74,8 +74,9 @@ struct FanoutBench {
         func row(_ name: String, _ results: [Result]) -> String {
             let times = Percentiles(results.flatMap(\.times))
             let rate = median(results.map(\.perSecond)) ?? 0
-            return "  \(TextWidth.fit(name, to: 36)) \(Int(rate)) deliveries/s; until the last has it: "
-                + "p50 \(times.text(50)) ms, p99 \(times.text(99)) ms"
+            let text = "  \(TextWidth.fit(name, to: 28)) \(Int(rate)) deliveries/s"
+            if times.count == 0 { return text }
+            return text + "; until the last has it: p50 \(times.text(50)) ms, p99 \(times.text(99)) ms"
         }
         let ratio = median(zip(ours, theirs).map { $0.many.perSecond / $1.many.perSecond }) ?? 0
         let single = median(zip(ours, theirs).map { $0.single.perSecond / $1.single.perSecond }) ?? 0
