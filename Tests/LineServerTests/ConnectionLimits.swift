@@ -18,8 +18,8 @@ struct ConnectionLimits {
     func inAll() async throws {
         try await withServer(.test { $0.maxConnections = 2 }) { server in
             let first = try await server.connect()
-            let second = try await server.connect()
             let session = try await server.sessions.next()
+            let second = try await server.connect()
             for _ in 0..<10 {
                 let refused = try await TestClient(server.address)
                 // What it sends is discarded, and does not keep the reason from arriving.
@@ -45,8 +45,8 @@ struct ConnectionLimits {
             }
         ) { server in
             let first = try await server.connect()
-            let second = try await server.connect()
             let session = try await server.sessions.next()
+            let second = try await server.connect()
             for _ in 0..<10 { #expect(try await TestClient(server.address).rest() == [Self.fromAddress]) }
             let elsewhere = try await TestClient(server.address, from: "127.0.0.2")
             #expect(try await elsewhere.line()?.contains("server.hello") == true)

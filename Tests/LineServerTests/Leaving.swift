@@ -83,8 +83,8 @@ struct Leaving {
             return .result(.object([:]))
         } test: { server in
             let idle = try await server.connect()
-            let client = try await server.connect()
             let idleSession = try await server.sessions.next()
+            let client = try await server.connect()
             let session = try await server.sessions.next()
             // Few enough to be read at once.
             try await client.send((0..<5).map { request($0, "slow") + "\n" }.joined())

@@ -120,10 +120,12 @@ struct ProxyHeaders {
                 return (client, try await client.line() ?? "")
             }
             var served: [TestClient] = []
+            var sessions: [StubSession] = []
             for last: UInt8 in [1, 2, 1, 2] {
                 let (client, line) = try await connect(last)
                 #expect(line.contains("server.hello"))
                 served.append(client)
+                sessions.append(try await server.sessions.next())
             }
             for last: UInt8 in [1, 2, 2, 1, 1] {
                 let (client, line) = try await connect(last)
@@ -136,9 +138,8 @@ struct ProxyHeaders {
             #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="in_all"} 1"#))
             #expect(server.metrics.text.contains("postline_connections 5\n"))
             for client in served { #expect(try await client.call(request(1)) == answer(1)) }
-            let first = try await server.sessions.next()
             try await served[0].close()
-            try await first.closed.value()
+            try await sessions[0].closed.value()
             #expect(try await connect(2).1 == ConnectionLimits.fromAddress)
             #expect(try await connect(1).1.contains("server.hello"))
         }
