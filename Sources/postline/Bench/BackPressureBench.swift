@@ -40,9 +40,9 @@ struct BackPressureBench {
                 _ = try await person.client.call("sync.open", Self.live)
                 try await person.client.setReading(false)
             }
-            let before = try await OperationsClient.figure(Self.memory, port: world.operationsPort)
+            let before = try await OperationsClient.figure(OperationsClient.memory, port: world.operationsPort)
             with.append(try await round(senders, group, delivered, for: seconds))
-            let after = try await OperationsClient.figure(Self.memory, port: world.operationsPort)
+            let after = try await OperationsClient.figure(OperationsClient.memory, port: world.operationsPort)
             growth = max(growth, after - before)
             for person in slow {
                 try await person.client.setReading(true)
@@ -72,7 +72,6 @@ struct BackPressureBench {
         )
     }
 
-    private static let memory = "process_resident_memory_bytes"
     private static let live: JSONObject = ["messages_per_conversation": .integer(0)]
 
     private struct Guest: Sendable {
@@ -147,6 +146,9 @@ private final class Deliveries: Sendable {
 
 /// Reads a node's figures.
 enum OperationsClient {
+    /// What the node's process has of the machine's memory.
+    static let memory = "process_resident_memory_bytes"
+
     /// - Parameter name: with its labels, as `/metrics` writes it.
     static func figure(_ name: String, port: Int) async throws -> Double {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)

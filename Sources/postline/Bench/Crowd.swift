@@ -8,26 +8,42 @@ struct Crowd: Sendable {
     struct Guest: Sendable {
         let id: String
         let token: String
+
+        /// - Parameter tokens: what `auth.guest` has answered.
+        init(_ tokens: JSON) throws {
+            guard let id = tokens["user_id"]?.stringValue, let token = tokens["access_token"]?.stringValue else {
+                throw BenchError("A guest has no tokens.")
+            }
+            self.id = id
+            self.token = token
+        }
     }
 
     let guests: [Guest]
 
     /// Registers guests over a few connections at a time.
     static func make(_ count: Int, port: Int, group: MultiThreadedEventLoopGroup) async throws -> Crowd {
-        try await withThrowingTaskGroup(of: Guest.self) { tasks in
-            var guests: [Guest] = []
+        Crowd(guests: try await many(count, atOnce: 16) { try await guest($0, port: port, group: group) })
+    }
+
+    /// Makes so many, some at a time, and gives them in order.
+    private static func many<Made: Sendable>(
+        _ count: Int, atOnce: Int, _ make: @escaping @Sendable (Int) async throws -> Made
+    ) async throws -> [Made] {
+        try await withThrowingTaskGroup(of: (Int, Made).self) { tasks in
+            var all: [Made?] = Array(repeating: nil, count: count)
             var next = 0
             func add() {
                 let number = next
                 next += 1
-                tasks.addTask { try await guest(number, port: port, group: group) }
+                tasks.addTask { (number, try await make(number)) }
             }
-            while next < min(16, count) { add() }
-            while let guest = try await tasks.next() {
-                guests.append(guest)
+            while next < min(atOnce, count) { add() }
+            while let (number, made) = try await tasks.next() {
+                all[number] = made
                 if next < count { add() }
             }
-            return Crowd(guests: guests)
+            return all.compactMap(\.self)
         }
     }
 
@@ -35,10 +51,7 @@ struct Crowd: Sendable {
         let client = try await LineClient.connect(host: "127.0.0.1", port: port, group: group)
         let tokens = try await client.call("auth.guest", ["full_name": .string("Guest \(number)")])
         await client.close()
-        guard let id = tokens["user_id"]?.stringValue, let token = tokens["access_token"]?.stringValue else {
-            throw BenchError("A guest has no tokens.")
-        }
-        return Guest(id: id, token: token)
+        return try Guest(tokens)
     }
 
     /// Puts all into groups of 240, each with `others` beside: by SQL, since it is the world and not what is measured.
@@ -69,29 +82,11 @@ struct Crowd: Sendable {
     func watch(
         ports: [Int], group: MultiThreadedEventLoopGroup, tally: Tally, cursor: String? = nil, atOnce: Int = 64
     ) async throws -> [Watcher] {
-        try await withThrowingTaskGroup(of: (Int, Watcher).self) { tasks in
-            var watchers: [Watcher?] = Array(repeating: nil, count: guests.count)
-            var next = 0
-            func add() {
-                let number = next
-                next += 1
-                let token = guests[number].token
-                tasks.addTask {
-                    (
-                        number,
-                        try await Watcher.connect(
-                            port: ports[number % ports.count], group: group, saying: opening(token, cursor),
-                            // The hello and the two answers.
-                            lines: 3, tally: tally)
-                    )
-                }
-            }
-            while next < min(atOnce, guests.count) { add() }
-            while let (number, watcher) = try await tasks.next() {
-                watchers[number] = watcher
-                if next < guests.count { add() }
-            }
-            return watchers.compactMap(\.self)
+        try await Self.many(guests.count, atOnce: atOnce) { [self] number in
+            try await Watcher.connect(
+                port: ports[number % ports.count], group: group, saying: opening(guests[number].token, cursor),
+                // The hello and the two answers.
+                lines: 3, tally: tally)
         }
     }
 

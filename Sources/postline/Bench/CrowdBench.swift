@@ -26,9 +26,9 @@ struct CrowdBench {
         try await BenchNode.run(on: world.postgres, secret: world.secret) { port, operationsPort in
             let senders = try await connectSenders(port: port)
             quiet = try await send(senders, for: .seconds(seconds))
-            let before = try await OperationsClient.figure(Self.memory, port: operationsPort)
+            let before = try await OperationsClient.figure(OperationsClient.memory, port: operationsPort)
             let watchers = try await crowd.watch(ports: [port], group: world.threads, tally: tally)
-            let after = try await OperationsClient.figure(Self.memory, port: operationsPort)
+            let after = try await OperationsClient.figure(OperationsClient.memory, port: operationsPort)
             kibibytes = (after - before) / 1_024 / Double(Self.sessions)
             crowded = try await send(senders, for: .seconds(seconds))
             cursor = try await senders.first?.0.call("sync.open")["cursor"]?.stringValue
@@ -78,8 +78,6 @@ struct CrowdBench {
             ]
         )
     }
-
-    private static let memory = "process_resident_memory_bytes"
 
     private func connectSenders(
         port: Int, group: MultiThreadedEventLoopGroup? = nil

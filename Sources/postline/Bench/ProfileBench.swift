@@ -7,8 +7,6 @@ internal import Synchronization
 /// How long it takes from a user's change of its profile until all of a thousand contacts have it, on two nodes.
 struct ProfileBench {
     private static let contacts = 1_000
-    /// The contacts stand in groups, which hold 256 members at most.
-    private static let groupSize = 250
 
     let world: BenchWorld
     let seconds: Int
@@ -21,7 +19,7 @@ struct ProfileBench {
             say("making \(Self.contacts) contacts, on two nodes …")
             let arrivals = Arrivals(expected: Self.contacts)
             let contacts = try await connect(ports: [world.port, secondPort], arrivals)
-            try await befriend(owner.id, contacts.map(\.id))
+            _ = try await Crowd(guests: contacts.map(\.guest)).group(with: [owner.id], in: world.postgres)
             for contact in contacts {
                 _ = try await contact.client.call("sync.open", ["messages_per_conversation": .integer(0)])
             }
@@ -68,30 +66,17 @@ struct ProfileBench {
         )
     }
 
-    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(client: LineClient, id: String)] {
-        var contacts: [(client: LineClient, id: String)] = []
+    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(client: LineClient, guest: Crowd.Guest)]
+    {
+        var contacts: [(client: LineClient, guest: Crowd.Guest)] = []
         for number in 0..<Self.contacts {
             let client = try await LineClient.connect(
                 host: "127.0.0.1", port: ports[number % ports.count], group: world.threads
             ) { arrivals.take($0) }
             let tokens = try await client.call("auth.guest", ["full_name": .string("Contact \(number)")])
-            guard let id = tokens["user_id"]?.stringValue else { throw BenchError("A guest has no id.") }
-            contacts.append((client, id))
+            contacts.append((client, try Crowd.Guest(tokens)))
         }
         return contacts
-    }
-
-    /// By SQL, since it is the world and not what is measured.
-    private func befriend(_ owner: String, _ contacts: [String]) async throws {
-        for start in stride(from: 0, to: contacts.count, by: Self.groupSize) {
-            let members = contacts[start..<min(start + Self.groupSize, contacts.count)] + [owner]
-            try await world.postgres.psql(
-                """
-                with made as (insert into public.conversations (kind, title) values ('group', 'Bench') returning id)
-                insert into public.conversation_members (conversation_id, user_id)
-                select made.id, member from made, unnest('{\(members.joined(separator: ","))}'::uuid[]) member;
-                """, database: "postline")
-        }
     }
 }
 
