@@ -150,7 +150,8 @@ create policy member_select on app.former_members for select to authenticated
 drop policy if exists feed_select on app.former_members;
 create policy feed_select on app.former_members for select to postline_feed using (true);
 
--- messages: members read and write, each under its own name; a trigger numbers them. Of its own a member changes and
+-- messages: members read and write, each under its own name; the trigger that numbers them takes none from who is no
+-- member, whoever that is, under the lock that membership changes under. Of its own a member changes and
 -- deletes them, owner and admins of a group delete all: a trigger keeps them from more, and the deleted as they are.
 grant select on public.messages to authenticated, postline_feed;
 grant update (content, deleted_at) on public.messages to authenticated;
@@ -160,7 +161,7 @@ create policy member_select on public.messages for select to authenticated
     using (conversation_id = any (array(select app.my_conversations())));
 drop policy if exists own_insert on public.messages;
 create policy own_insert on public.messages for insert to authenticated
-    with check (sender_id = (select auth.uid()) and kind <> 'system' and app.is_member(conversation_id));
+    with check (sender_id = (select auth.uid()) and kind <> 'system');
 drop policy if exists sender_update on public.messages;
 create policy sender_update on public.messages for update to authenticated
     using (sender_id = (select auth.uid()) and kind <> 'system'
@@ -195,7 +196,7 @@ grant execute on function
     app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.has_control(text),
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid),
-    app.my_conversations(), app.is_member(uuid), app.sent_before(uuid, uuid), app.my_message(uuid, bigint),
+    app.my_conversations(), app.is_member(uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
 grant execute on function public.is_read(public.messages) to authenticated, service_role;
 -- Whoever writes a profile writes the index that stands on this.

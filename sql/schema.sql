@@ -12,9 +12,6 @@ CREATE SCHEMA feed;
 
 CREATE SCHEMA public;
 
-CREATE DOMAIN app.attachment AS jsonb
-	CONSTRAINT messages_attachment_valid CHECK (((VALUE IS NULL) OR ((jsonb_typeof(VALUE) = 'object'::text) AND ((VALUE - '{url,mime_type,width,height,bytes}'::text[]) = '{}'::jsonb) AND (COALESCE(jsonb_typeof((VALUE -> 'url'::text)), ''::text) = 'string'::text) AND (char_length((VALUE ->> 'url'::text)) <= 2048) AND ((VALUE ->> 'url'::text) ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text) AND (COALESCE(jsonb_typeof((VALUE -> 'mime_type'::text)), 'null'::text) = ANY (ARRAY['string'::text, 'null'::text])) AND (char_length(COALESCE((VALUE ->> 'mime_type'::text), ''::text)) <= 255) AND (COALESCE(jsonb_typeof((VALUE -> 'width'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((VALUE -> 'height'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (COALESCE(jsonb_typeof((VALUE -> 'bytes'::text)), 'null'::text) = ANY (ARRAY['number'::text, 'null'::text])) AND (NOT (VALUE @? '$.*?(@.type() == "number" && @ < 0)'::jsonpath)))));
-
 CREATE DOMAIN app.conversation_kind AS text
 	CONSTRAINT conversations_kind_valid CHECK ((VALUE = ANY (ARRAY['direct'::text, 'group'::text])));
 
@@ -598,31 +595,37 @@ $$;
 CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NULL::bigint, after_seq bigint DEFAULT NULL::bigint, max_results integer DEFAULT 50) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
+    SET enable_sort TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 declare
-    found_objects text;
+    -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
+    bound bigint := coalesce(before_seq, 9223372036854775807);
+    page json;
 begin
-    perform app.caller();
-    if not coalesce(max_results between 1 and 200, false) then
+    if auth.uid() is null then
+        perform app.caller();
+    elsif not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 200.');
     elsif before_seq is not null and after_seq is not null then
         perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
-    elsif not app.is_member(conversation_id) then
-        perform app.refuse_hidden('There is no such conversation.');
     end if;
     if after_seq is not null then
-        select pg_catalog.string_agg(page.object::text, ',' order by page.seq) into found_objects
-          from (select o.seq, o.object from app.message_objects o
+        select pg_catalog.json_agg(o.object) into page
+          from (select o.object from app.message_objects o
                  where o.conversation_id = messages.conversation_id and o.seq > messages.after_seq
-                 order by o.seq limit messages.max_results) page;
+                 order by o.seq limit messages.max_results) o;
     else
-        select pg_catalog.string_agg(page.object::text, ',' order by page.seq) into found_objects
+        select pg_catalog.json_agg(o.object order by o.seq) into page
           from (select o.seq, o.object from app.message_objects o
-                 where o.conversation_id = messages.conversation_id
-                   and o.seq < coalesce(messages.before_seq, 9223372036854775807)
-                 order by o.seq desc limit messages.max_results) page;
+                 where o.conversation_id = messages.conversation_id and o.seq < bound
+                 order by o.seq desc limit messages.max_results) o;
     end if;
-    return ('{"messages":[' || coalesce(found_objects, '') || ']}')::json;
+    -- Row-level security has decided what is seen. No message at all: of none, or of no conversation of the caller's?
+    if page is null and not app.is_member(conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    return pg_catalog.row_to_json(w) from (select coalesce(page, '[]') as messages) w;
 end
 $$;
 
@@ -832,30 +835,11 @@ CREATE FUNCTION api.send_message(conversation_id uuid, content text, client_id u
     AS $$
 declare
     me uuid := auth.uid();
-    sent public.messages;
-    answer json;
 begin
     if me is null then
         me := app.caller();
     end if;
     kind := coalesce(kind, 'text');
-    content := coalesce(content, case when kind = 'image' then '' end);
-    if client_id is not null then
-        sent := app.sent_before(conversation_id, client_id);
-        if sent.id is not null then
-            answer := app.my_message(conversation_id, sent.seq);
-            if answer is null then
-                perform app.refuse_hidden('There is no such conversation.');
-            elsif coalesce(sent.first_sent <> app.message_hash(kind, content, attachment),
-                           row(sent.kind, sent.content, sent.attachment)
-                           is distinct from row(kind, content, attachment)) then
-                raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
-                    message = 'This client_id was used for another message in this conversation.';
-            end if;
-            return answer;
-        end if;
-    end if;
-
     if kind not in ('text', 'image') then
         perform app.refuse_param('kind', 'A message is of kind "text" or "image".');
     elsif pg_catalog.char_length(content) > 8000 then
@@ -864,6 +848,30 @@ begin
     insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
     values (conversation_id, me, client_id, kind, content, attachment);
     return app.my_message(conversation_id);
+end
+$$;
+
+CREATE FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    sent public.messages;
+begin
+    kind := coalesce(kind, 'text');
+    content := coalesce(content, case when kind = 'image' then '' end);
+    select m.* into sent from public.messages m
+     where m.conversation_id = sent_message.conversation_id and m.sender_id = me
+       and m.client_id = sent_message.client_id;
+    if sent.id is null then
+        perform app.refuse_hidden('There is no such message.');
+    elsif coalesce(sent.first_sent <> app.message_hash(kind, content, attachment),
+                   row(sent.kind, sent.content, sent.attachment) is distinct from row(kind, content, attachment)) then
+        raise exception using errcode = 'PL012', detail = '{"field":"client_id"}',
+            message = 'This client_id was used for another message in this conversation.';
+    end if;
+    return app.my_message(conversation_id, sent.seq);
 end
 $$;
 
@@ -1061,7 +1069,7 @@ begin
                 slice := active[place:place + 15];
                 place := place + 16;
                 for part in
-                    with conversation as (
+                    with newest as (
                         select a.id, a.id = any(entered) as entered,
                                case when a.id = any(entered) then per_conversation else 100 end as most,
                                case when a.id = after_id then after_seq end as after_seq,
@@ -1072,12 +1080,16 @@ begin
                                        and pg_catalog.pg_visible_in_snapshot(n.sent_xid, until)
                                      order by n.seq desc limit 1), 0) end as newest
                           from unnest(slice) as a (id)
-                          join public.conversations c on c.id = a.id)
+                          join public.conversations c on c.id = a.id),
+                    -- What a condition on messages compares with is a column here: under row-level security an
+                    -- expression with `coalesce` could not be a condition of their index.
+                    conversation as materialized (
+                        select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond from newest n)
                     -- The sent: the newest of the conversation, in a delta those of them that are new.
                     select c.id, o.seq, o.object::text as object, null::boolean as limited
                       from conversation c
                       join app.message_objects o on o.conversation_id = c.id
-                     where o.seq > greatest(c.newest - c.most, coalesce(c.after_seq, 0)) and o.seq <= c.newest
+                     where o.seq > c.beyond and o.seq <= c.newest
                        and (c.entered or not pg_catalog.pg_visible_in_snapshot(o.sent_xid, since))
                        and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
                     union all
@@ -1429,6 +1441,31 @@ begin
     return me;
 end
 $$;
+
+CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $_$
+begin
+    if not coalesce(
+        pg_catalog.jsonb_typeof(attachment) = 'object'
+        and attachment - '{url,mime_type,width,height,bytes}'::text[] = '{}'
+        and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
+        and pg_catalog.char_length(attachment ->> 'url') <= 2048
+        and attachment ->> 'url' ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'mime_type'), 'null') in ('string', 'null')
+        and pg_catalog.char_length(coalesce(attachment ->> 'mime_type', '')) <= 255
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'width'), 'null') in ('number', 'null')
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'height'), 'null') in ('number', 'null')
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'bytes'), 'null') in ('number', 'null')
+        and not attachment @? '$.* ? (@.type() == "number" && @ < 0)', false)
+    then
+        perform app.refuse_param('attachment', 'An attachment is an object with a "url" (https, up to 2048 characters) '
+            'and, where you know them, "mime_type" (up to 255 characters) and "width", "height" and "bytes" (numbers '
+            'from 0 on).');
+    end if;
+end
+$_$;
 
 CREATE FUNCTION app.checked_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -1799,6 +1836,8 @@ begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
         raise exception using errcode = 'restrict_violation',
             message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
+    elsif new.role = old.role and new.joined_at = old.joined_at then
+        return new;
     end if;
     perform app.touch_conversation(new.conversation_id);
     if new.role = old.role then
@@ -1854,6 +1893,9 @@ begin
     elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
+    end if;
+    if new.attachment is distinct from old.attachment and new.attachment is not null then
+        perform app.check_attachment(new.attachment);
     end if;
     new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
     new.version := old.version + 1;
@@ -2236,15 +2278,15 @@ CREATE FUNCTION app.my_message(conversation_id uuid, seq bigint DEFAULT NULL::bi
     SET search_path TO ''
     AS $$
 declare
-    newest bigint := (select m.sent_seq from public.conversation_members m
-                       where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid());
+    message json;
 begin
-    if newest is null then
-        return null;
-    end if;
-    seq := coalesce(seq, newest);
-    return (select o.object from app.message_objects o
-             where o.conversation_id = my_message.conversation_id and o.seq = my_message.seq);
+    select o.object into message
+      from public.conversation_members m
+     cross join lateral (
+            select o.object from app.message_objects o
+             where o.conversation_id = m.conversation_id and o.seq = coalesce(my_message.seq, m.sent_seq) offset 0) o
+     where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid();
+    return message;
 end
 $$;
 
@@ -2361,6 +2403,9 @@ CREATE FUNCTION app.number_message() RETURNS trigger
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
+    if new.attachment is not null then
+        perform app.check_attachment(new.attachment);
+    end if;
     if new.deleted_at is not null then
         new.content := null;
         new.attachment := null;
@@ -2566,7 +2611,9 @@ CREATE FUNCTION app.ring() RETURNS trigger
     SET search_path TO ''
     AS $$
 begin
-    perform pg_catalog.pg_notify('postline', '');
+    if pg_catalog.current_setting('postline.quiet', true) is distinct from 'on' then
+        perform pg_catalog.pg_notify('postline', '');
+    end if;
     return null;
 end
 $$;
@@ -2623,41 +2670,6 @@ begin
 exception when unique_violation then
     return (select c.id from public.conversations c
              where c.participant1_id = least(account, other) and c.participant2_id = greatest(account, other));
-end
-$$;
-
-CREATE TABLE public.messages (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    conversation_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    sender_id uuid NOT NULL,
-    client_id uuid,
-    kind app.message_kind DEFAULT 'text'::text NOT NULL,
-    content app.message_content,
-    attachment app.attachment,
-    version bigint DEFAULT 1 NOT NULL,
-    sent_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    edited_at timestamp with time zone,
-    deleted_at timestamp with time zone,
-    first_sent bytea
-);
-
-CREATE FUNCTION app.sent_before(conversation_id uuid, client_id uuid) RETURNS public.messages
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
-    AS $$
-declare
-    me uuid := auth.uid();
-    sent public.messages;
-begin
-    perform pg_catalog.pg_advisory_xact_lock(
-        pg_catalog.hashtextextended(conversation_id::text || me::text || client_id::text, 0));
-    select m.* into sent from public.messages m
-     where m.conversation_id = sent_before.conversation_id and m.sender_id = me
-       and m.client_id = sent_before.client_id;
-    return sent;
 end
 $$;
 
@@ -2956,6 +2968,24 @@ begin
 end
 $$;
 
+CREATE TABLE public.messages (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    sender_id uuid NOT NULL,
+    client_id uuid,
+    kind app.message_kind DEFAULT 'text'::text NOT NULL,
+    content app.message_content,
+    attachment jsonb,
+    version bigint DEFAULT 1 NOT NULL,
+    sent_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    first_sent bytea
+);
+
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -3157,37 +3187,40 @@ CREATE VIEW app.message_objects WITH (security_invoker='true') AS
     m.sent_xid,
     m.changed_xid,
     row_to_json(w.*) AS object
-   FROM (((((public.messages m
-     LEFT JOIN public.user_profiles p ON ((p.id = m.sender_id)))
+   FROM ((((public.messages m
+     CROSS JOIN LATERAL ( SELECT row_to_json(s.*) AS object
+           FROM (public.user_profiles p_1
+             CROSS JOIN LATERAL ( SELECT p_1.id,
+                        CASE
+                            WHEN (NOT p_1.is_deleted) THEN p_1.username
+                            ELSE NULL::text
+                        END AS username,
+                        CASE
+                            WHEN (NOT p_1.is_deleted) THEN p_1.full_name
+                            ELSE NULL::text
+                        END AS full_name,
+                    p_1.avatar_type,
+                    p_1.avatar_id,
+                    p_1.avatar_url,
+                    p_1.version) s)
+          WHERE (p_1.id = m.sender_id)
+         OFFSET 0) p)
      CROSS JOIN LATERAL ( SELECT min(r_1.last_read_seq) AS mark
            FROM public.conversation_members r_1
           WHERE (r_1.conversation_id = m.conversation_id)) r)
-     CROSS JOIN LATERAL ( SELECT p.id,
-                CASE
-                    WHEN (NOT p.is_deleted) THEN p.username
-                    ELSE NULL::text
-                END AS username,
-                CASE
-                    WHEN (NOT p.is_deleted) THEN p.full_name
-                    ELSE NULL::text
-                END AS full_name,
-            p.avatar_type,
-            p.avatar_id,
-            p.avatar_url,
-            p.version) s)
-     CROSS JOIN LATERAL ( SELECT ((m.attachment)::jsonb -> 'url'::text) AS url,
-            ((m.attachment)::jsonb -> 'mime_type'::text) AS mime_type,
-            ((m.attachment)::jsonb -> 'width'::text) AS width,
-            ((m.attachment)::jsonb -> 'height'::text) AS height,
-            ((m.attachment)::jsonb -> 'bytes'::text) AS bytes) a)
+     CROSS JOIN LATERAL ( SELECT (m.attachment -> 'url'::text) AS url,
+            (m.attachment -> 'mime_type'::text) AS mime_type,
+            (m.attachment -> 'width'::text) AS width,
+            (m.attachment -> 'height'::text) AS height,
+            (m.attachment -> 'bytes'::text) AS bytes) a)
      CROSS JOIN LATERAL ( SELECT m.id,
             m.conversation_id,
             m.seq,
             m.sender_id,
-            row_to_json(s.*) AS sender,
+            p.object AS sender,
             m.client_id,
-            m.kind,
-            m.content,
+            (m.kind)::text AS kind,
+            (m.content)::text AS content,
                 CASE
                     WHEN (m.attachment IS NOT NULL) THEN row_to_json(a.*)
                     ELSE NULL::json
@@ -3370,13 +3403,13 @@ CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_private FOR EACH ROW 
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.keep_profile();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE ON public.conversation_members FOR EACH ROW WHEN (((new.conversation_id <> old.conversation_id) OR (new.user_id <> old.user_id) OR ((new.role)::text <> (old.role)::text) OR (new.joined_at <> old.joined_at))) EXECUTE FUNCTION app.keep_member();
+CREATE TRIGGER keep_changed BEFORE UPDATE OF conversation_id, user_id, role, joined_at ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.keep_member();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE ON public.conversations FOR EACH ROW WHEN (((((((new.id IS DISTINCT FROM old.id) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR (new.participant1_id IS DISTINCT FROM old.participant1_id)) OR (new.participant2_id IS DISTINCT FROM old.participant2_id)) OR ((new.title)::text IS DISTINCT FROM (old.title)::text)) OR (new.created_by IS DISTINCT FROM old.created_by))) EXECUTE FUNCTION app.keep_conversation();
+CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.keep_conversation();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN (((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR ((new.attachment)::jsonb IS DISTINCT FROM (old.attachment)::jsonb)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.keep_message();
+CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN (((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.keep_message();
 
-CREATE TRIGGER keep_mark BEFORE UPDATE ON public.conversation_members FOR EACH ROW WHEN (((new.last_read_seq <> old.last_read_seq) AND (new.sent_seq = old.sent_seq))) EXECUTE FUNCTION app.keep_mark();
+CREATE TRIGGER keep_mark BEFORE UPDATE OF last_read_seq ON public.conversation_members FOR EACH ROW WHEN ((new.sent_seq = old.sent_seq)) EXECUTE FUNCTION app.keep_mark();
 
 CREATE TRIGGER keep_new BEFORE INSERT ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.keep_new_member();
 
@@ -3406,13 +3439,13 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.messages FOR EACH STATE
 
 CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_members FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_members FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversations FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, version ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
-CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT WHEN ((COALESCE(current_setting('postline.quiet'::text, true), ''::text) <> 'on'::text)) EXECUTE FUNCTION app.ring();
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
@@ -3518,7 +3551,7 @@ ALTER TABLE public.messages ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY own_insert ON public.conversations FOR INSERT TO authenticated WITH CHECK ((((kind)::text = 'direct'::text) AND ((( SELECT auth.uid() AS uid) = participant1_id) OR (( SELECT auth.uid() AS uid) = participant2_id))));
 
-CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text) AND app.is_member(conversation_id)));
+CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text)));
 
 CREATE POLICY own_select ON public.user_private FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
 
@@ -3679,6 +3712,9 @@ GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO au
 REVOKE ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) TO authenticated;
 
@@ -3709,6 +3745,8 @@ REVOKE ALL ON FUNCTION app.bury() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.check_attachment(attachment jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
@@ -3868,27 +3906,6 @@ REVOKE ALL ON FUNCTION app.seat_owner(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
 
-GRANT ALL ON TABLE public.messages TO service_role;
-GRANT SELECT ON TABLE public.messages TO authenticated;
-GRANT SELECT ON TABLE public.messages TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
-
-GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
-
-REVOKE ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sent_before(conversation_id uuid, client_id uuid) TO authenticated;
-
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.spellings(word text) FROM PUBLIC;
@@ -3919,6 +3936,24 @@ GRANT ALL ON FUNCTION auth.uid() TO service_role;
 
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
+
+GRANT ALL ON TABLE public.messages TO service_role;
+GRANT SELECT ON TABLE public.messages TO authenticated;
+GRANT SELECT ON TABLE public.messages TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
+
+GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
 
 REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;

@@ -49,12 +49,10 @@ end
 $$;
 create or replace trigger keep before insert on public.conversations
     for each row execute function app.keep_conversation();
--- A message's update of last_* does not pay for this.
-create or replace trigger keep_changed before update on public.conversations
-    for each row when (
-        row(new.id, new.kind, new.participant1_id, new.participant2_id, new.title, new.created_by)
-        is distinct from row(old.id, old.kind, old.participant1_id, old.participant2_id, old.title, old.created_by))
-    execute function app.keep_conversation();
+-- A message's update of last_* does not pay for this: it names none of these columns.
+create or replace trigger keep_changed
+    before update of id, kind, participant1_id, participant2_id, title, created_by on public.conversations
+    for each row execute function app.keep_conversation();
 
 create or replace function app.add_participants() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -150,9 +148,8 @@ begin
 end
 $$;
 -- sent_seq moves with a message, which is the news itself: changed_xid and its index stay as they are.
-create or replace trigger keep_mark before update on public.conversation_members
-    for each row when (new.last_read_seq <> old.last_read_seq and new.sent_seq = old.sent_seq)
-    execute function app.keep_mark();
+create or replace trigger keep_mark before update of last_read_seq on public.conversation_members
+    for each row when (new.sent_seq = old.sent_seq) execute function app.keep_mark();
 
 create or replace function app.keep_member() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -160,6 +157,8 @@ begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
         raise exception using errcode = 'restrict_violation',
             message = 'A membership is of one user in one conversation.', hint = 'Delete this row and insert another.';
+    elsif new.role = old.role and new.joined_at = old.joined_at then
+        return new;
     end if;
     perform app.touch_conversation(new.conversation_id);
     if new.role = old.role then
@@ -178,11 +177,9 @@ begin
     return new;
 end
 $$;
-create or replace trigger keep_changed before update on public.conversation_members
-    for each row when (
-        new.conversation_id <> old.conversation_id or new.user_id <> old.user_id
-        or new.role <> old.role or new.joined_at <> old.joined_at)
-    execute function app.keep_member();
+create or replace trigger keep_changed
+    before update of conversation_id, user_id, role, joined_at on public.conversation_members
+    for each row execute function app.keep_member();
 
 create or replace function app.note_removal() returns trigger
 language plpgsql security definer set search_path = '' as $$

@@ -1,3 +1,27 @@
+-- What an attachment may be.
+create or replace function app.check_attachment(attachment jsonb) returns void
+language plpgsql set search_path = '' as $$
+begin
+    if not coalesce(
+        pg_catalog.jsonb_typeof(attachment) = 'object'
+        and attachment - '{url,mime_type,width,height,bytes}'::text[] = '{}'
+        and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
+        and pg_catalog.char_length(attachment ->> 'url') <= 2048
+        and attachment ->> 'url' ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'mime_type'), 'null') in ('string', 'null')
+        and pg_catalog.char_length(coalesce(attachment ->> 'mime_type', '')) <= 255
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'width'), 'null') in ('number', 'null')
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'height'), 'null') in ('number', 'null')
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'bytes'), 'null') in ('number', 'null')
+        and not attachment @? '$.* ? (@.type() == "number" && @ < 0)', false)
+    then
+        perform app.refuse_param('attachment', 'An attachment is an object with a "url" (https, up to 2048 characters) '
+            'and, where you know them, "mime_type" (up to 255 characters) and "width", "height" and "bytes" (numbers '
+            'from 0 on).');
+    end if;
+end
+$$;
+
 -- The last-message trigger: numbers a message under its conversation's lock, keeps the conversation's last_* true
 -- and moves the sender's mark. It is the hot path of the service: two statements, each by primary key.
 -- Lock order: conversation, members, messages.
@@ -6,6 +30,9 @@ language plpgsql security definer set search_path = '' as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
+    if new.attachment is not null then
+        perform app.check_attachment(new.attachment);
+    end if;
     if new.deleted_at is not null then
         new.content := null;
         new.attachment := null;
@@ -99,6 +126,9 @@ begin
     elsif row(new.kind, new.content, new.attachment) is distinct from row(old.kind, old.content, old.attachment)
           and new.edited_at is not distinct from old.edited_at then
         new.edited_at := pg_catalog.clock_timestamp();
+    end if;
+    if new.attachment is distinct from old.attachment and new.attachment is not null then
+        perform app.check_attachment(new.attachment);
     end if;
     new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
     new.version := old.version + 1;

@@ -64,24 +64,28 @@ select c.id, m.user_id,
   from public.conversation_members m
   join app.conversation_parts c on c.id = m.conversation_id;
 
--- Every member's mark counts for is_read, the sender's own too: a message moves it along.
+-- Every member's mark counts for is_read, the sender's own too: a message moves it along. `offset 0` keeps the sender
+-- whole, so that the messages of a page that have the same sender share it.
 create view app.message_objects with (security_invoker = true) as
 select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.version, m.sent_xid, m.changed_xid,
        row_to_json(w) as object
   from public.messages m
-  left join public.user_profiles p on p.id = m.sender_id
+ cross join lateral (
+        select row_to_json(s) as object
+          from public.user_profiles p
+         cross join lateral (select
+                p.id,
+                case when not p.is_deleted then p.username end as username,
+                case when not p.is_deleted then p.full_name end as full_name,
+                p.avatar_type, p.avatar_id, p.avatar_url, p.version) s
+         where p.id = m.sender_id offset 0) p
  cross join lateral (select min(r.last_read_seq) as mark from public.conversation_members r
                       where r.conversation_id = m.conversation_id) r
- cross join lateral (select
-        p.id,
-        case when not p.is_deleted then p.username end as username,
-        case when not p.is_deleted then p.full_name end as full_name,
-        p.avatar_type, p.avatar_id, p.avatar_url, p.version) s
  cross join lateral (select
         m.attachment -> 'url' as url, m.attachment -> 'mime_type' as mime_type, m.attachment -> 'width' as width,
         m.attachment -> 'height' as height, m.attachment -> 'bytes' as bytes) a
  cross join lateral (select
-        m.id, m.conversation_id, m.seq, m.sender_id, row_to_json(s) as sender, m.client_id, m.kind, m.content,
+        m.id, m.conversation_id, m.seq, m.sender_id, p.object as sender, m.client_id, m.kind::text, m.content::text,
         case when m.attachment is not null then row_to_json(a) end as attachment,
         coalesce(m.seq <= r.mark, true) as is_read,
         m.version, app.utc(m.created_at) as created_at, app.utc(m.edited_at) as edited_at,

@@ -165,7 +165,7 @@ begin
                 slice := active[place:place + 15];
                 place := place + 16;
                 for part in
-                    with conversation as (
+                    with newest as (
                         select a.id, a.id = any(entered) as entered,
                                case when a.id = any(entered) then per_conversation else 100 end as most,
                                case when a.id = after_id then after_seq end as after_seq,
@@ -176,12 +176,16 @@ begin
                                        and pg_catalog.pg_visible_in_snapshot(n.sent_xid, until)
                                      order by n.seq desc limit 1), 0) end as newest
                           from unnest(slice) as a (id)
-                          join public.conversations c on c.id = a.id)
+                          join public.conversations c on c.id = a.id),
+                    -- What a condition on messages compares with is a column here: under row-level security an
+                    -- expression with `coalesce` could not be a condition of their index.
+                    conversation as materialized (
+                        select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond from newest n)
                     -- The sent: the newest of the conversation, in a delta those of them that are new.
                     select c.id, o.seq, o.object::text as object, null::boolean as limited
                       from conversation c
                       join app.message_objects o on o.conversation_id = c.id
-                     where o.seq > greatest(c.newest - c.most, coalesce(c.after_seq, 0)) and o.seq <= c.newest
+                     where o.seq > c.beyond and o.seq <= c.newest
                        and (c.entered or not pg_catalog.pg_visible_in_snapshot(o.sent_xid, since))
                        and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
                     union all

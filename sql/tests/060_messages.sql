@@ -22,11 +22,11 @@ select throws_ok(format('insert into public.messages (conversation_id, sender_id
         ('content', '''''', 'PL001', 'an empty text'), ('content', 'null', 'PL001', 'no text'),
         ('content', 'repeat(''x'', 8001)', '23514', '8001 characters'),
         ('content, kind', '''x'', ''video''', '23514', 'an unknown kind'), ('kind', '''image''', 'PL001', 'an image of nothing'),
-        ('kind, attachment', '''image'', ''{"url":"http://x.example/a"}''', '23514', 'an image not by https'),
-        ('kind, attachment', '''image'', ''{"url":"https://x.example/a","evil":1}''', '23514', 'an unknown member'),
-        ('kind, attachment', '''image'', ''{"url":"https://x.example/a","width":"3"}''', '23514', 'a width in words'),
-        ('kind, attachment', '''image'', ''{"width":3}''', '23514', 'an attachment nowhere'),
-        ('kind, attachment', '''image'', ''[]''', '23514', 'an attachment that is a list')) as t (columns, vals, code, label);
+        ('kind, attachment', '''image'', ''{"url":"http://x.example/a"}''', 'PL001', 'an image not by https'),
+        ('kind, attachment', '''image'', ''{"url":"https://x.example/a","evil":1}''', 'PL001', 'an unknown member'),
+        ('kind, attachment', '''image'', ''{"url":"https://x.example/a","width":"3"}''', 'PL001', 'a width in words'),
+        ('kind, attachment', '''image'', ''{"width":3}''', 'PL001', 'an attachment nowhere'),
+        ('kind, attachment', '''image'', ''[]''', 'PL001', 'an attachment that is a list')) as t (columns, vals, code, label);
 select is((select last_seq from public.conversations where id = tests.id('direct')), 0::bigint, 'a refused message takes no number');
 select lives_ok(format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, repeat(''😀'', 8000))', tests.id('direct'), tests.id('alice')), '8000 code points');
 
@@ -36,15 +36,17 @@ select is((select string_agg(key, ',') from sent, json_object_keys(o) key), 'id,
 select is((select string_agg(key, ',') from sent, json_object_keys(o -> 'sender') key), 'id,username,full_name,avatar_type,avatar_id,avatar_url,version', 'and so has its sender');
 select is((select o ->> 'content' from sent), e' kept \n as sent\u202e ', 'content is kept as sent');
 select is((select (o ->> 'seq')::integer from sent), 6, 'it has the next number');
-select is(tests.as('alice', format('api.send_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111'))::jsonb, (select o::jsonb from sent), 'the same client_id again: the same message');
+select matches(tests.as('alice', format('api.send_message(%L, %L, %L)', tests.id('group'), 'any', '11111111-1111-4111-8111-111111111111')), '^23505 ', 'a client_id is used once');
+select is(tests.as('alice', format('api.sent_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111'))::jsonb, (select o::jsonb from sent), 'the same client_id again: the same message');
 select is((select last_seq from public.conversations where id = tests.id('group')), 6::bigint, 'and no number taken');
-select is(tests.field_of('alice', format('select api.send_message(%L, %L, %L)', tests.id('group'), 'other', '11111111-1111-4111-8111-111111111111')), 'PL012 client_id', 'with other content: reused');
-select is(tests.field_of('alice', format('select api.send_message(%L, %L, %L, ''image'', %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111', '{"url":"https://x.example/a"}')), 'PL012 client_id', 'of another kind: reused');
+select is(tests.field_of('alice', format('select api.sent_message(%L, %L, %L)', tests.id('group'), 'other', '11111111-1111-4111-8111-111111111111')), 'PL012 client_id', 'with other content: reused');
+select is(tests.field_of('alice', format('select api.sent_message(%L, %L, %L, ''image'', %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111', '{"url":"https://x.example/a"}')), 'PL012 client_id', 'of another kind: reused');
 select isnt(tests.as('bob', format('api.send_message(%L, ''mine'', %L) ->> ''seq''', tests.id('group'), '11111111-1111-4111-8111-111111111111')), '6', 'another''s client_id is another''s');
 select is(tests.as('alice', format('api.send_message(%L, ''there'', %L) ->> ''seq''', tests.id('direct'), '11111111-1111-4111-8111-111111111111')), '2', 'in another conversation it is another');
 select throws_ok(format('insert into public.messages (conversation_id, sender_id, client_id, content) values (%L, %L, %L, ''x'') on conflict do nothing', tests.id('group'), tests.id('alice'), '11111111-1111-4111-8111-111111111111'), '23505', null, 'on conflict do nothing cannot make a gap');
 select is((select last_seq from public.conversations where id = tests.id('group')), 7::bigint, 'there is none');
 select matches(tests.as('mallory', format('api.send_message(%L, ''x'')', tests.id('group'))), '^PL008 ', 'a stranger finds no conversation');
+select is(tests.as('bob', format('api.sent_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', gen_random_uuid())), tests.as('mallory', format('api.sent_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), 'what a client_id stands for a stranger does not learn');
 select is(tests.as('mallory', format('api.send_message(%L, ''x'', gen_random_uuid())', tests.id('group'))), tests.as('mallory', format('api.send_message(%L, ''x'', gen_random_uuid())', gen_random_uuid())), 'a hidden conversation and none are one');
 select is(tests.field_of('alice', format('select api.send_message(%L, %s)', tests.id('group'), args)), 'PL001 ' || field, args)
   from (values ('''''', 'content'), ('null', 'content'), ('repeat(''x'', 8001)', 'content'), ('''x'', null, ''system''', 'kind'), ('''x'', null, ''image''', 'attachment')) as t (args, field);
@@ -55,11 +57,11 @@ select is(tests.as('alice', format('api.send_message(%L, %L) ->> ''content''', t
 select tests.age();
 update public.messages set content = 'edited' where id = (select (o ->> 'id')::uuid from sent);
 select results_eq($$select version, edited_at is not null, changed_xid > '3', sent_xid::text from public.messages where id = (select (o ->> 'id')::uuid from sent)$$, $$values (2::bigint, true, true, '3')$$, 'an edit is a new version');
-select is(tests.as('alice', format('api.send_message(%L, %L, %L) ->> ''content''', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), 'edited', 'what was first sent, sent again after an edit: the message as it is');
-select is(tests.field_of('alice', format('select api.send_message(%L, %L, %L)', tests.id('group'), 'edited', '11111111-1111-4111-8111-111111111111')), 'PL012 client_id', 'what it was edited to is other content');
+select is(tests.as('alice', format('api.sent_message(%L, %L, %L) ->> ''content''', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), 'edited', 'what was first sent, sent again after an edit: the message as it is');
+select is(tests.field_of('alice', format('select api.sent_message(%L, %L, %L)', tests.id('group'), 'edited', '11111111-1111-4111-8111-111111111111')), 'PL012 client_id', 'what it was edited to is other content');
 update public.messages set deleted_at = now() where id = (select (o ->> 'id')::uuid from sent);
 select results_eq($$select version, content::text from public.messages where id = (select (o ->> 'id')::uuid from sent)$$, $$values (3::bigint, null)$$, 'a deleted message keeps its place without content');
-select is(tests.as('alice', format('api.send_message(%L, %L, %L) ->> ''content''', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), null, 'first sent again after a deletion: the deleted message');
+select is(tests.as('alice', format('api.sent_message(%L, %L, %L) ->> ''content''', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), null, 'first sent again after a deletion: the deleted message');
 select throws_ok('update public.messages set content = ''x'' where deleted_at is not null', 'PL007', null, 'a deleted message is not edited');
 select throws_ok('update public.messages set seq = seq + 100', '23001', null, 'a message keeps its number');
 select isnt((select last_message_content from public.conversations where id = tests.id('group')), null, 'an older message''s deletion leaves last_message_content');

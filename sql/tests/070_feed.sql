@@ -90,8 +90,10 @@ select is((select count(*) from unnest(tests.look()) l where l like 'joined%'), 
 
 -- The doorbell.
 create function tests.bells() returns bigint language sql as $$
-    select count(*) from pg_trigger t where t.tgname = 'ring' and not t.tgisinternal
-       and pg_get_triggerdef(t.oid) like '%FOR EACH STATEMENT WHEN%postline.quiet%'
+    select count(*) from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+     where t.tgname = 'ring' and not t.tgisinternal
+       and pg_get_triggerdef(t.oid) like '%FOR EACH STATEMENT EXECUTE FUNCTION app.ring()'
+       and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
 select is(tests.bells(), 4::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');

@@ -55,7 +55,7 @@ select matches(tests.edit('bob', 3, 'x', 'direct'), '^PL007 ', 'nor in a direct 
 
 -- Sent again after an edit.
 select tests.edit('carol', 7, 'second');
-create function tests.resend(content text) returns text language sql as $$ select tests.as('carol', format('api.send_message(%L, %L, %L)', tests.id('group'), content, '11111111-1111-4111-8111-111111111111')) $$;
+create function tests.resend(content text) returns text language sql as $$ select tests.as('carol', format('api.sent_message(%L, %L, %L)', tests.id('group'), content, '11111111-1111-4111-8111-111111111111')) $$;
 select is(tests.resend('first')::json ->> 'content', 'second', 'what was first sent: the message as it is');
 select matches(tests.resend('second'), '^PL012 ', 'what it was edited to is other content');
 select tests.edit('carol', 7, 'first');

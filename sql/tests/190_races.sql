@@ -144,6 +144,7 @@ select is((select version from public.messages where conversation_id = tests.id(
 select tests.fresh_world();
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
 select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('carol')), 'carol', 'select api.send_message($, ''just in time'')'), 'ok waits ok', 'one who is added while its send waits sends');
+select is(tests.race('bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')', 'bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')'), 'ok waits 23505', 'the same client_id twice at once is sent once');
 
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');

@@ -12,9 +12,19 @@ extension Operation {
             let content = try params.string("content", characters: (kind == "image" ? 0 : 1)...8_000)
             guard content != nil || kind == "image" else { throw .invalid("content", "is missing") }
             try await session.limits.takeSend(of: session.token.user)
-            return try await session.write(
-                Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
-                [conversation, content ?? "", try params.uuid("client_id"), kind, try params.object("attachment")])
+            let message: [String?] = [
+                conversation, content ?? "", try params.uuid("client_id"), kind, try params.object("attachment"),
+            ]
+            do throws(ProtocolError) {
+                return try await session.write(
+                    Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
+                    message)
+            } catch where error.code == .clientIDReused {
+                // Sent before, as it seems. What became of it is the answer, if the same was sent.
+                return try await session.read(
+                    Statement("api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
+                    message)
+            }
         },
         Operation("messages.list", .user, ["conversation_id", "before_seq", "after_seq", "limit"]) {
             session, params throws(ProtocolError) in

@@ -7,7 +7,7 @@ struct PgBench: Sendable {
     private static let preamble = """
         select set_config('role', 'authenticated', true), set_config('request.jwt.claims', :claims, true), \
         set_config('statement_timeout', '10000ms', true), set_config('lock_timeout', '5000ms', true), \
-        set_config('postline.quiet', 'on', true);
+        set_config('application_name', 'postline', true), set_config('postline.quiet', 'on', true);
         """
 
     let installation: PostgresInstallation
