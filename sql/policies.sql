@@ -177,7 +177,7 @@ create policy user_select on app.words for select to authenticated using (true);
 
 -- The wire's objects, with the caller's rights.
 grant select on app.profile_objects, app.me_objects, app.conversation_parts, app.conversation_objects,
-    app.message_objects to authenticated, postline_feed;
+    app.sender_objects, app.message_objects to authenticated, postline_feed;
 
 -- Operations.
 grant execute on all functions in schema api to authenticated;
@@ -186,7 +186,8 @@ grant execute on all functions in schema accounts to postline_accounts;
 grant execute on all functions in schema feed to postline_feed;
 
 -- What operations, policies and views call.
-grant execute on function app.utc(timestamptz), app.epoch() to authenticated, postline_feed;
+grant execute on function app.utc(timestamptz), app.message_object(public.messages, json, bigint),
+    app.attachment_object(jsonb), app.epoch() to authenticated, postline_feed;
 grant execute on function app.seal() to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),

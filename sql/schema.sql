@@ -24,6 +24,23 @@ CREATE DOMAIN app.message_content AS text
 CREATE DOMAIN app.message_kind AS text
 	CONSTRAINT messages_kind_valid CHECK ((VALUE = ANY (ARRAY['text'::text, 'image'::text, 'system'::text])));
 
+CREATE TYPE app.message_members AS (
+	id uuid,
+	conversation_id uuid,
+	seq bigint,
+	sender_id uuid,
+	sender json,
+	client_id uuid,
+	kind text,
+	content text,
+	attachment json,
+	is_read boolean,
+	version bigint,
+	created_at text,
+	edited_at text,
+	deleted_at text
+);
+
 CREATE DOMAIN app.title AS text
 	CONSTRAINT conversations_title_valid CHECK ((((char_length(VALUE) >= 1) AND (char_length(VALUE) <= 100)) AND (VALUE IS NFC NORMALIZED) AND (VALUE !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text)));
 
@@ -601,7 +618,8 @@ CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NUL
 declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
-    page json;
+    page public.messages[];
+    answer json;
 begin
     if auth.uid() is null then
         perform app.caller();
@@ -611,21 +629,30 @@ begin
         perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
     end if;
     if after_seq is not null then
-        select pg_catalog.json_agg(o.object) into page
-          from (select o.object from app.message_objects o
-                 where o.conversation_id = messages.conversation_id and o.seq > messages.after_seq
-                 order by o.seq limit messages.max_results) o;
+        page := array(
+            select m from public.messages m
+             where m.conversation_id = messages.conversation_id and m.seq > messages.after_seq
+             order by m.seq limit messages.max_results);
     else
-        select pg_catalog.json_agg(o.object order by o.seq) into page
-          from (select o.seq, o.object from app.message_objects o
-                 where o.conversation_id = messages.conversation_id and o.seq < bound
-                 order by o.seq desc limit messages.max_results) o;
+        page := array(
+            select m from public.messages m
+             where m.conversation_id = messages.conversation_id and m.seq < bound
+             order by m.seq desc limit messages.max_results);
     end if;
     -- Row-level security has decided what is seen. No message at all: of none, or of no conversation of the caller's?
-    if page is null and not app.is_member(conversation_id) then
+    if page = '{}' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    return pg_catalog.row_to_json(w) from (select coalesce(page, '[]') as messages) w;
+    select pg_catalog.row_to_json(w) into answer
+      from (
+        select coalesce(pg_catalog.json_agg(app.message_object(m, s.object, (
+                    select min(r.last_read_seq) from public.conversation_members r
+                     where r.conversation_id = messages.conversation_id)) order by m.seq), '[]') as messages
+          from unnest(page) m
+          join (select s.id, s.object from app.sender_objects s
+                 where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
+            on s.id = m.sender_id) w;
+    return answer;
 end
 $$;
 
@@ -1402,6 +1429,14 @@ begin
      where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
     return taken;
 end
+$$;
+
+CREATE FUNCTION app.attachment_object(attachment jsonb) RETURNS json
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.row_to_json(w) from (select
+        attachment -> 'url' as url, attachment -> 'mime_type' as mime_type, attachment -> 'width' as width,
+        attachment -> 'height' as height, attachment -> 'bytes' as bytes) w
 $$;
 
 CREATE FUNCTION app.bury() RETURNS trigger
@@ -2253,6 +2288,35 @@ CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb) RETU
         kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
 $$;
 
+CREATE TABLE public.messages (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    sender_id uuid NOT NULL,
+    client_id uuid,
+    kind app.message_kind DEFAULT 'text'::text NOT NULL,
+    content app.message_content,
+    attachment jsonb,
+    version bigint DEFAULT 1 NOT NULL,
+    sent_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    first_sent bytea
+);
+
+CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS json
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.row_to_json(row(
+        message.id, message.conversation_id, message.seq, message.sender_id, sender, message.client_id,
+        message.kind::text, message.content::text,
+        case when message.attachment is not null then app.attachment_object(message.attachment) end,
+        coalesce(message.seq <= mark, true), message.version, app.utc(message.created_at),
+        app.utc(message.edited_at), app.utc(message.deleted_at))::app.message_members)
+$$;
+
 CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
     SET search_path TO ''
@@ -2968,24 +3032,6 @@ begin
 end
 $$;
 
-CREATE TABLE public.messages (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    conversation_id uuid NOT NULL,
-    seq bigint NOT NULL,
-    sender_id uuid NOT NULL,
-    client_id uuid,
-    kind app.message_kind DEFAULT 'text'::text NOT NULL,
-    content app.message_content,
-    attachment jsonb,
-    version bigint DEFAULT 1 NOT NULL,
-    sent_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    edited_at timestamp with time zone,
-    deleted_at timestamp with time zone,
-    first_sent bytea
-);
-
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
     LANGUAGE sql STABLE
     AS $$
@@ -3177,6 +3223,24 @@ CREATE VIEW app.me_objects WITH (security_invoker='true') AS
             s.username_change_count,
             app.utc((s.username_changed_at + '90 days'::interval)) AS username_change_allowed_at) w);
 
+CREATE VIEW app.sender_objects WITH (security_invoker='true') AS
+ SELECT p.id,
+    row_to_json(w.*) AS object
+   FROM (public.user_profiles p
+     CROSS JOIN LATERAL ( SELECT p.id,
+                CASE
+                    WHEN (NOT p.is_deleted) THEN p.username
+                    ELSE NULL::text
+                END AS username,
+                CASE
+                    WHEN (NOT p.is_deleted) THEN p.full_name
+                    ELSE NULL::text
+                END AS full_name,
+            p.avatar_type,
+            p.avatar_id,
+            p.avatar_url,
+            p.version) w);
+
 CREATE VIEW app.message_objects WITH (security_invoker='true') AS
  SELECT m.id,
     m.conversation_id,
@@ -3186,50 +3250,15 @@ CREATE VIEW app.message_objects WITH (security_invoker='true') AS
     m.version,
     m.sent_xid,
     m.changed_xid,
-    row_to_json(w.*) AS object
-   FROM ((((public.messages m
-     CROSS JOIN LATERAL ( SELECT row_to_json(s.*) AS object
-           FROM (public.user_profiles p_1
-             CROSS JOIN LATERAL ( SELECT p_1.id,
-                        CASE
-                            WHEN (NOT p_1.is_deleted) THEN p_1.username
-                            ELSE NULL::text
-                        END AS username,
-                        CASE
-                            WHEN (NOT p_1.is_deleted) THEN p_1.full_name
-                            ELSE NULL::text
-                        END AS full_name,
-                    p_1.avatar_type,
-                    p_1.avatar_id,
-                    p_1.avatar_url,
-                    p_1.version) s)
-          WHERE (p_1.id = m.sender_id)
-         OFFSET 0) p)
+    app.message_object(m.*, s.object, r.mark) AS object
+   FROM ((public.messages m
+     CROSS JOIN LATERAL ( SELECT s_1.object
+           FROM app.sender_objects s_1
+          WHERE (s_1.id = m.sender_id)
+         OFFSET 0) s)
      CROSS JOIN LATERAL ( SELECT min(r_1.last_read_seq) AS mark
            FROM public.conversation_members r_1
-          WHERE (r_1.conversation_id = m.conversation_id)) r)
-     CROSS JOIN LATERAL ( SELECT (m.attachment -> 'url'::text) AS url,
-            (m.attachment -> 'mime_type'::text) AS mime_type,
-            (m.attachment -> 'width'::text) AS width,
-            (m.attachment -> 'height'::text) AS height,
-            (m.attachment -> 'bytes'::text) AS bytes) a)
-     CROSS JOIN LATERAL ( SELECT m.id,
-            m.conversation_id,
-            m.seq,
-            m.sender_id,
-            p.object AS sender,
-            m.client_id,
-            (m.kind)::text AS kind,
-            (m.content)::text AS content,
-                CASE
-                    WHEN (m.attachment IS NOT NULL) THEN row_to_json(a.*)
-                    ELSE NULL::json
-                END AS attachment,
-            COALESCE((m.seq <= r.mark), true) AS is_read,
-            m.version,
-            app.utc(m.created_at) AS created_at,
-            app.utc(m.edited_at) AS edited_at,
-            app.utc(m.deleted_at) AS deleted_at) w);
+          WHERE (r_1.conversation_id = m.conversation_id)) r);
 
 CREATE TABLE app.migrations (
     name text NOT NULL,
@@ -3741,6 +3770,10 @@ REVOKE ALL ON FUNCTION app.adopt_account(account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.attachment_object(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO authenticated;
+GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.bury() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
@@ -3837,6 +3870,28 @@ REVOKE ALL ON FUNCTION app.merge_users(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) TO authenticated;
+
+GRANT ALL ON TABLE public.messages TO service_role;
+GRANT SELECT ON TABLE public.messages TO authenticated;
+GRANT SELECT ON TABLE public.messages TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
+
+GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
+
+REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.my_conversations() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_conversations() TO authenticated;
@@ -3937,24 +3992,6 @@ GRANT ALL ON FUNCTION auth.uid() TO service_role;
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
 
-GRANT ALL ON TABLE public.messages TO service_role;
-GRANT SELECT ON TABLE public.messages TO authenticated;
-GRANT SELECT ON TABLE public.messages TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
-
-GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
-
-GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
-
 REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO service_role;
@@ -4034,6 +4071,9 @@ GRANT UPDATE(height_cm) ON TABLE public.user_private TO authenticated;
 
 GRANT SELECT ON TABLE app.me_objects TO authenticated;
 GRANT SELECT ON TABLE app.me_objects TO postline_feed;
+
+GRANT SELECT ON TABLE app.sender_objects TO authenticated;
+GRANT SELECT ON TABLE app.sender_objects TO postline_feed;
 
 GRANT SELECT ON TABLE app.message_objects TO authenticated;
 GRANT SELECT ON TABLE app.message_objects TO postline_feed;

@@ -5,6 +5,9 @@ drop view if exists app.profile_objects;
 drop view if exists app.conversation_objects;
 drop view if exists app.conversation_parts;
 drop view if exists app.message_objects;
+drop view if exists app.sender_objects;
+drop function if exists app.message_object(public.messages, json, bigint);
+drop type if exists app.message_members;
 
 -- The wire's timestamps.
 create or replace function app.utc(value timestamptz) returns text
@@ -64,29 +67,44 @@ select c.id, m.user_id,
   from public.conversation_members m
   join app.conversation_parts c on c.id = m.conversation_id;
 
--- Every member's mark counts for is_read, the sender's own too: a message moves it along. `offset 0` keeps the sender
--- whole, so that the messages of a page that have the same sender share it.
+-- Who sent a message, as the message shows it.
+create view app.sender_objects with (security_invoker = true) as
+select p.id, row_to_json(w) as object
+  from public.user_profiles p
+ cross join lateral (select
+        p.id,
+        case when not p.is_deleted then p.username end as username,
+        case when not p.is_deleted then p.full_name end as full_name,
+        p.avatar_type, p.avatar_id, p.avatar_url, p.version) w;
+
+create or replace function app.attachment_object(attachment jsonb) returns json
+language sql immutable parallel safe as $$
+    select pg_catalog.row_to_json(w) from (select
+        attachment -> 'url' as url, attachment -> 'mime_type' as mime_type, attachment -> 'width' as width,
+        attachment -> 'height' as height, attachment -> 'bytes' as bytes) w
+$$;
+
+-- One row as an object, given its sender's object and the least of the marks in its conversation: every member's mark
+-- counts for is_read, the sender's own too, since a message moves it along. An expression and no more, so that it is
+-- inlined.
+create type app.message_members as (
+    id uuid, conversation_id uuid, seq bigint, sender_id uuid, sender json, client_id uuid, kind text, content text,
+    attachment json, is_read boolean, version bigint, created_at text, edited_at text, deleted_at text);
+create function app.message_object(message public.messages, sender json, mark bigint) returns json
+language sql stable parallel safe as $$
+    select pg_catalog.row_to_json(row(
+        message.id, message.conversation_id, message.seq, message.sender_id, sender, message.client_id,
+        message.kind::text, message.content::text,
+        case when message.attachment is not null then app.attachment_object(message.attachment) end,
+        coalesce(message.seq <= mark, true), message.version, app.utc(message.created_at),
+        app.utc(message.edited_at), app.utc(message.deleted_at))::app.message_members)
+$$;
+
+-- `offset 0` keeps the sender whole: messages next to each other that have the same one may share it.
 create view app.message_objects with (security_invoker = true) as
 select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.version, m.sent_xid, m.changed_xid,
-       row_to_json(w) as object
+       app.message_object(m, s.object, r.mark) as object
   from public.messages m
- cross join lateral (
-        select row_to_json(s) as object
-          from public.user_profiles p
-         cross join lateral (select
-                p.id,
-                case when not p.is_deleted then p.username end as username,
-                case when not p.is_deleted then p.full_name end as full_name,
-                p.avatar_type, p.avatar_id, p.avatar_url, p.version) s
-         where p.id = m.sender_id offset 0) p
+ cross join lateral (select s.object from app.sender_objects s where s.id = m.sender_id offset 0) s
  cross join lateral (select min(r.last_read_seq) as mark from public.conversation_members r
-                      where r.conversation_id = m.conversation_id) r
- cross join lateral (select
-        m.attachment -> 'url' as url, m.attachment -> 'mime_type' as mime_type, m.attachment -> 'width' as width,
-        m.attachment -> 'height' as height, m.attachment -> 'bytes' as bytes) a
- cross join lateral (select
-        m.id, m.conversation_id, m.seq, m.sender_id, p.object as sender, m.client_id, m.kind::text, m.content::text,
-        case when m.attachment is not null then row_to_json(a) end as attachment,
-        coalesce(m.seq <= r.mark, true) as is_read,
-        m.version, app.utc(m.created_at) as created_at, app.utc(m.edited_at) as edited_at,
-        app.utc(m.deleted_at) as deleted_at) w;
+                      where r.conversation_id = m.conversation_id) r;

@@ -68,7 +68,7 @@ end
 $$;
 
 -- Walks the index from one message to the next, whatever the statistics say of how long a conversation is: they know
--- the average, and of a long one a sort would read all.
+-- the average, and of a long one a sort would read all. What the messages of a page share is looked up once.
 create or replace function api.messages(
     conversation_id uuid, before_seq bigint default null, after_seq bigint default null,
     max_results integer default 50) returns json
@@ -76,7 +76,8 @@ language plpgsql stable set search_path = '' set enable_sort = off set enable_bi
 declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
-    page json;
+    page public.messages[];
+    answer json;
 begin
     if auth.uid() is null then
         perform app.caller();
@@ -86,21 +87,30 @@ begin
         perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
     end if;
     if after_seq is not null then
-        select pg_catalog.json_agg(o.object) into page
-          from (select o.object from app.message_objects o
-                 where o.conversation_id = messages.conversation_id and o.seq > messages.after_seq
-                 order by o.seq limit messages.max_results) o;
+        page := array(
+            select m from public.messages m
+             where m.conversation_id = messages.conversation_id and m.seq > messages.after_seq
+             order by m.seq limit messages.max_results);
     else
-        select pg_catalog.json_agg(o.object order by o.seq) into page
-          from (select o.seq, o.object from app.message_objects o
-                 where o.conversation_id = messages.conversation_id and o.seq < bound
-                 order by o.seq desc limit messages.max_results) o;
+        page := array(
+            select m from public.messages m
+             where m.conversation_id = messages.conversation_id and m.seq < bound
+             order by m.seq desc limit messages.max_results);
     end if;
     -- Row-level security has decided what is seen. No message at all: of none, or of no conversation of the caller's?
-    if page is null and not app.is_member(conversation_id) then
+    if page = '{}' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    return pg_catalog.row_to_json(w) from (select coalesce(page, '[]') as messages) w;
+    select pg_catalog.row_to_json(w) into answer
+      from (
+        select coalesce(pg_catalog.json_agg(app.message_object(m, s.object, (
+                    select min(r.last_read_seq) from public.conversation_members r
+                     where r.conversation_id = messages.conversation_id)) order by m.seq), '[]') as messages
+          from unnest(page) m
+          join (select s.id, s.object from app.sender_objects s
+                 where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
+            on s.id = m.sender_id) w;
+    return answer;
 end
 $$;
 

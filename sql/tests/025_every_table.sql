@@ -36,6 +36,7 @@ $$, array[
     'app.me_objects select: alice 1, mallory 1, postline_feed 4',
     'app.message_objects select: alice 2, mallory 0, postline_feed 2',
     'app.profile_objects select: alice 4, mallory 4, postline_feed 4',
+    'app.sender_objects select: alice 4, mallory 4, postline_feed 4',
     'app.words select: alice 5, mallory 5',
     'built_in_avatars delete: service_role 12',
     'built_in_avatars insert: service_role 23502',
@@ -72,7 +73,7 @@ select is((select array_agg(distinct name order by name) from attempts
     array['built_in_avatars'], 'row 39: who is not signed in reads the catalogue of avatars, and nothing else');
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
-    '455 of 532', 'row 39: so many of the attempts are refused');
+    '480 of 560', 'row 39: so many of the attempts are refused');
 
 select * from finish();
 rollback;

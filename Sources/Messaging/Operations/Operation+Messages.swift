@@ -19,7 +19,8 @@ extension Operation {
                 return try await session.write(
                     Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
                     message)
-            } catch  where error.code == .clientIDReused {
+            } catch {
+                guard error.code == .clientIDReused else { throw error }
                 // Sent before, as it seems. What became of it is the answer, if the same was sent.
                 return try await session.read(
                     Statement("api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
