@@ -187,7 +187,7 @@ grant execute on all functions in schema feed to postline_feed;
 
 -- What operations, policies and views call.
 grant execute on function app.utc(timestamptz), app.message_object(public.messages, json, bigint),
-    app.attachment_object(jsonb), app.epoch() to authenticated, postline_feed;
+    app.attachment_object(jsonb), app.quoted(text), app.epoch() to authenticated, postline_feed;
 grant execute on function app.seal() to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),

@@ -24,23 +24,6 @@ CREATE DOMAIN app.message_content AS text
 CREATE DOMAIN app.message_kind AS text
 	CONSTRAINT messages_kind_valid CHECK ((VALUE = ANY (ARRAY['text'::text, 'image'::text, 'system'::text])));
 
-CREATE TYPE app.message_members AS (
-	id uuid,
-	conversation_id uuid,
-	seq bigint,
-	sender_id uuid,
-	sender json,
-	client_id uuid,
-	kind text,
-	content text,
-	attachment json,
-	is_read boolean,
-	version bigint,
-	created_at text,
-	edited_at text,
-	deleted_at text
-);
-
 CREATE DOMAIN app.title AS text
 	CONSTRAINT conversations_title_valid CHECK ((((char_length(VALUE) >= 1) AND (char_length(VALUE) <= 100)) AND (VALUE IS NFC NORMALIZED) AND (VALUE !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text)));
 
@@ -609,7 +592,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NULL::bigint, after_seq bigint DEFAULT NULL::bigint, max_results integer DEFAULT 50) RETURNS json
+CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NULL::bigint, after_seq bigint DEFAULT NULL::bigint, max_results integer DEFAULT 50) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     SET enable_sort TO 'off'
@@ -619,7 +602,7 @@ declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
     page public.messages[];
-    answer json;
+    objects text;
 begin
     if auth.uid() is null then
         perform app.caller();
@@ -643,16 +626,15 @@ begin
     if page = '{}' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    select pg_catalog.row_to_json(w) into answer
-      from (
-        select coalesce(pg_catalog.json_agg(app.message_object(m, s.object, (
-                    select min(r.last_read_seq) from public.conversation_members r
-                     where r.conversation_id = messages.conversation_id)) order by m.seq), '[]') as messages
-          from unnest(page) m
-          join (select s.id, s.object from app.sender_objects s
-                 where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
-            on s.id = m.sender_id) w;
-    return answer;
+    select pg_catalog.string_agg(app.message_object(m, s.object, (
+               select min(r.last_read_seq) from public.conversation_members r
+                where r.conversation_id = messages.conversation_id)), ',' order by m.seq)
+      into objects
+      from unnest(page) m
+      join (select s.id, s.object from app.sender_objects s
+             where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
+        on s.id = m.sender_id;
+    return '{"messages":[' || coalesce(objects, '') || ']}';
 end
 $$;
 
@@ -2306,15 +2288,25 @@ CREATE TABLE public.messages (
     first_sent bytea
 );
 
-CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS json
+CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
-    select pg_catalog.row_to_json(row(
-        message.id, message.conversation_id, message.seq, message.sender_id, sender, message.client_id,
-        message.kind::text, message.content::text,
-        case when message.attachment is not null then app.attachment_object(message.attachment) end,
-        coalesce(message.seq <= mark, true), message.version, app.utc(message.created_at),
-        app.utc(message.edited_at), app.utc(message.deleted_at))::app.message_members)
+    select pg_catalog.concat(
+        '{"id":"', message.id,
+        '","conversation_id":"', message.conversation_id,
+        '","seq":', message.seq,
+        ',"sender_id":"', message.sender_id,
+        '","sender":', sender,
+        case when message.client_id is null then ',"client_id":null' else ',"client_id":"' end, message.client_id,
+        case when message.client_id is null then ',"kind":"' else '","kind":"' end, message.kind,
+        '","content":', coalesce(pg_catalog.to_json(message.content::text), 'null'),
+        ',"attachment":',
+        case when message.attachment is null then 'null' else app.attachment_object(message.attachment) end,
+        case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end,
+        ',"version":', message.version,
+        ',"created_at":"', app.utc(message.created_at),
+        '","edited_at":', app.quoted(app.utc(message.edited_at)),
+        ',"deleted_at":', app.quoted(app.utc(message.deleted_at)), '}')
 $$;
 
 CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
@@ -2342,7 +2334,7 @@ CREATE FUNCTION app.my_message(conversation_id uuid, seq bigint DEFAULT NULL::bi
     SET search_path TO ''
     AS $$
 declare
-    message json;
+    message text;
 begin
     select o.object into message
       from public.conversation_members m
@@ -2552,6 +2544,12 @@ begin
     end if;
     return patch ->> field;
 end
+$$;
+
+CREATE FUNCTION app.quoted(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select case when value is null then 'null' else '"' || value || '"' end
 $$;
 
 CREATE FUNCTION app.refuse_credentials() RETURNS void
@@ -3926,6 +3924,10 @@ GRANT ALL ON FUNCTION app.patched_date(patch jsonb, field text, current date) TO
 
 REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
+GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
 

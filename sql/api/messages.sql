@@ -4,7 +4,7 @@
 create or replace function app.my_message(conversation_id uuid, seq bigint default null) returns json
 language plpgsql stable security definer set search_path = '' as $$
 declare
-    message json;
+    message text;
 begin
     select o.object into message
       from public.conversation_members m
@@ -71,13 +71,13 @@ $$;
 -- the average, and of a long one a sort would read all. What the messages of a page share is looked up once.
 create or replace function api.messages(
     conversation_id uuid, before_seq bigint default null, after_seq bigint default null,
-    max_results integer default 50) returns json
+    max_results integer default 50) returns text
 language plpgsql stable set search_path = '' set enable_sort = off set enable_bitmapscan = off as $$
 declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
     page public.messages[];
-    answer json;
+    objects text;
 begin
     if auth.uid() is null then
         perform app.caller();
@@ -101,16 +101,15 @@ begin
     if page = '{}' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    select pg_catalog.row_to_json(w) into answer
-      from (
-        select coalesce(pg_catalog.json_agg(app.message_object(m, s.object, (
-                    select min(r.last_read_seq) from public.conversation_members r
-                     where r.conversation_id = messages.conversation_id)) order by m.seq), '[]') as messages
-          from unnest(page) m
-          join (select s.id, s.object from app.sender_objects s
-                 where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
-            on s.id = m.sender_id) w;
-    return answer;
+    select pg_catalog.string_agg(app.message_object(m, s.object, (
+               select min(r.last_read_seq) from public.conversation_members r
+                where r.conversation_id = messages.conversation_id)), ',' order by m.seq)
+      into objects
+      from unnest(page) m
+      join (select s.id, s.object from app.sender_objects s
+             where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
+        on s.id = m.sender_id;
+    return '{"messages":[' || coalesce(objects, '') || ']}';
 end
 $$;
 

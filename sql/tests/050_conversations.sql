@@ -45,7 +45,7 @@ select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
 select results_eq($$select version, changed_xid > '3' from public.conversations where id = tests.id('group')$$, $$values (3::bigint, true)$$, 'a member more is a new version');
 select is((select last_read_seq from public.conversation_members where user_id = tests.id('mallory') and conversation_id = tests.id('group')), 3::bigint, 'a new member''s mark is the last seq');
-select is(json_array_length(tests.as('mallory', format('api.messages(%L) -> ''messages''', tests.id('group')))::json), 3, 'a new member sees what was before');
+select is(json_array_length(tests.as('mallory', format('api.messages(%L)::json -> ''messages''', tests.id('group')))::json), 3, 'a new member sees what was before');
 select tests.age();
 update public.conversation_members set role = 'admin' where user_id = tests.id('mallory') and conversation_id = tests.id('group');
 select is((select version from public.conversations where id = tests.id('group')), 4::bigint, 'a role is a new version');
@@ -59,7 +59,7 @@ select is((select version from public.conversations where id = tests.id('group')
 select matches(tests.as('mallory', format('api.messages(%L)', tests.id('group'))), '^PL008 ', 'the removed one finds nothing');
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(json_array_length(tests.as('mallory', format('api.messages(%L) -> ''messages''', tests.id('group')))::json), 4, 'one who comes back sees all');
+select is(json_array_length(tests.as('mallory', format('api.messages(%L)::json -> ''messages''', tests.id('group')))::json), 4, 'one who comes back sees all');
 select is((select count(*) from app.former_members where user_id = tests.id('mallory')), 1::bigint, 'and is still known to have been away');
 delete from public.conversation_members where user_id = tests.id('mallory') and conversation_id = tests.id('group');
 select is((select wrote from app.former_members where user_id = tests.id('mallory')), true, 'who wrote before wrote');

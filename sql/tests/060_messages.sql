@@ -72,7 +72,7 @@ select is((select last_message_content from public.conversations where id = test
 
 -- Pages.
 create function pg_temp.seqs(args text) returns text language sql as $$
-    select string_agg(m ->> 'seq', ',' order by place) from json_array_elements(tests.as('alice', format('api.messages(%L, %s) -> ''messages''', tests.id('group'), args))::json) with ordinality t (m, place)
+    select string_agg(m ->> 'seq', ',' order by place) from json_array_elements(tests.as('alice', format('api.messages(%L, %s)::json -> ''messages''', tests.id('group'), args))::json) with ordinality t (m, place)
 $$;
 select is((select last_seq from public.conversations where id = tests.id('group')), 9::bigint);
 select is(pg_temp.seqs('null, null, 3'), '7,8,9', 'the newest, ascending');
@@ -83,7 +83,7 @@ select is(tests.field_of('alice', format('select api.messages(%L, 5, 2)', tests.
 select is(tests.field_of('alice', format('select api.messages(%L, null, null, 201)', tests.id('group'))), 'PL001 limit', 'at most 200');
 select is(tests.as('mallory', format('api.messages(%L)', tests.id('group'))), tests.as('mallory', format('api.messages(%L)', gen_random_uuid())), 'a hidden conversation and none are one');
 update public.user_profiles set full_name = 'Tap Renamed' where id = tests.id('bob');
-select is(tests.as('alice', format('api.messages(%L, 3, null, 1) -> ''messages'' -> 0 -> ''sender'' ->> ''full_name''', tests.id('group'))), case when (select sender_id from public.messages where conversation_id = tests.id('group') and seq = 2) = tests.id('bob') then 'Tap Renamed' else 'Tap Carol' end, 'the sender is as of now');
+select is(tests.as('alice', format('api.messages(%L, 3, null, 1)::json -> ''messages'' -> 0 -> ''sender'' ->> ''full_name''', tests.id('group'))), case when (select sender_id from public.messages where conversation_id = tests.id('group') and seq = 2) = tests.id('bob') then 'Tap Renamed' else 'Tap Carol' end, 'the sender is as of now');
 
 -- Marks.
 select is(tests.as('carol', format('api.mark_read(%L, 7)', tests.id('group'))), format('{"conversation_id":"%s","user_id":"%s","last_read_seq":7,"unread_count":2}', tests.id('group'), tests.id('carol')), 'a mark moves');

@@ -28,7 +28,7 @@ select tests.age();
 create temporary table edited as select tests.edit('carol', 4, ' carol, \n again ')::json as o;
 select is((select string_agg(key, ',') from edited, json_object_keys(o) key), 'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,deleted_at', 'an edit is answered with the whole Message');
 select results_eq($$select o ->> 'content', o ->> 'version', o ->> 'seq', o ->> 'edited_at' > o ->> 'created_at', o ->> 'deleted_at' from edited$$, $$values (' carol, \n again ', '2', '4', true, null)$$, 'as it is now, in a new version');
-select is(tests.as('alice', format('api.messages(%L, 5, null, 1) -> ''messages'' -> 0', tests.id('group')))::jsonb, (select o::jsonb from edited), 'and so others see it');
+select is(tests.as('alice', format('api.messages(%L, 5, null, 1)::json -> ''messages'' -> 0', tests.id('group')))::jsonb, (select o::jsonb from edited), 'and so others see it');
 select tests.age();
 select is(tests.edit('carol', 4, ' carol, \n again ')::jsonb, (select o::jsonb from edited), 'the same content is no change');
 select is((tests.message(4)).changed_xid::text, '3', 'nor news');
