@@ -1049,7 +1049,7 @@ begin
             after_id := null;
         end if;
 
-        if section = 'conversations' then
+        if section = 'conversations' and given <> '{}' then
             for part in
                 select o.id, o.object
                   from app.conversation_objects o
@@ -1065,6 +1065,8 @@ begin
                     exit view;
                 end if;
             end loop;
+        end if;
+        if section = 'conversations' then
             section := 'messages';
             after_id := null;
         end if;
@@ -2863,7 +2865,8 @@ CREATE FUNCTION auth.role() RETURNS text
 
 CREATE FUNCTION auth.uid() RETURNS uuid
     LANGUAGE sql STABLE
-    AS $$ select (nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid $$;
+    AS $$ select coalesce(nullif(current_setting('request.jwt.claim.sub', true), ''),
+                                  nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid $$;
 
 CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE plpgsql STABLE

@@ -201,7 +201,7 @@ extension Session {
     }
 
     private var caller: Caller {
-        user.map { .user(claims: $0.claims) } ?? .anyone
+        user.map { .user(id: "\($0.user)", claims: $0.claims) } ?? .anyone
     }
 }
 

@@ -136,7 +136,7 @@ begin
             after_id := null;
         end if;
 
-        if section = 'conversations' then
+        if section = 'conversations' and given <> '{}' then
             for part in
                 select o.id, o.object
                   from app.conversation_objects o
@@ -152,6 +152,8 @@ begin
                     exit view;
                 end if;
             end loop;
+        end if;
+        if section = 'conversations' then
             section := 'messages';
             after_id := null;
         end if;

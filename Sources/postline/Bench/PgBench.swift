@@ -6,8 +6,9 @@ struct PgBench: Sendable {
     /// The statement before each call: the same as Postline's own, with its default time limits.
     private static let preamble = """
         select set_config('role', 'authenticated', true), set_config('request.jwt.claims', :claims, true), \
-        set_config('statement_timeout', '10000ms', true), set_config('lock_timeout', '5000ms', true), \
-        set_config('application_name', 'postline', true), set_config('postline.quiet', 'on', true);
+        set_config('request.jwt.claim.sub', :id, true), set_config('statement_timeout', '10000ms', true), \
+        set_config('lock_timeout', '5000ms', true), set_config('application_name', 'postline', true), \
+        set_config('postline.quiet', 'on', true);
         """
 
     let installation: PostgresInstallation
@@ -23,7 +24,7 @@ struct PgBench: Sendable {
         try BenchFiles.write(
             """
             \\if :ready = 0
-            select claims, conversation from bench.clients where n = :client_id \\gset
+            select claims, claims::json ->> 'sub' as id, conversation from bench.clients where n = :client_id \\gset
             \\set ready 1
             \\endif
             \\startpipeline
@@ -34,7 +35,7 @@ struct PgBench: Sendable {
             """, to: "\(name).sql")
         let arguments: [String] = [
             "-n", "-M", "prepared", "-c", "\(clients)", "-j", "\(min(2, clients))", "-T", "\(seconds)",
-            "-D", "ready=0", "-D", "claims=none", "-D", "conversation=none", "-f", "\(name).sql",
+            "-D", "ready=0", "-D", "claims=none", "-D", "id=none", "-D", "conversation=none", "-f", "\(name).sql",
             "-l", "--log-prefix", "\(name).log", "--sampling-rate", "0.2", url,
         ]
         let result = try await Subprocess.run(
