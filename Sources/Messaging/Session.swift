@@ -124,7 +124,7 @@ extension Session {
     ) async throws(ProtocolError) {
         var place: ConnectedSessions.Place?
         if let session {
-            place = await service.connectedSessions.add(session) { [weak self] in await self?.end(of: session) }
+            place = await service.connectedSessions.add(self, of: session)
         }
         let token: VerifiedToken
         do throws(ProtocolError) {
@@ -161,7 +161,7 @@ extension Session {
     }
 
     /// That session has ended elsewhere.
-    private func end(of session: ID) {
+    func end(of session: ID) {
         lastEnded = session
         guard user?.session == session else { return }
         hasEnded = true
