@@ -27,6 +27,24 @@ CREATE DOMAIN app.message_kind AS text
 CREATE DOMAIN app.title AS text
 	CONSTRAINT conversations_title_valid CHECK ((((char_length(VALUE) >= 1) AND (char_length(VALUE) <= 100)) AND (VALUE IS NFC NORMALIZED) AND (VALUE !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text)));
 
+CREATE FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) RETURNS boolean[]
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+begin
+    return array(
+        select exists (
+                select from app.sessions s
+                  join public.user_profiles p on p.id = s.user_id
+                  join public.user_private v on v.id = p.id
+                 where s.id = asked.session_id and s.user_id = asked.user_id and s.revoked_at is null
+                   and not p.is_deleted)
+          from unnest(user_ids, session_ids) with ordinality as asked (user_id, session_id, place)
+         order by asked.place);
+end
+$$;
+
 CREATE FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1004,9 +1022,10 @@ begin
     <<view>>
     begin
         if "position" is null then
-            select o.object::text into me_object from app.me_objects o
-              join public.user_profiles p on p.id = o.id
-             where o.id = me and app.is_news(p.changed_xid, since, until);
+            if exists (select from public.user_profiles p
+                        where p.id = me and app.is_news(p.changed_xid, since, until)) then
+                select o.object::text into me_object from app.me_objects o where o.id = me;
+            end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
             if not whole then
                 select pg_catalog.string_agg('"' || f.conversation_id || '"', ',' order by f.conversation_id)
@@ -1015,7 +1034,7 @@ begin
             end if;
         end if;
 
-        if section = 'profiles' then
+        if section = 'profiles' and mine <> '{}' then
             for part in
                 select o.id, o.object::text as object
                   from app.profile_objects o
@@ -1045,6 +1064,8 @@ begin
                     exit view;
                 end if;
             end loop;
+        end if;
+        if section = 'profiles' then
             section := 'conversations';
             after_id := null;
         end if;
@@ -1071,7 +1092,7 @@ begin
             after_id := null;
         end if;
 
-        if section = 'messages' then
+        if section = 'messages' and active <> '{}' then
             -- A few conversations at a time, so that a page does not read what the next will give.
             place := 1;
             active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
@@ -1135,11 +1156,13 @@ begin
                     end if;
                 end loop;
             end loop;
+        end if;
+        if section = 'messages' then
             section := 'reads';
             after_id := null;
         end if;
 
-        if not whole then
+        if not whole and mine <> '{}' then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
@@ -1162,7 +1185,7 @@ begin
 
     if next_position is null then
         -- Who streams on from here stands in the index of the conversations it is in now.
-        conversation_ids := array(select app.my_conversations())::text;
+        conversation_ids := (case when until is null then mine else array(select app.my_conversations()) end)::text;
     end if;
     changes := '{' || pg_catalog.array_to_string(array[
         '"me":' || me_object,
@@ -3641,6 +3664,9 @@ GRANT USAGE ON SCHEMA public TO anon;
 GRANT USAGE ON SCHEMA public TO authenticated;
 GRANT USAGE ON SCHEMA public TO service_role;
 GRANT USAGE ON SCHEMA public TO postline_feed;
+
+REVOKE ALL ON FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) TO postline_accounts;

@@ -38,7 +38,15 @@ actor Connection {
             outlet: self.outlet, peerAddress: self.handler.value.peerAddress ?? "")
         while let work = await self.next() {
             switch work {
-            case .line(let line): await self.perform(line, session)
+            case .line(let line):
+                // In a task of its own, whose memory goes with it: this one lives as long as the connection, and would
+                // keep for all that time what its deepest request took. It ends here, also when this is cancelled.
+                let request = Task { await self.perform(line, session) }
+                await withTaskCancellationHandler {
+                    await request.value
+                } onCancel: {
+                    request.cancel()
+                }
             case .tooLong: self.refuseTooLong()
             case .endless: self.outlet.goodbye(.lineTooLong)
             }

@@ -13,22 +13,24 @@ extension ConnectionHandler {
         case .stopPushes:
             self.queue.stopPushes()
             self.laggedSince = nil
-        case .push(let push):
-            self.server.metrics.pushed()
-            if self.queue.push(push) {
-                // A burst leaves while it comes, rather than to pile up past the bound within one tick.
-                if self.queue.isFlightWaiting { self.flush() } else if !self.queue.isFlying { self.flushLater() }
-            } else {
-                self.server.metrics.lagged()
-                self.laggedSince = .now()
-                self.flushLater()
-            }
         case .noteCursor(let cursor):
             self.queue.noteCursor(cursor)
         case .setExpiry(let expiry):
             self.expiry = expiry.map { (.now() + .nanoseconds(Int64(clamping: $0.seconds)), $0.goodbye) }
         case .goodbye(let goodbye):
             self.sayGoodbye(goodbye, keepingAnswers: true)
+        }
+    }
+
+    /// Queues a push, which leaves with the next flush.
+    func push(_ push: Push) {
+        if self.queue.push(push) {
+            // A burst leaves while it comes, rather than to pile up past the bound within one tick.
+            if self.queue.isFlightWaiting { self.flush() } else if !self.queue.isFlying { self.flushLater() }
+        } else {
+            self.server.metrics.lagged()
+            self.laggedSince = .now()
+            self.flushLater()
         }
     }
 

@@ -4,8 +4,10 @@ import Synchronization
 
 /// What the connections of one event loop share: a mailbox for what sessions ask of them from any thread, one flush a
 /// connection a tick, and one timer for all their deadlines.
-final class LineLoop: Sendable {
+final class LineLoop: OutletHome {
     let eventLoop: any EventLoop
+
+    private let metrics: LineMetrics
 
     private let mailbox = Mutex(Mailbox())
     private let local: NIOLoopBound<Local>
@@ -14,15 +16,14 @@ final class LineLoop: Sendable {
     enum Order: Sendable {
         case startPushes(cursor: String)
         case stopPushes
-        case push(Push)
         case noteCursor(String)
         case setExpiry(Expiry?)
         case goodbye(Goodbye)
     }
 
-    private struct Letter: Sendable {
-        let outlet: ConnectionOutlet
-        let order: Order
+    private enum Letter: Sendable {
+        case order(Order, ConnectionOutlet)
+        case pushes([SharedPush], written: @Sendable () -> Void)
     }
 
     private struct Mailbox {
@@ -44,19 +45,29 @@ final class LineLoop: Sendable {
 
         /// Letters that are being read; kept so that its memory serves again.
         var reading: [Letter] = []
+
+        /// Those to be told at the next flush that what they pushed is written.
+        var writers: [@Sendable () -> Void] = []
     }
 
     /// - Parameter eventLoop: the event loop on which this is called.
-    init(_ eventLoop: any EventLoop) {
+    init(_ eventLoop: any EventLoop, metrics: LineMetrics) {
         self.eventLoop = eventLoop
+        self.metrics = metrics
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }
 
     /// Gives a connection an order, from any thread. However many come before the loop gets to them cost it one
     /// wake-up.
-    func post(_ order: Order, to outlet: ConnectionOutlet) {
+    func post(_ order: Order, to outlet: ConnectionOutlet) { self.post(.order(order, outlet)) }
+
+    func push(_ pushes: [SharedPush], written: @escaping @Sendable () -> Void) {
+        self.post(.pushes(pushes, written: written))
+    }
+
+    private func post(_ letter: Letter) {
         let isFirst = self.mailbox.withLock { mailbox in
-            mailbox.letters.append(Letter(outlet: outlet, order: order))
+            mailbox.letters.append(letter)
             defer { mailbox.isAnnounced = true }
             return !mailbox.isAnnounced
         }
@@ -85,9 +96,21 @@ final class LineLoop: Sendable {
             mailbox.isAnnounced = false
         }
         guard !local.reading.isEmpty else { return }
-        for letter in local.reading { letter.outlet.connection?.carryOut(letter.order) }
+        for letter in local.reading {
+            switch letter {
+            case .order(let order, let outlet): outlet.connection?.carryOut(order)
+            case .pushes(let pushes, let written):
+                for shared in pushes { self.push(shared) }
+                local.writers.append(written)
+            }
+        }
         let isLarge = local.reading.count > 4_096
         local.reading.removeAll(keepingCapacity: !isLarge)
+    }
+
+    private func push(_ shared: SharedPush) {
+        for receiver in shared.receivers { (receiver as? ConnectionOutlet)?.connection?.push(shared.push) }
+        self.metrics.pushed(shared.receivers.count)
     }
 
     /// Writes the connection's queue out at the end of this tick, with all that is queued until then.
@@ -111,6 +134,9 @@ final class LineLoop: Sendable {
                 connection.flush()
             }
         }
+        let writers = local.writers
+        local.writers = []
+        for written in writers { written() }
         if local.unflushed.isEmpty {
             // The memory serves again, unless it is a rare burst's.
             guard connections.count <= 4_096 else { return }
@@ -139,7 +165,7 @@ final class LineLoop: Sendable {
     }
 
     /// Begins to look at the deadlines of all connections, once an interval, and at how much waits for their clients.
-    func startSweeping(every interval: Duration, metrics: LineMetrics) {
+    func startSweeping(every interval: Duration) {
         let local = self.local.value
         let delay = TimeAmount(interval)
         local.sweeping = self.eventLoop.scheduleRepeatedTask(initialDelay: delay, delay: delay) { _ in
@@ -148,7 +174,7 @@ final class LineLoop: Sendable {
             let connections = self.local.value.connections
             for connection in connections { connection.sweep(now) }
             let waiting = self.local.value.connections.reduce(0) { $0 + $1.queue.waitingBytes }
-            metrics.queueBytesChanged(by: waiting - self.local.value.waitingBytes)
+            self.metrics.queueBytesChanged(by: waiting - self.local.value.waitingBytes)
             self.local.value.waitingBytes = waiting
             self.flush()
         }

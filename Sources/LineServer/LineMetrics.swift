@@ -53,8 +53,8 @@ final class LineMetrics: Sendable {
     /// A line was taken for execution.
     func line() { self.lines.increment() }
 
-    /// A push was given to a connection.
-    func pushed() { self.pushes.increment() }
+    /// So many pushes were given to connections.
+    func pushed(_ count: Int) { self.pushes.increment(by: count) }
 
     /// A client fell behind, and its queued pushes were dropped.
     func lagged() { self.lags.increment() }

@@ -54,8 +54,9 @@ public final class LineServer: Service {
     /// - Throws: ``ListenError`` where it cannot listen.
     public func run() async throws {
         var loops: [ObjectIdentifier: LineLoop] = [:]
+        let metrics = self.context.metrics
         for eventLoop in self.group.makeIterator() {
-            let loop = try await eventLoop.submit { LineLoop(eventLoop) }.get()
+            let loop = try await eventLoop.submit { LineLoop(eventLoop, metrics: metrics) }.get()
             loops[ObjectIdentifier(eventLoop)] = loop
         }
         let all = Array(loops.values)
@@ -74,8 +75,7 @@ public final class LineServer: Service {
         self.context.listening(address)
 
         let interval = self.context.configuration.sweepInterval
-        let metrics = self.context.metrics
-        for loop in all { loop.eventLoop.execute { loop.startSweeping(every: interval, metrics: metrics) } }
+        for loop in all { loop.eventLoop.execute { loop.startSweeping(every: interval) } }
         defer { for loop in all { loop.eventLoop.execute { loop.stopSweeping() } } }
         try await self.serve(listener, all)
     }

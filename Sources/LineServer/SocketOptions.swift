@@ -53,8 +53,13 @@ let permissionDenied = EACCES
 private struct UnpooledReceiveAllocator: RecvByteBufferAllocator {
     private var adaptive = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 65_536)
 
+    /// The first buffer is small: NIO keeps that one, though it does not use it again, for as long as the connection
+    /// lives.
+    private var isFirst = true
+
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
-        self.adaptive.buffer(allocator: allocator)
+        if self.isFirst { return allocator.buffer(capacity: 64) }
+        return self.adaptive.buffer(allocator: allocator)
     }
 
     /// No size is a size that pooled buffers are brought to: there is no pool.
@@ -62,6 +67,10 @@ private struct UnpooledReceiveAllocator: RecvByteBufferAllocator {
 
     /// Says each time that the next buffer may be larger, so that each read gets a new one.
     mutating func record(actualReadBytes: Int) -> Bool {
+        if self.isFirst {
+            self.isFirst = false
+            return true
+        }
         _ = self.adaptive.record(actualReadBytes: actualReadBytes)
         return true
     }

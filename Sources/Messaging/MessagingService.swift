@@ -84,11 +84,13 @@ public final class MessagingService: Service, SessionFactory {
                     info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
             // Half of the machine at most: those who are signed in have the other.
             hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64),
-            figures: HashingMetrics(factory: metrics))
+            figures: HashingMetrics(factory: metrics),
+            sessionChecks: Accounts.sessionChecks(in: database))
         limits = RateLimits(configuration.rates, metrics: metrics)
         requestMetrics = RequestMetrics(factory: metrics)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
-        sync = Sync(database: database)
+        sync = Sync(
+            database: database, turnstile: Turnstile(width: max(2, configuration.poolSize / 4), on: pool.reactor))
         // A look that has much to read may take its time: nobody waits for an answer.
         feed = Feed(
             settings: .init(

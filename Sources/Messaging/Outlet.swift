@@ -7,6 +7,9 @@ public protocol Outlet: AnyObject, Sendable {
     /// Where the connection lives: a session that runs there is asked and answers without a change of threads.
     var executor: UnownedSerialExecutor { get }
 
+    /// What takes pushes for all connections that live there.
+    var home: any OutletHome { get }
+
     /// Pushes are wanted from here on.
     ///
     /// - Parameter cursor: how far the client is: what `sync.lagged` says while no push has reached the socket.
@@ -26,6 +29,26 @@ public protocol Outlet: AnyObject, Sendable {
 
     /// Says why, and closes the connection.
     func goodbye(_ goodbye: Goodbye)
+}
+
+/// Where connections live, and what many of them are pushed gets to in one go.
+public protocol OutletHome: AnyObject, Sendable {
+    /// Queues pushes for outlets whose home this is, in order, as if each was given to its outlet.
+    ///
+    /// - Parameter written: is called, on any thread, when the home has got to them, and has handed to the sockets what
+    ///   those have room for.
+    func push(_ pushes: [SharedPush], written: @escaping @Sendable () -> Void)
+}
+
+/// A push and its receivers.
+public struct SharedPush: Sendable {
+    public let push: Push
+    public var receivers: [any Outlet]
+
+    public init(_ push: Push, receivers: [any Outlet]) {
+        self.push = push
+        self.receivers = receivers
+    }
 }
 
 /// One line that no request asked for, shared by all its receivers.

@@ -124,7 +124,7 @@ extension Session {
     ) async throws(ProtocolError) {
         var place: ConnectedSessions.Place?
         if let session {
-            place = await service.connectedSessions.add(session) { [weak self] in await self?.end(of: session) }
+            place = await service.connectedSessions.add(self, of: session)
         }
         let token: VerifiedToken
         do throws(ProtocolError) {
@@ -161,7 +161,7 @@ extension Session {
     }
 
     /// That session has ended elsewhere.
-    private func end(of session: ID) {
+    func end(of session: ID) {
         lastEnded = session
         guard user?.session == session else { return }
         hasEnded = true
@@ -212,26 +212,30 @@ extension Session {
     func openSync(_ request: SyncRequest, live: Bool) async throws(ProtocolError) -> Answer {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
+        let (feed, sync, outlet, caller) = (service.feed, service.sync, self.outlet, self.caller)
         guard live else {
-            let page = try await service.sync.page(request, as: caller)
+            let page = try await sync.turnstile.pass { () throws(ProtocolError) in
+                try await sync.page(request, as: caller)
+            }
             return Answer(.result(page.changes))
         }
-        // The feed keeps what it sees from now on, so that nothing falls between the page and the first push.
-        let id = try await service.feed.subscribe(
-            user: user.user, outlet: outlet, messagesPerConversation: request.messagesPerConversation)
-        let page: SyncPage
-        do throws(ProtocolError) {
-            page = try await service.sync.page(request, as: caller)
-        } catch {
-            await service.feed.unsubscribe(id)
-            throw error
+        let (id, page) = try await sync.turnstile.pass { () throws(ProtocolError) in
+            // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not
+            // from before its turn on: what it keeps for many who wait, it would have to look through for each.
+            let id = try await feed.subscribe(
+                user: user.user, outlet: outlet, messagesPerConversation: request.messagesPerConversation)
+            do throws(ProtocolError) {
+                return (id, try await sync.page(request, as: caller))
+            } catch {
+                await feed.unsubscribe(id)
+                throw error
+            }
         }
         guard let start = page.start else {
-            await service.feed.unsubscribe(id)
+            await feed.unsubscribe(id)
             return Answer(.result(page.changes))
         }
         subscription = id
-        let feed = service.feed
         return Answer(.result(page.changes)) { await feed.activate(id, from: start) }
     }
 

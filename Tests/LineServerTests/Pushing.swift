@@ -72,6 +72,34 @@ struct Pushing {
         }
     }
 
+    @Test("pushes for many reach each in order, and who pushed them is told once they are written")
+    func many() async throws {
+        try await withServer(.test(), Self.live) { server in
+            var clients: [(client: TestClient, session: StubSession)] = []
+            for number in 0..<8 {
+                let client = try await server.connect()
+                clients.append((client, try await server.sessions.next()))
+                #expect(try await client.call(request(number, "live")) == answer(number))
+            }
+            let homes = Dictionary(grouping: clients.map(\.session.outlet)) { ObjectIdentifier($0.home) }
+            for outlets in homes.values {
+                let written = Announcement<Void>()
+                let odd = outlets.indices.filter { $0 % 2 == 1 }.map { outlets[$0] }
+                outlets[0].home.push(
+                    [SharedPush(push(1), receivers: outlets), SharedPush(push(2), receivers: odd)]
+                        + (3...40).map { SharedPush(push($0), receivers: outlets) }
+                ) { written.succeed(()) }
+                try await written.value()
+                for (place, outlet) in outlets.enumerated() {
+                    guard let client = clients.first(where: { $0.session.outlet === outlet })?.client else { continue }
+                    for number in 1...40 where number != 2 || place % 2 == 1 {
+                        #expect(try await client.line() == self.text(push(number)))
+                    }
+                }
+            }
+        }
+    }
+
     @Test("hooks of a batch run after its answer, in order")
     func batchHooks() async throws {
         try await withServer(.test()) { request, session in

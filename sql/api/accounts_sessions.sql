@@ -38,6 +38,23 @@ begin
 end
 $$;
 
+-- Which of these sessions, each of its user, are in use and need nothing but that: the answer of `use_session` to many
+-- at once, in their order. Of the others `use_session` says why they are not, or makes them so.
+create or replace function accounts.are_in_use(user_ids uuid[], session_ids uuid[]) returns boolean[]
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+begin
+    return array(
+        select exists (
+                select from app.sessions s
+                  join public.user_profiles p on p.id = s.user_id
+                  join public.user_private v on v.id = p.id
+                 where s.id = asked.session_id and s.user_id = asked.user_id and s.revoked_at is null
+                   and not p.is_deleted)
+          from unnest(user_ids, session_ids) with ordinality as asked (user_id, session_id, place)
+         order by asked.place);
+end
+$$;
+
 -- Whether a refresh token of that generation is taken: the active one, or its parent within the reuse window, for a
 -- client that did not get the answer.
 create or replace function app.is_taken(session app.sessions, generation integer, reuse_seconds integer)

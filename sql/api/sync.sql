@@ -91,9 +91,10 @@ begin
     <<view>>
     begin
         if "position" is null then
-            select o.object::text into me_object from app.me_objects o
-              join public.user_profiles p on p.id = o.id
-             where o.id = me and app.is_news(p.changed_xid, since, until);
+            if exists (select from public.user_profiles p
+                        where p.id = me and app.is_news(p.changed_xid, since, until)) then
+                select o.object::text into me_object from app.me_objects o where o.id = me;
+            end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
             if not whole then
                 select pg_catalog.string_agg('"' || f.conversation_id || '"', ',' order by f.conversation_id)
@@ -102,7 +103,7 @@ begin
             end if;
         end if;
 
-        if section = 'profiles' then
+        if section = 'profiles' and mine <> '{}' then
             for part in
                 select o.id, o.object::text as object
                   from app.profile_objects o
@@ -132,6 +133,8 @@ begin
                     exit view;
                 end if;
             end loop;
+        end if;
+        if section = 'profiles' then
             section := 'conversations';
             after_id := null;
         end if;
@@ -158,7 +161,7 @@ begin
             after_id := null;
         end if;
 
-        if section = 'messages' then
+        if section = 'messages' and active <> '{}' then
             -- A few conversations at a time, so that a page does not read what the next will give.
             place := 1;
             active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
@@ -222,11 +225,13 @@ begin
                     end if;
                 end loop;
             end loop;
+        end if;
+        if section = 'messages' then
             section := 'reads';
             after_id := null;
         end if;
 
-        if not whole then
+        if not whole and mine <> '{}' then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
@@ -249,7 +254,7 @@ begin
 
     if next_position is null then
         -- Who streams on from here stands in the index of the conversations it is in now.
-        conversation_ids := array(select app.my_conversations())::text;
+        conversation_ids := (case when until is null then mine else array(select app.my_conversations()) end)::text;
     end if;
     changes := '{' || pg_catalog.array_to_string(array[
         '"me":' || me_object,

@@ -27,7 +27,15 @@ select matches((select line from opened), '^[0-9a-f-]{36} 1 tap.new@example.org 
 select is(tests.account(format('accounts.use_session(%L, %L)', id, split_part(line, ' ', 1))), 'false', 'is used by its user') from made, opened;
 select matches(tests.account(format('accounts.use_session(%L, %L)', tests.id('bob'), split_part(line, ' ', 1))), '^PL006 ', 'by nobody else') from opened;
 select matches(tests.account(format('accounts.use_session(%L, gen_random_uuid())', id)), '^PL006 ', 'an unknown one by nobody') from made;
+select is(tests.account(format('accounts.are_in_use(%L, %L)', array[id, tests.id('bob'), id, id, null], array[session, session, gen_random_uuid(), null, session])),
+    '{t,f,f,f,f}', 'of many at once those that are, in their order') from made, (select split_part(line, ' ', 1)::uuid as session from opened) s;
+select is(tests.account('accounts.are_in_use(''{}'', ''{}'')'), '{}', 'of none none');
+delete from public.user_private where id = (select id from made);
+select is(tests.account(format('accounts.are_in_use(%L, %L)', array[id], array[split_part(line, ' ', 1)])), '{f}', 'not one whose user is to get its profile first') from made, opened;
+select is(tests.account(format('accounts.use_session(%L, %L)', id, split_part(line, ' ', 1))), 'false', 'which it gets by use') from made, opened;
+select is(tests.account(format('accounts.are_in_use(%L, %L)', array[id], array[split_part(line, ' ', 1)])), '{t}', 'and then it is') from made, opened;
 update app.sessions set revoked_at = now() where user_id = (select id from made);
+select is(tests.account(format('accounts.are_in_use(%L, %L)', array[id], array[split_part(line, ' ', 1)])), '{f}', 'a revoked one is not in use') from made, opened;
 select matches(tests.account(format('accounts.use_session(%L, %L)', id, split_part(line, ' ', 1))), '^PL006 ', 'a revoked one by nobody') from made, opened;
 
 -- A hash that came with a Supabase database.

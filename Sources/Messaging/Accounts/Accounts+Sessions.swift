@@ -16,12 +16,24 @@ extension Accounts {
     func use(_ token: VerifiedToken) async throws(ProtocolError) {
         switch keeper {
         case .builtin:
+            if try await sessionChecks.reply(to: token) { return }
+            // Says why it is not, or makes it so.
             _ = try await database.rows(
                 Functions.useSession, [token.user.description, token.session?.description], as: .accounts)
         case .external:
             // Sessions are the other server's; a user that it made is seen here for the first time.
             _ = try await database.rows(
                 Functions.ensureProfile, [token.user.description, String(token.isGuest)], as: .accounts)
+        }
+    }
+
+    /// Asks of many tokens at once whether they are in use.
+    static func sessionChecks(in database: Database) -> Gathering<VerifiedToken, Bool> {
+        Gathering(mostAtOnce: 256, on: database.reactor) { tokens throws(ProtocolError) in
+            func array(_ ids: [ID?]) -> String { "{\(ids.map { $0?.description ?? "null" }.joined(separator: ","))}" }
+            let rows = try await database.rows(
+                Functions.areInUse, [array(tokens.map(\.user)), array(tokens.map(\.session))], as: .accounts)
+            return (rows.text(0, 0) ?? "").arrayElements.map { $0 == "t" }
         }
     }
 
@@ -117,6 +129,7 @@ extension Accounts {
             from accounts.refresh($1::uuid, $2::integer, $3::integer)
             """)
         static let useSession = Statement("accounts.use_session", "select accounts.use_session($1::uuid, $2::uuid)")
+        static let areInUse = Statement("accounts.are_in_use", "select accounts.are_in_use($1::uuid[], $2::uuid[])")
         static let ensureProfile = Statement(
             "accounts.ensure_profile", "select accounts.ensure_profile($1::uuid, $2::boolean)")
         static let logout = Statement("accounts.logout", "select accounts.logout($1::uuid, $2::uuid, $3::boolean)")

@@ -22,6 +22,9 @@ struct Accounts: Sendable {
     let hasher: PasswordHasher
     let figures: HashingMetrics
 
+    /// Whether sessions are in use; those that are asked for at once are asked for together.
+    let sessionChecks: Gathering<VerifiedToken, Bool>
+
     struct Settings: Sendable {
         let issuer: String
         let audience: String

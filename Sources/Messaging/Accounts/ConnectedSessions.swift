@@ -12,11 +12,15 @@ actor ConnectedSessions {
         fileprivate let number: Int
     }
 
-    private let database: Database
+    private nonisolated let database: Database
+    /// The thread of the database's connections, where whoever takes up a session goes anyway.
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe database.reactor.asUnownedSerialExecutor() }
+
     private let interval: Duration
     private let logger: Logger
 
-    private var connections: [ID: [Int: @Sendable () async -> Void]] = [:]
+    /// Mostly one connection a session, for which an array is smaller than a dictionary. Each is held until it is removed.
+    private var connections: [ID: [(number: Int, connection: Session)]] = [:]
     private var lastNumber = 0
     private var snapshot: String?
 
@@ -28,16 +32,14 @@ actor ConnectedSessions {
 
     /// A connection is about to be of that session. To be called before the session is looked up: an end that the
     /// lookup does not see is seen here.
-    ///
-    /// - Parameter onEnd: is called once, when the session has ended.
-    func add(_ session: ID, onEnd: @escaping @Sendable () async -> Void) -> Place {
+    func add(_ connection: Session, of session: ID) -> Place {
         lastNumber += 1
-        connections[session, default: [:]][lastNumber] = onEnd
+        connections[session, default: []].append((lastNumber, connection))
         return Place(session: session, number: lastNumber)
     }
 
     func remove(_ place: Place) {
-        connections[place.session]?[place.number] = nil
+        connections[place.session]?.removeAll { $0.number == place.number }
         if connections[place.session]?.isEmpty == true { connections[place.session] = nil }
     }
 
@@ -63,7 +65,7 @@ actor ConnectedSessions {
         if next != snapshot { try await database.seal() }
         snapshot = next
         for session in ended.split(whereSeparator: { "{,}".contains($0) }).compactMap({ ID(String($0)) }) {
-            for onEnd in (connections.removeValue(forKey: session) ?? [:]).values { await onEnd() }
+            for (_, connection) in connections.removeValue(forKey: session) ?? [] { await connection.end(of: session) }
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Crypto
 internal import FoundationEssentials
 internal import JWTKit
 
@@ -16,7 +17,7 @@ public struct TokenKeys: Sendable {
 
     private enum Source: Sendable {
         /// One secret, which signs and verifies. Our own tokens name no key; Supabase's name theirs.
-        case secret(ignoringKeyID: Bool)
+        case secret(SymmetricKey, ignoringKeyID: Bool)
 
         /// Another server's public keys, by their `kid`, each for the one algorithm that it names.
         case published([String: String])
@@ -29,7 +30,7 @@ public struct TokenKeys: Sendable {
     public init(secret: String, issuer: String, audience: String, ignoringKeyID: Bool = false) async throws {
         guard secret.utf8.count >= 32 else { throw TokenKeysError.shortSecret }
         keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
-        source = .secret(ignoringKeyID: ignoringKeyID)
+        source = .secret(SymmetricKey(data: Array(secret.utf8)), ignoringKeyID: ignoringKeyID)
         self.issuer = issuer
         self.audience = audience
     }
@@ -67,7 +68,13 @@ public struct TokenKeys: Sendable {
         do {
             let parsed = try DefaultJWTParser().parse(Array(text.utf8), as: AccessToken.self)
             guard accepts(parsed.header) else { throw ProtocolError.invalidToken }
-            token = try await keys.verify(text, as: AccessToken.self)
+            switch source {
+            case .secret(let key, _):
+                // By ourselves: the collection would read the token once more, and on other threads.
+                guard Self.isSignature(parsed.signature, of: text, by: key) else { throw ProtocolError.invalidToken }
+                token = parsed.payload
+            case .published: token = try await keys.verify(text, as: AccessToken.self)
+            }
         } catch {
             throw .invalidToken
         }
@@ -85,10 +92,17 @@ public struct TokenKeys: Sendable {
             remaining: token.exp > time ? token.exp - time : token.exp + Self.skew - time)
     }
 
+    /// Whether it is the HMAC-SHA256 of all that stands before it; takes the same time whatever it is.
+    private static func isSignature(_ signature: Data, of text: String, by key: SymmetricKey) -> Bool {
+        guard let end = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(
+            signature, authenticating: Array(text.utf8[..<end]), using: key)
+    }
+
     /// One key, one algorithm: what the header asks for never chooses how a key is used.
     private func accepts(_ header: JWTHeader) -> Bool {
         switch source {
-        case .secret(let ignoringKeyID): header.alg == "HS256" && (ignoringKeyID || header.kid == nil)
+        case .secret(_, let ignoringKeyID): header.alg == "HS256" && (ignoringKeyID || header.kid == nil)
         case .published(let algorithms): header.kid.flatMap { algorithms[$0] }.map { $0 == header.alg } ?? false
         }
     }

@@ -6,15 +6,32 @@ struct Database: Sendable {
     private let pool: Pool
     private let preamble: Preamble
 
+    /// Those who wait for the log to be on disk share a call.
+    private let seals: Gathering<Void, Void>
+
+    /// The thread of its connections.
+    var reactor: Reactor { pool.reactor }
+
     init(pool: Pool, limits: StatementLimits) {
+        let preamble = Preamble(limits: limits)
         self.pool = pool
-        self.preamble = Preamble(limits: limits)
+        self.preamble = preamble
+        self.seals = Gathering(mostAtOnce: .max, on: pool.reactor) { questions throws(ProtocolError) in
+            _ = try await Self.rows(Self.seal, [], as: .feed, from: pool, preamble)
+            return questions
+        }
     }
 
     /// Calls a function as `caller`, in a transaction of its own.
     ///
     /// - Throws: what the function raised, or `unavailable` or `timeout`, as a client gets it.
     func rows(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError) -> Rows {
+        try await Self.rows(function, parameters, as: caller, from: pool, preamble)
+    }
+
+    private static func rows(
+        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble
+    ) async throws(ProtocolError) -> Rows {
         do {
             let results = try await pool.run(
                 [preamble.call(for: caller), Call(function, parameters)], deadline: preamble.limits.deadline)
@@ -26,7 +43,7 @@ struct Database: Sendable {
 
     /// Returns once all that any snapshot taken before has seen is on disk: such a snapshot may become a cursor.
     func seal() async throws(ProtocolError) {
-        _ = try await rows(Self.seal, [], as: .feed)
+        try await seals.reply(to: ())
     }
 
     static let seal = Statement("app.seal", "select app.seal()")

@@ -2,6 +2,7 @@ internal import Logging
 internal import Metrics
 internal import NIOCore
 internal import Postgres
+internal import Synchronization
 
 /// How a change reaches clients: on a ring of the doorbell it looks at what the tables show now and did not show before,
 /// and distributes that to the live sessions of this node.
@@ -47,6 +48,10 @@ actor Feed {
     private let looks: Bell
     private let bells: Bell
 
+    /// How many event loops have not written yet what they were given, and the bell that tells when all have.
+    private nonisolated let unwritten = Atomic(0)
+    private nonisolated let written: Bell
+
     private var fanout = Fanout()
     private var outlets: [SubscriptionID: any Outlet] = [:]
     private var position: Position?
@@ -77,6 +82,7 @@ actor Feed {
         preamble = Preamble(limits: settings.limits)
         looks = Bell(on: reactor)
         bells = Bell(on: reactor)
+        written = Bell(on: reactor)
         figures = FeedMetrics(factory: metrics)
     }
 
@@ -127,9 +133,27 @@ extension Feed {
         outlets[id] = nil
     }
 
+    /// Gives each event loop all that its connections get, in one go.
     private func deliver(_ deliveries: [Fanout.Delivery]) {
+        var homes: [(home: any OutletHome, pushes: [SharedPush])] = []
         for delivery in deliveries {
-            for id in delivery.subscribers { outlets[id]?.push(delivery.push) }
+            // Homes are few: as many as there are processors.
+            for index in homes.indices { homes[index].pushes.append(SharedPush(delivery.push, receivers: [])) }
+            for id in delivery.subscribers {
+                guard let outlet = outlets[id] else { continue }
+                let home = outlet.home
+                if let index = homes.firstIndex(where: { $0.home === home }) {
+                    homes[index].pushes[homes[index].pushes.count - 1].receivers.append(outlet)
+                } else {
+                    homes.append((home, [SharedPush(delivery.push, receivers: [outlet])]))
+                }
+            }
+        }
+        for (home, pushes) in homes {
+            unwritten.add(1, ordering: .relaxed)
+            home.push(pushes) { [self] in
+                if unwritten.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { written.ring() }
+            }
         }
     }
 }
@@ -171,6 +195,9 @@ extension Feed {
         var next = ContinuousClock.now
         while true {
             try await looks.next(notBefore: next)
+            // While event loops are busy writing what the last look brought, what commits shares the next: one write a
+            // session for all of it.
+            while unwritten.load(ordering: .acquiring) > 0 { try await written.next() }
             next = .now + settings.pace
             try await look(over: connection)
         }

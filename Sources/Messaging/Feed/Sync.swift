@@ -31,11 +31,16 @@ struct SyncPage: Sendable {
 struct Sync: Sendable {
     let database: Database
 
+    /// Pages are read a few at a time, so that many who come at once leave room for others.
+    let turnstile: Turnstile
+
     /// About how large a page is at most, in bytes.
     private static let pageBytes = 512 * 1024
 
     /// One page. A view of several pages ends with a page that says `more` and bears a plain cursor: the call after it
     /// brings what has changed since the view began, and live changes go on from there.
+    ///
+    /// To be called when it is one's turn.
     func page(_ request: SyncRequest, as caller: Caller) async throws(ProtocolError) -> SyncPage {
         var since: Snapshot?
         var until: Snapshot?
@@ -55,7 +60,7 @@ struct Sync: Sendable {
         else {
             throw .fault("api.sync returned no page")
         }
-        try await database.seal()
+        if rows.text(0, 6) != "t" { try await database.seal() }
         // `reset` begins a new view, whatever the cursor asked for.
         let reset = rows.text(0, 2) == "t"
         let view = (since: reset ? nil : since, until: reset ? snapshot : until ?? snapshot)
@@ -80,10 +85,12 @@ struct Sync: Sendable {
                 epoch: epoch, snapshot: snapshot, conversations: conversations.arrayElements.compactMap { ID($0) }))
     }
 
+    /// The last column is whether the log is on disk as far as it was written when the snapshot had been taken.
     private static let function = Statement(
         "api.sync",
         """
-        select epoch_now, snapshot, reset, next_position, changes, conversation_ids \
+        select epoch_now, snapshot, reset, next_position, changes, conversation_ids, \
+        pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn() \
         from api.sync($1, $2::pg_snapshot, $3::pg_snapshot, $4, $5::int, $6::int)
         """)
 }

@@ -69,6 +69,7 @@ struct Watcher: Sendable {
         typealias InboundIn = ByteBuffer
 
         private var linesToCome: Int
+        private var opening = ByteBuffer()
         private var ready: EventLoopPromise<Void>?
         private let tally: Tally
         private var count = 0
@@ -90,8 +91,12 @@ struct Watcher: Sendable {
             let bytes = piece.readableBytesUInt8Span
             if ready != nil {
                 for place in bytes.indices where bytes[place] == UInt8(ascii: "\n") { linesToCome -= 1 }
+                opening.writeImmutableBuffer(piece)
                 if linesToCome <= 0 {
-                    ready?.succeed()
+                    let text = String(buffer: opening)
+                    opening = ByteBuffer()
+                    // One that was refused watches nothing.
+                    if text.contains(#""error":"#) { ready?.fail(BenchError(text)) } else { ready?.succeed() }
                     ready = nil
                 }
                 return

@@ -1,0 +1,66 @@
+internal import Postgres
+
+/// Asks questions together: those that come while a call is under way share the next one.
+///
+/// At rest a question is asked at once and alone. Of thousands that come at once, each call takes as many as wait, so
+/// that they cost the database few calls, and one connection.
+actor Gathering<Question: Sendable, Reply: Sendable> {
+    /// Asks the database; gives as many replies as there are questions, in their order.
+    typealias Ask = @Sendable ([Question]) async throws(ProtocolError) -> [Reply]
+
+    private let mostAtOnce: Int
+    private let ask: Ask
+    private var isAsking = false
+    private var waiting: [Waiter] = []
+
+    private struct Waiter {
+        let question: Question
+        let turn: CheckedContinuation<Turn, Never>
+    }
+
+    private enum Turn {
+        case answered(Result<Reply, ProtocolError>)
+
+        /// The next call is this waiter's to make.
+        case asks
+    }
+
+    private nonisolated let reactor: Reactor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
+    /// - Parameter reactor: the thread of the database's connections.
+    init(mostAtOnce: Int, on reactor: Reactor, _ ask: @escaping Ask) {
+        self.mostAtOnce = mostAtOnce
+        self.reactor = reactor
+        self.ask = ask
+    }
+
+    /// How many wait for the call that is under way to end.
+    var waitingCount: Int { waiting.count }
+
+    /// The reply of a call that began after this was called.
+    ///
+    /// - Throws: what the call throws, to all who shared it.
+    func reply(to question: Question) async throws(ProtocolError) -> Reply {
+        if isAsking {
+            let turn = await withCheckedContinuation { waiting.append(Waiter(question: question, turn: $0)) }
+            if case .answered(let result) = turn { return try result.get() }
+        }
+        isAsking = true
+        let others = waiting.prefix(mostAtOnce - 1)
+        waiting.removeFirst(others.count)
+        let result: Result<[Reply], ProtocolError>
+        do throws(ProtocolError) {
+            let replies = try await ask([question] + others.map(\.question))
+            guard replies.count == others.count + 1 else { throw .fault("there are not as many replies as questions") }
+            result = .success(replies)
+        } catch {
+            result = .failure(error)
+        }
+        if waiting.isEmpty { isAsking = false } else { waiting.removeFirst().turn.resume(returning: .asks) }
+        for (place, other) in others.enumerated() {
+            other.turn.resume(returning: .answered(result.map { $0[place + 1] }))
+        }
+        return try result.get()[0]
+    }
+}

@@ -1,0 +1,79 @@
+import Postgres
+import Testing
+
+@testable import Messaging
+
+@Suite("Questions asked together", .timeLimit(.minutes(1)))
+struct GatheringTests {
+    /// A database whose calls wait until the test lets them go on.
+    private actor Held {
+        private(set) var calls: [[Int]] = []
+        private var held: [CheckedContinuation<Void, Never>] = []
+        private var isOpen = false
+
+        func call(_ questions: [Int]) async {
+            calls.append(questions)
+            if !isOpen { await withCheckedContinuation { held.append($0) } }
+        }
+
+        func open() {
+            isOpen = true
+            for call in held { call.resume() }
+            held = []
+        }
+    }
+
+    @Test("those that come while a call is under way share the next ones, and each gets its own reply")
+    func shared() async throws {
+        let held = Held()
+        let gathering = Gathering<Int, Int>(mostAtOnce: 60, on: Reactor(name: "test")) {
+            questions throws(ProtocolError) in
+            await held.call(questions)
+            return questions.map { $0 * 2 }
+        }
+        let replies = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
+            group.addTask { (0, try await gathering.reply(to: 0)) }
+            while await held.calls.isEmpty { await Task.yield() }
+            for number in 1...100 { group.addTask { (number, try await gathering.reply(to: number)) } }
+            while await gathering.waitingCount < 100 { await Task.yield() }
+            await held.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(replies.count == 101)
+        for (number, reply) in replies { #expect(reply == number * 2) }
+        let calls = await held.calls
+        #expect(calls.map(\.count) == [1, 60, 40])
+        #expect(calls.flatMap(\.self).sorted() == Array(0...100))
+    }
+
+    @Test("a call that fails fails for those who shared it alone")
+    func failures() async throws {
+        let held = Held()
+        let gathering = Gathering<Int, Int>(mostAtOnce: .max, on: Reactor(name: "test")) {
+            questions throws(ProtocolError) in
+            await held.call(questions)
+            guard questions == [0] || questions == [3] else { throw .unavailable }
+            return questions
+        }
+        let codes = await withTaskGroup(of: ErrorCode?.self) { group in
+            func add(_ number: Int) {
+                group.addTask {
+                    do throws(ProtocolError) {
+                        #expect(try await gathering.reply(to: number) == number)
+                        return nil
+                    } catch {
+                        return error.code
+                    }
+                }
+            }
+            add(0)
+            while await held.calls.isEmpty { await Task.yield() }
+            for number in 1...2 { add(number) }
+            while await gathering.waitingCount < 2 { await Task.yield() }
+            await held.open()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(codes.count { $0 == .unavailable } == 2)
+        #expect(try await gathering.reply(to: 3) == 3)
+    }
+}
