@@ -7,7 +7,12 @@ import Synchronization
 public final class ServerCertificate: Sendable {
     private let certificateFile: String
     private let keyFile: String
-    private let context: Mutex<NIOSSLContext>
+    private let current: Mutex<Current>
+
+    private struct Current {
+        let context: NIOSSLContext
+        let expiry: Int
+    }
 
     /// - Parameters:
     ///   - certificateFile: the chain in PEM, the server's own certificate first.
@@ -16,28 +21,30 @@ public final class ServerCertificate: Sendable {
     public init(certificateFile: String, keyFile: String) throws(CertificateError) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
-        self.context = Mutex(try Self.context(certificateFile, keyFile))
+        self.current = Mutex(try Self.read(certificateFile, keyFile))
     }
 
     /// Reads the files again: connections that come from now on get what is in them.
     ///
     /// - Throws: ``CertificateError``; what was read before stays then.
     public func reload() throws(CertificateError) {
-        let context = try Self.context(self.certificateFile, self.keyFile)
-        self.context.withLock { $0 = context }
+        let renewed = try Self.read(self.certificateFile, self.keyFile)
+        self.current.withLock { $0 = renewed }
     }
+
+    /// Until when the server's own certificate is valid, in seconds since 1970.
+    public var expiry: Int { self.current.withLock { $0.expiry } }
 
     /// What shakes hands with one client.
     func handler() -> NIOSSLServerHandler {
-        NIOSSLServerHandler(context: self.context.withLock { $0 })
+        NIOSSLServerHandler(context: self.current.withLock { $0.context })
     }
 
-    private static func context(_ certificateFile: String, _ keyFile: String) throws(CertificateError) -> NIOSSLContext
-    {
+    private static func read(_ certificateFile: String, _ keyFile: String) throws(CertificateError) -> Current {
         guard let chain = Self.bytes(of: certificateFile) else {
             throw CertificateError(.certificate, "\(certificateFile) cannot be read")
         }
-        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(chain), !certificates.isEmpty else {
+        guard let certificates = try? NIOSSLCertificate.fromPEMBytes(chain), let own = certificates.first else {
             throw CertificateError(.certificate, "\(certificateFile) holds no certificate chain in PEM")
         }
         guard let bytes = Self.bytes(of: keyFile) else { throw CertificateError(.key, "\(keyFile) cannot be read") }
@@ -52,7 +59,7 @@ public final class ServerCertificate: Sendable {
         guard let context = try? NIOSSLContext(configuration: configuration) else {
             throw CertificateError(.key, "the key in \(keyFile) does not fit the certificate in \(certificateFile)")
         }
-        return context
+        return Current(context: context, expiry: own.notValidAfter)
     }
 
     private static func bytes(of file: String) -> [UInt8]? {

@@ -99,6 +99,10 @@ public final class MessagingService: Service, SessionFactory {
             reactor: Reactor(name: "feed"), logger: logger, metrics: metrics)
         info = configuration.info
         self.logger = logger
+        let secret = SecretFingerprint.of(configuration.refreshSecret)
+        Meter(
+            label: "postline_node_info", dimensions: [("version", info.version), ("secret", secret)], factory: metrics
+        ).set(1)
     }
 
     /// Keeps the pool and the feed until the service is stopped.

@@ -42,6 +42,7 @@ struct RequestMetrics: Sendable {
 extension MessagingService {
     /// What each figure of the service counts, by its name, for whoever shows them.
     public static let figures = [
+        "postline_node_info": "Always 1, with the version, and what tells whether nodes have the same secret.",
         "postline_request_seconds": "How long requests took, by method and the code of the answer.",
         "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",
         "postline_pool_wait_seconds": "How long requests waited for a connection to the database.",

@@ -42,7 +42,7 @@ import Glibc
         guard unsafe pointer != nil else { throw .connectFailed("out of memory") }
         unsafe PQsetNoticeReceiver(
             pointer, { unsafe NoticeLog.receive($0, $1) }, Unmanaged.passUnretained(noticeLog).toOpaque())
-        guard !isBad else { throw .connectFailed(errorMessage) }
+        guard !isBad else { throw .connectFailed(ConnectAdvice.explained(errorMessage)) }
 
         var waitsFor = Int16(POLLOUT)
         while true {
@@ -57,9 +57,11 @@ import Glibc
             case PGRES_POLLING_READING: waitsFor = Int16(POLLIN)
             case PGRES_POLLING_WRITING: waitsFor = Int16(POLLOUT)
             case PGRES_POLLING_OK:
-                guard unsafe PQsetnonblocking(pointer, 1) == 0 else { throw .connectFailed(errorMessage) }
+                guard unsafe PQsetnonblocking(pointer, 1) == 0 else {
+                    throw .connectFailed(ConnectAdvice.explained(errorMessage))
+                }
                 return
-            default: throw .connectFailed(errorMessage)
+            default: throw .connectFailed(ConnectAdvice.explained(errorMessage))
             }
         }
     }

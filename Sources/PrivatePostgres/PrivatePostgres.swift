@@ -14,9 +14,9 @@ import Glibc
 
 /// A PostgreSQL server of one's own, in one directory, for development, tests and measurements.
 ///
-/// It listens on a Unix socket in a directory that is private to its user, and on nothing else; whoever gets there
-/// needs no password. Where this process is root the server runs as an unprivileged user. It is stopped by `stop`,
-/// and goes by itself when this process ends in any other way, be it by `kill -9`.
+/// It listens on a Unix socket in a directory that is private to its user, and on nothing else unless its settings say
+/// so; whoever gets there needs no password. Where this process is root the server runs as an unprivileged user. It is
+/// stopped by `stop`, and goes by itself when this process ends in any other way, be it by `kill -9`.
 public actor PrivatePostgres {
     /// How a server is stopped.
     public enum StopMode: String, Sendable {
@@ -193,7 +193,7 @@ public actor PrivatePostgres {
 
     private func startServer(in place: ServerPlace) async throws {
         var options = settings
-        options["listen_addresses"] = ""
+        options["listen_addresses"] = options["listen_addresses"] ?? ""
         options["port"] = "5432"
         options["unix_socket_directories"] = "\"\(place.sockets)\""
         options["unix_socket_permissions"] = "0700"

@@ -73,11 +73,15 @@ struct ComposedSystem: Sendable {
     }
 
     /// A figure of each node, all its series added up.
-    func figures(_ name: String) async throws -> [Double] {
+    ///
+    /// - Parameter label: only of those with that label: `method="me.get"`.
+    func figures(_ name: String, _ label: String = "") async throws -> [Double] {
         var figures: [Double] = []
         for node in nodes {
             let lines = try await HTTPAnswer.get("/metrics", of: node).body.split(separator: "\n")
-            let series = lines.filter { $0 == name || $0.hasPrefix(name + " ") || $0.hasPrefix(name + "{") }
+            let series = lines.filter {
+                ($0.hasPrefix(name + " ") || $0.hasPrefix(name + "{")) && (label.isEmpty || $0.contains(label))
+            }
             figures.append(series.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +))
         }
         return figures

@@ -72,6 +72,7 @@ actor Visitor {
                 }
             } catch let error as RemoteError where !error.isRetryable {
                 broken.append("\(error)")
+                bell.ring()
             } catch {
                 // It tries again.
             }
@@ -131,6 +132,19 @@ extension Visitor {
     func connected() async throws -> LineClient {
         while true {
             if let line { return line }
+            try await rung()
+        }
+    }
+
+    /// Returns when it is there again, after so many returns.
+    func comesBack(after returns: Int) async throws {
+        try await within("\(name)'s return") { [self] in try await wait(forReturnsBeyond: returns) }
+    }
+
+    private func wait(forReturnsBeyond count: Int) async throws {
+        // What it counts is counted as it comes; it is there once it has a line.
+        while returns <= count || line == nil {
+            if let broken = broken.first { throw Broken(description: "\(name): \(broken)") }
             try await rung()
         }
     }

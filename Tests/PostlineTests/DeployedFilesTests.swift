@@ -23,6 +23,12 @@ struct DeployedFilesTests {
         #expect(Self.figures.subtracting(try Self.figuresAsked(in: "deploy/grafana/postline.json")) == [])
     }
 
+    @Test("docs/operations.md says of each figure what it tells")
+    func figuresAreExplained() throws {
+        let text = try Self.text("docs/operations.md")
+        for figure in Self.figures { #expect(text.contains("`\(figure)`"), "\(figure)") }
+    }
+
     @Test("each code that an alert or the dashboard asks for is one that requests are answered with", arguments: files)
     func codesExist(file: String) throws {
         let codes = try Self.text(file).matches(of: /code=~?\\?"([a-z_|]+)/).flatMap { $0.1.split(separator: "|") }

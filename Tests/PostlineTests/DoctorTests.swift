@@ -1,3 +1,4 @@
+import Messaging
 import Testing
 
 @testable import postline
@@ -46,9 +47,33 @@ struct DoctorFiguresTests {
         #expect(UpkeepCheck.queue(0.6).level == .problem)
     }
 
+    @Test("a certificate is told two weeks before it expires, with how to renew it")
+    func certificate() {
+        let day = 86_400.0
+        // 15 January 2026, noon.
+        let now = 1_768_478_400.0
+        let good = ConfigurationCheck.validity(until: now + 15 * day, now: now)
+        #expect(good.level == .ok)
+        #expect(good.message.contains("valid until 2026-01-30"), "\(good.message)")
+        let late = ConfigurationCheck.validity(until: now + 13 * day, now: now)
+        #expect(late.level == .warning)
+        #expect(late.advice.contains("SIGHUP"))
+        #expect(ConfigurationCheck.validity(until: now - 1, now: now).level == .problem)
+    }
+
     @Test("a secret of one character is none")
     func secrecy() {
         #expect(ConfigurationCheck.secrecy(of: String(repeating: "x", count: 64)).level == .warning)
         #expect(ConfigurationCheck.secrecy(of: "3f1b9c0d7a5e48621f0b9c8d7a6e5f42").level == .ok)
+    }
+
+    @Test("nodes with the same secret have the same fingerprint, which is short, and others another")
+    func fingerprint() {
+        let secret = "3f1b9c0d7a5e48621f0b9c8d7a6e5f42"
+        let told = ConfigurationCheck.secrecy(of: secret).message
+        #expect(told.hasSuffix("is \(SecretFingerprint.of(secret))."), "\(told)")
+        #expect(SecretFingerprint.of(secret).wholeMatch(of: #/[0-9a-f]{8}/#) != nil)
+        #expect(!secret.contains(SecretFingerprint.of(secret)))
+        #expect(SecretFingerprint.of(secret + "0") != SecretFingerprint.of(secret))
     }
 }

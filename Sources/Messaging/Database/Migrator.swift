@@ -70,6 +70,7 @@ public struct Migrator: Sendable {
             if let loginRole { try await grant(loginRole, over: connection) }
             // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
             _ = try await connection.execute("select app.settle()")
+            _ = try await connection.execute(Self.sign)
             return applied
         }
     }
@@ -87,13 +88,13 @@ public struct Migrator: Sendable {
     /// - Parameter url: connects as the service does; it need not be the owner.
     public static func shortfall(url: String, logger: Logger) async throws -> String? {
         try await Migrator(url: url, logger: logger).withConnection { connection in
-            shortfall(in: try await connection.run([Call(state)], deadline: .seconds(10))[0])
+            shortfall(in: try await connection.run([Call(state, [SQLFile.signature])], deadline: .seconds(10))[0])
         }
     }
 
     /// The same of the database that a pool serves from.
     static func shortfall(over pool: Pool) async throws(PostgresError) -> String? {
-        shortfall(in: try await pool.run([Call(state)], deadline: .seconds(5))[0])
+        shortfall(in: try await pool.run([Call(state, [SQLFile.signature])], deadline: .seconds(5))[0])
     }
 
     private static func shortfall(in rows: Rows) -> String? {
@@ -104,6 +105,12 @@ public struct Migrator: Sendable {
             return """
                 The login role is a superuser, the owner of tables, or bypasses row-level security, so that the \
                 rules would not hold for it: connect as the role postline, or as a member of its roles.
+                """
+        }
+        guard rows.text(0, 2) == "t" else {
+            return """
+                The database was never migrated by this version of Postline: run its `postline migrate`, or \
+                `postline serve --migrate`.
                 """
         }
         return nil
@@ -224,8 +231,25 @@ extension Migrator {
             exists (
                 select from pg_catalog.pg_roles as r
                 where r.rolname = current_user and (r.rolsuper or r.rolbypassrls
-                    or exists (select from pg_catalog.pg_class as c where c.relowner = r.oid)))
+                    or exists (select from pg_catalog.pg_class as c where c.relowner = r.oid))),
+            pg_catalog.strpos(
+                pg_catalog.obj_description(pg_catalog.to_regnamespace('api'), 'pg_namespace'), $1) > 0
         """)
+
+    /// Adds this binary to those that have migrated here, where every role may read it: the ledger is the owner's. A node
+    /// of an earlier version finds itself there and goes on, one of a later version does not, and refuses.
+    private static let sign = """
+        do $sign$
+        declare
+            signed text := pg_catalog.obj_description('api'::pg_catalog.regnamespace, 'pg_namespace');
+        begin
+            if pg_catalog.strpos(coalesce(signed, ''), '\(SQLFile.signature)') = 0 then
+                execute pg_catalog.format(
+                    'comment on schema api is %L', pg_catalog.concat_ws(' ', signed, '\(SQLFile.signature)'));
+            end if;
+        end
+        $sign$
+        """
 }
 
 /// Why a database was not migrated, in a sentence.

@@ -26,6 +26,14 @@ struct SQLFile: Sendable {
     }
 }
 
+extension SQLFile {
+    /// Stands for all that this binary applies: sixteen hexadecimal digits.
+    static let signature: String = {
+        let all = ["bootstrap", "migrations", "api", "policies.sql"].flatMap { files(in: $0) }
+        return String(SHA256.hash(data: Array(all.hash.utf8)).hexadecimal.prefix(16))
+    }()
+}
+
 extension [SQLFile] {
     /// What an edit of one of them changes, or one more or less.
     var hash: String { map(\.hash).joined(separator: "\n") }

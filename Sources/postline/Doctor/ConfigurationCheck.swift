@@ -1,6 +1,8 @@
+internal import FoundationEssentials
+internal import LineServer
 internal import Messaging
 
-/// The settings that were read: whether they are enough, and whether secrets are secret.
+/// The settings that were read: whether they are enough, whether secrets are secret, and the certificate good.
 struct ConfigurationCheck: Sendable {
     let settings: Settings
 
@@ -25,7 +27,28 @@ struct ConfigurationCheck: Sendable {
                     "Set POSTLINE_JWT_ISSUER to what the other server writes into iss, such as "
                         + "https://PROJECT.supabase.co/auth/v1."))
         }
+        if settings.tls != nil { findings.append(certificate()) }
         return findings
+    }
+
+    private func certificate() -> Finding {
+        do {
+            let expiry = try settings.certificate()?.expiry ?? 0
+            return Self.validity(until: Double(expiry), now: WallClock.seconds)
+        } catch {
+            return .problem("tls", "\(error)", "Without it `serve` does not start.")
+        }
+    }
+
+    /// Whether a certificate is valid for long enough to be renewed without haste.
+    static func validity(until expiry: Double, now: Double) -> Finding {
+        let day = Date(timeIntervalSince1970: expiry).formatted(.iso8601).prefix(10)
+        let advice = "Replace the files with renewed ones, and send each node SIGHUP."
+        guard expiry > now else {
+            return .problem("tls", "The certificate of POSTLINE_TLS_CERTIFICATE has expired on \(day).", advice)
+        }
+        let message = "The certificate of POSTLINE_TLS_CERTIFICATE is valid until \(day)."
+        return expiry - now < 14 * 86_400 ? .warning("tls", message, advice) : .ok("tls", message)
     }
 
     /// Whether a secret that is long enough looks as if chance had made it.
@@ -35,6 +58,8 @@ struct ConfigurationCheck: Sendable {
                 check, "POSTLINE_JWT_SECRET is long enough but made of few different characters.",
                 "Make another by chance: openssl rand -hex 32.")
         }
-        return .ok(check, "POSTLINE_JWT_SECRET is long enough.")
+        let fingerprint = SecretFingerprint.of(secret)
+        return .ok(
+            check, "POSTLINE_JWT_SECRET is long enough. Its fingerprint, the same on all nodes, is \(fingerprint).")
     }
 }

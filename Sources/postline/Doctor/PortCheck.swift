@@ -15,17 +15,17 @@ struct PortCheck: Sendable {
         var isServing = false
         let lines = "\(settings.host):\(settings.port)"
         if let refusal = await Self.refusal(host: settings.host, port: settings.port) {
-            if let version = await Self.postlineVersion(host: settings.host, port: settings.port) {
+            if let version = await postlineVersion() {
                 isServing = true
-                report(.ok(Self.check, "On \(lines) a Postline \(version) serves lines."))
+                let kind = settings.tls == nil ? "lines" : "lines over TLS, with the certificate of the settings"
+                report(.ok(Self.check, "On \(lines) a Postline \(version) serves \(kind)."))
             } else if let port = settings.operationsPort,
                 await Self.isAlive(host: settings.operationsHost, port: port)
             {
                 isServing = true
                 report(
                     .warning(
-                        Self.check, "\(lines) is in use, and what is there says no hello in plain text.",
-                        "A Postline serves health beside it: if it takes TLS alone on that port, all is well."))
+                        Self.check, "\(lines) is in use, and what is there says no hello \(manner).", remedy))
             } else {
                 report(
                     .problem(
@@ -77,11 +77,34 @@ struct PortCheck: Sendable {
         }
     }
 
-    private static func postlineVersion(host: String, port: Int) async -> String? {
-        let client = try? await LineClient.connect(host: reachable(host), port: port, timeout: .seconds(3))
+    /// What says hello on the line port, spoken to as the settings say that it is to be.
+    private func postlineVersion() async -> String? {
+        let trust = try? settings.tls.map { try ServerTrust(certificate: $0.certificate) }
+        if settings.tls != nil, trust == nil { return nil }
+        let client = try? await LineClient.connect(
+            host: Self.reachable(settings.host), port: settings.port, trust: trust,
+            preface: settings.proxyProtocol == .on ? Self.proxyHeader : [], timeout: .seconds(3))
         await client?.close()
         return client?.hello.version
     }
+
+    /// How it was spoken to.
+    private var manner: String {
+        (settings.tls == nil ? "in plain text" : "over TLS with the certificate of POSTLINE_TLS_CERTIFICATE")
+            + (settings.proxyProtocol == .on ? ", after a PROXY header" : "")
+    }
+
+    private var remedy: String {
+        let beginning = "A Postline serves health beside it: "
+        return settings.tls == nil
+            ? beginning + "give doctor that node's settings, such as POSTLINE_TLS_CERTIFICATE."
+            : beginning + "if the certificate was renewed, send that node SIGHUP; else give doctor its settings."
+    }
+
+    /// What a balancer says of a connection of its own (`LOCAL`): the socket's address is the client's.
+    private static let proxyHeader: [UInt8] = [
+        0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x20, 0, 0, 0,
+    ]
 
     /// Whether `/healthz` there says what Postline's does.
     private static func isAlive(host: String, port: Int) async -> Bool {

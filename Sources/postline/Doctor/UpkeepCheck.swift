@@ -46,7 +46,7 @@ struct UpkeepCheck: Sendable {
     ///   - age: how many ids the oldest that is not frozen is behind; at 2 ^ 31 no more are given out.
     ///   - freezing: the age from which autovacuum freezes, whatever else is to be done.
     static func age(_ ids: String, _ age: Int, freezing: Int) -> Finding {
-        let message = "\(age) \(ids) are in use of 2147483648"
+        let message = "The \(ids) in use span \(age) of 2147483648"
         let advice =
             "Autovacuum does not come to an end: see what holds it back (horizon), and run vacuum (freeze) in the "
             + "database with the oldest datfrozenxid or datminmxid."

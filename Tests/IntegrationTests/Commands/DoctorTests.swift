@@ -140,6 +140,37 @@ struct DoctorTests {
         }
     }
 
+    @Test("what is wrong with rights and policies is put right by what it says to do")
+    func advice() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                alter table public.messages disable row level security;
+                drop policy member_select on public.conversations;
+                revoke usage on schema api from authenticated;
+                revoke execute on all functions in schema feed from postline_feed;
+                grant select on public.messages to anon;
+                grant execute on all functions in schema accounts to public
+                """)
+            func problems() async throws -> [Finding] {
+                try await Self.findings(Self.environment(database), exit: 1)
+                    .filter { $0.level == "problem" && $0.check != "autovacuum" }
+            }
+            let broken = try await problems()
+            #expect(broken.map(\.check).sorted() == ["policies", "rights", "rights", "rls"], "\(broken)")
+            let again = broken.filter { $0.check != "rls" }
+            #expect(
+                again.allSatisfy {
+                    $0.advice.contains("row api of app.migrations") && $0.advice.contains("`postline migrate`")
+                }, "\(again)")
+            try await database.psql("delete from app.migrations where name = 'api'")
+            let migrated = try await Command.run(["migrate"], environment: Self.environment(database))
+            #expect(migrated.status == 0, "\(migrated.errors)")
+            let repaired = try await problems()
+            #expect(repaired.isEmpty, "\(repaired)")
+        }
+    }
+
     @Test("it changes nothing: a database that takes no writes is examined all the same")
     func readOnly() async throws {
         try await Self.withHealthyServer { postgres, world in
@@ -271,6 +302,44 @@ struct DoctorTests {
             #expect(taken.allSatisfy { $0.message.contains("the port is in use") }, "\(taken)")
             #expect(taken.first?.advice.contains("POSTLINE_PORT") == true)
             try await other.close()
+        }
+    }
+
+    @Test(
+        "a port is spoken to as the settings say, over TLS and as a balancer does; one that is served otherwise is told"
+    )
+    func encryptedPort() async throws {
+        try await TestCertificates.with { certificates in
+            try certificates.issue(for: "chat.example", validFor: 90 * 86_400)
+            try await TestDatabase.with { database in
+                let serving = certificates.environment.merging(["POSTLINE_PROXY_PROTOCOL": "on"]) { $1 }
+                let node = try await ServeProcess.start(database, environment: serving)
+                defer { node.command.signal(SIGKILL) }
+                var environment = Self.environment(database)
+                environment["POSTLINE_PORT"] = "\(node.port)"
+                environment["POSTLINE_OPERATIONS_PORT"] = "\(node.operationsPort)"
+                func lines(_ settings: [String: String]) async throws -> Finding {
+                    let findings = try await Self.findings(environment.merging(settings) { $1 }, exit: 1)
+                    let tls = findings.filter { $0.check == "tls" }
+                    #expect(tls.map(\.level) == (settings.isEmpty ? [] : ["ok"]), "\(tls)")
+                    return try #require(findings.first { $0.check == "ports" })
+                }
+                let served = try await lines(serving)
+                #expect(served.level == "ok")
+                #expect(served.message.contains("serves lines over TLS"), "\(served)")
+                let unknown = try await lines([:])
+                #expect(unknown.level == "warning")
+                #expect(unknown.message.contains("no hello in plain text"), "\(unknown)")
+                #expect(unknown.advice.contains("POSTLINE_TLS_CERTIFICATE"))
+                // Renewed, and the node was not told.
+                try certificates.issue(for: "chat.example", validFor: 90 * 86_400)
+                let stale = try await lines(serving)
+                #expect(stale.level == "warning")
+                #expect(stale.advice.contains("send that node SIGHUP"), "\(stale)")
+                node.command.signal(SIGHUP)
+                try await node.command.complains("the certificate was read again")
+                #expect(try await lines(serving).level == "ok")
+            }
         }
     }
 

@@ -25,6 +25,29 @@ struct ServeTests {
         }
     }
 
+    @Test("a database that other versions migrated and this one did not is refused with what to do, exit 78")
+    func otherVersion() async throws {
+        try await TestDatabase.with { database in
+            let own = try #require(try await database.value(Self.signed))
+            try await database.psql("comment on schema api is '0123456789abcdef'")
+            let result = try await Command.run(["serve"], environment: environment(database))
+            #expect(result.status == 78)
+            #expect(
+                result.errors.contains("postline: The database was never migrated by this version of Postline: run"))
+            let migrated = try await Command.run(["migrate"], environment: environment(database))
+            #expect(migrated.status == 0, "\(migrated.errors)")
+            #expect(try await database.value(Self.signed) == "0123456789abcdef \(own)")
+            // A later version does not shut out an earlier one.
+            try await database.psql("comment on schema api is '\(own) fedcba9876543210'")
+            try await ServeProcess.with(database) { node in
+                let ready = try await node.get("/readyz")
+                #expect(ready.status == 200)
+            }
+        }
+    }
+
+    private static let signed = "select obj_description('api'::regnamespace, 'pg_namespace')"
+
     @Test("row 52: a bad configuration is one clear sentence that names the setting, and exit 78")
     func badConfiguration() async throws {
         try await TestDatabase.with { database in

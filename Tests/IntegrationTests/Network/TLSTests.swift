@@ -102,6 +102,36 @@ struct TLSTests {
         }
     }
 
+    @Test("requests are answered though the client's stream ends without TLS's own end, as that of many clients does")
+    func raggedEnd() async throws {
+        try await withTLS { node, certificates, _ in
+            var configuration = TLSConfiguration.makeClientConfiguration()
+            configuration.trustRoots = .file(certificates.authorities)
+            let context = try NIOSSLContext(configuration: configuration)
+            let peer = try await BarePeer.connect(port: node.port) {
+                [EndOfStream(), try NIOSSLClientHandler(context: context, serverHostname: "localhost")]
+            }
+            var text = #"{"jsonrpc":"2.0","id":0,"method":"auth.login","params":{"email":"alice@example.com","#
+            text += #""password":"\#(TestNode.password)"}}"# + "\n"
+            for number in 1...20 { text += #"{"jsonrpc":"2.0","id":\#(number),"method":"me.get"}"# + "\n" }
+            let received = try await peer.exchange(Array(text.utf8), then: EndOfStream.Order())
+            let lines = String(decoding: received, as: UTF8.self).split(separator: "\n")
+            #expect(lines.count == 22)
+            #expect(lines.last?.hasPrefix(#"{"jsonrpc":"2.0","id":20,"result":{"id":"\#(Person.alice.id)""#) == true)
+        }
+    }
+
+    /// Ends the sending side of the socket itself, past TLS, when it is ordered to.
+    private final class EndOfStream: ChannelOutboundHandler {
+        typealias OutboundIn = ByteBuffer
+
+        struct Order: Sendable {}
+
+        func triggerUserOutboundEvent(context: ChannelHandlerContext, event: Any, promise: EventLoopPromise<Void>?) {
+            context.close(mode: .output, promise: promise)
+        }
+    }
+
     @Test("TLS before 1.2 is not spoken")
     func oldVersions() async throws {
         try await withTLS { node, certificates, _ in

@@ -1,5 +1,7 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
+import Synchronization
 
 /// A client that sends bytes as they are, and keeps what comes back.
 actor BarePeer {
@@ -22,22 +24,47 @@ actor BarePeer {
     private init(_ channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>) { self.channel = channel }
 
     /// Sends that, and gives all that comes until the server closes the connection, or what `isEnough` asks for is here.
+    ///
+    /// - Parameter event: goes out behind the bytes, for handlers that stand before the peer.
     func exchange(
-        _ bytes: [UInt8], until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
+        _ bytes: [UInt8], then event: (any Sendable)? = nil,
+        until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
     ) async throws -> [UInt8] {
-        try await within("the server's end of the connection") { [channel] in
-            try await channel.executeThenClose { inbound, outbound in
-                var received: [UInt8] = []
-                do {
-                    if !bytes.isEmpty { try await outbound.write(ByteBuffer(bytes: bytes)) }
-                    for try await buffer in inbound {
-                        received += buffer.readableBytesView
-                        if isEnough(String(decoding: received, as: UTF8.self)) { break }
+        let received = Received()
+        do {
+            try await within("the server's end of the connection") { [channel] in
+                try await channel.executeThenClose { inbound, outbound in
+                    do {
+                        if let event {
+                            // Behind what is out, and not what waits for a handshake.
+                            try await channel.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+                            try await channel.channel.triggerUserOutboundEvent(event).get()
+                        } else if !bytes.isEmpty {
+                            try await outbound.write(ByteBuffer(bytes: bytes))
+                        }
+                        for try await buffer in inbound where isEnough(received.take(buffer)) { break }
+                    } catch is IOError {
+                        // The server closed it while bytes of ours were unread.
                     }
-                } catch is IOError {
-                    // The server closed it while bytes of ours were unread.
                 }
-                return received
+            }
+        } catch NIOSSLError.uncleanShutdown where event != nil {
+            // Whoever ends its own side so is told of the other side's end as of one.
+        }
+        return received.bytes
+    }
+
+    /// What has come, also where the end of the connection is an error.
+    private final class Received: Sendable {
+        private let state = Mutex<[UInt8]>([])
+
+        var bytes: [UInt8] { state.withLock { $0 } }
+
+        /// All that has come with this.
+        func take(_ buffer: ByteBuffer) -> String {
+            state.withLock {
+                $0 += buffer.readableBytesView
+                return String(decoding: $0, as: UTF8.self)
             }
         }
     }

@@ -115,6 +115,31 @@ struct ScreenTests {
         #expect(back.contains("● 127.0.0.1:7432") && back.contains("Connected again."))
     }
 
+    @Test("a message that cannot be taken now is said to be kept, and whoever leaves without it is asked once")
+    func unsent() {
+        var screen = screen()
+        _ = screen.handle(.enter)
+        guard case .send(let outgoing)? = type("hello", &screen).first else {
+            Issue.record("nothing is sent")
+            return
+        }
+        _ = screen.handle(.delayed(reason: "The database cannot be reached now."))
+        #expect(text(&screen, width: 120).contains("Not sent yet: it is kept, and tried again by itself."))
+        #expect(type("/quit", &screen) == [.quit(saying: nil)])
+        let mayLeaveAtOnce = screen.mayLeave()
+        #expect(!mayLeaveAtOnce)
+        #expect(text(&screen, width: 120).contains("A message is not sent yet. Leave once more to leave without."))
+        #expect(screen.handle(.interrupt) == [.quit(saying: nil)])
+        let mayLeaveThen = screen.mayLeave()
+        #expect(mayLeaveThen)
+        let message = Fixture.message(
+            3, "hello", from: Fixture.alice, name: "Alice Ample", clientID: outgoing.clientID)
+        _ = screen.handle(.changes(Fixture.changes(messages: [message])))
+        #expect(type("/quit", &screen) == [.quit(saying: nil)])
+        let mayLeaveWithNothing = screen.mayLeave()
+        #expect(mayLeaveWithNothing)
+    }
+
     private func type(_ text: String, _ screen: inout ScreenModel) -> [ChatEffect] {
         for character in text { _ = screen.handle(.text(String(character))) }
         return screen.handle(.enter)

@@ -157,7 +157,8 @@ actor ServerLink {
     }
 
     private func stay() async {
-        var backoff = Backoff(base: .milliseconds(500), limit: .seconds(15))
+        // A person waits, and there is one of it at a time.
+        var backoff = Backoff(base: .milliseconds(500), limit: .seconds(5))
         while !Task.isCancelled {
             let reason: String
             var wasLive = false
@@ -288,6 +289,7 @@ actor ServerLink {
     /// Delivers whenever the bell rings: messages in their order, then marks.
     private func deliver(_ client: LineClient, at rings: AsyncStream<Void>) async throws {
         for await _ in rings {
+            var delayed: String?
             while let message = outbox.first {
                 do {
                     let answer = try await client.call(
@@ -299,6 +301,8 @@ actor ServerLink {
                     outbox.removeFirst()
                     if let taken = Message(answer) { report(.sent(clientID: message.clientID, taken)) }
                 } catch let error as RemoteError where error.isRetryable {
+                    if delayed != message.clientID { report(.delayed(reason: error.message)) }
+                    delayed = message.clientID
                     try await Task.sleep(for: .seconds(min(30, error.data["retry_after"]?.doubleValue ?? 1)))
                 } catch let error as RemoteError where error.number == 401 {
                     // The session is no longer signed in; the next connection will be, and sends it again.

@@ -4,6 +4,8 @@ enum ChatEvent: Sendable, Equatable {
     case changes(Changes)
     /// An outgoing message was taken by the server.
     case sent(clientID: String, Message)
+    /// The outgoing messages cannot be taken now; they are sent again until they are.
+    case delayed(reason: String)
     /// An outgoing message was refused for good.
     case refused(clientID: String, reason: String)
     case found(query: String, people: [Person], purpose: SearchPurpose)

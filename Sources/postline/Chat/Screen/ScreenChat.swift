@@ -49,7 +49,10 @@ struct ScreenChat {
                     continue
                 }
                 for effect in todo {
-                    if case .quit(let farewell) = effect { return .left(saying: farewell) }
+                    if case .quit(let farewell) = effect {
+                        if farewell == nil, !model.mayLeave() { continue }
+                        return .left(saying: farewell)
+                    }
                     if await effects.handOver(effect) { continue }
                     group.addTask { await effects.perform(effect) }
                 }

@@ -30,6 +30,8 @@ struct ScreenModel: Sendable {
     private var wasLost = false
     /// Too narrow for two columns: the list or the messages, whichever is in use.
     private var isNarrow = false
+    /// Whether it was said that leaving now leaves messages unsent.
+    private var wasWarned = false
     private let address: String
 
     init(address: String, chat: ChatModel = ChatModel()) {
@@ -41,8 +43,19 @@ struct ScreenModel: Sendable {
 
     mutating func handle(_ event: ChatEvent) -> [ChatEffect] { take(chat.handle(event)) }
 
+    /// Whether whoever wants to leave may: not at once with messages that would be lost, and then with a word.
+    mutating func mayLeave() -> Bool {
+        let count = chat.outgoing.count
+        guard count > 0, !wasWarned else { return true }
+        wasWarned = true
+        let what = count == 1 ? "A message is" : "\(count) messages are"
+        say("\(what) not sent yet. Leave once more to leave without.", .color(.yellow))
+        return false
+    }
+
     mutating func handle(_ key: Key) -> [ChatEffect] {
         status = nil
+        if chat.outgoing.isEmpty { wasWarned = false }
         if panel?.scroll(key, height: pageHeight) == true { return [] }
         if panel != nil {
             panel = nil

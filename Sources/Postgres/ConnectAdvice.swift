@@ -1,0 +1,31 @@
+/// What to do about a connection that did not come to be, where libpq's own words leave that open.
+enum ConnectAdvice {
+    /// libpq's message, with the advice behind it in parentheses where there is some.
+    static func explained(_ message: String) -> String {
+        guard let advice = advice.first(where: { message.contains($0.symptom) })?.sentence else { return message }
+        return "\(message) (\(advice))"
+    }
+
+    /// The certificate first: libpq names the file of authorities in other messages too.
+    private static let advice: [(symptom: String, sentence: String)] = [
+        (
+            "certificate verify failed",
+            "let sslrootcert name a PEM file of the authority that signed the server's certificate, and see that the "
+                + "certificate has not expired"
+        ),
+        (
+            "does not match host name",
+            "let host be a name that the server's certificate is made out to, with hostaddr where that name does not "
+                + "lead there, or have a certificate made out to this one"
+        ),
+        (
+            "root certificate",
+            "let sslrootcert name a PEM file, readable here, of the authority that signed the server's certificate"
+        ),
+        (
+            "password authentication failed",
+            "let the connection string have the role's own password, or give the role that one: alter role … password '…'"
+        ),
+        ("server does not support SSL", "turn on ssl at the server, with ssl_cert_file and ssl_key_file"),
+    ]
+}

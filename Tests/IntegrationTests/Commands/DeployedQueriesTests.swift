@@ -1,0 +1,123 @@
+import Foundation
+import LineClient
+import Messaging
+import Testing
+
+@Suite("The alerts and the dashboard in deploy/, held against a node", .timeLimit(.minutes(10)))
+struct DeployedQueriesTests {
+    /// What an alert or a panel asks Prometheus for.
+    private struct Query {
+        let name: String
+        let text: String
+
+        /// Each series that it reads, and which values of its labels.
+        var selectors: [(series: String, labels: [(name: String, values: [String])])] {
+            text.matches(of: #/\b((?:postline|process)_[a-z_]+)(?:\{([^}]*)\})?/#).map { match in
+                let labels = (match.2 ?? "").matches(of: #/([a-z]+)(?:=|!=|=~|!~)"([^"]*)"/#).map {
+                    (name: String($0.1), values: $0.2.split(separator: "|").map(String.init))
+                }
+                return (String(match.1), labels)
+            }
+        }
+
+        /// The labels that it keeps apart.
+        var grouping: Set<String> {
+            Set(
+                text.matches(of: #/by \(([^)]*)\)/#).flatMap { match in
+                    match.1.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+                })
+        }
+    }
+
+    /// Prometheus gives these to each series by itself.
+    private static let added: Set = ["job", "instance"]
+
+    @Test("each series, label and value that an alert or the dashboard asks for is one that a node which served has")
+    func exist() async throws {
+        let queries = try Self.alerts().map(\.query) + Self.panels()
+        #expect(queries.count > 30)
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
+                try await bob.sync()
+                try await alice.send("a message", to: Room.aliceBob)
+                try await bob.follow { $0.has("a message", in: Room.aliceBob) }
+                let shown = try await Self.labels(shownBy: node)
+                for query in queries {
+                    for selector in query.selectors {
+                        guard let labels = shown[selector.series] else {
+                            Issue.record("\(query.name): there is no \(selector.series)")
+                            continue
+                        }
+                        for label in query.grouping.subtracting(Self.added) {
+                            #expect(labels[label] != nil, "\(query.name): \(selector.series) has no label \(label)")
+                        }
+                        for (label, values) in selector.labels where !Self.added.contains(label) {
+                            #expect(labels[label] != nil, "\(query.name): \(selector.series) has no label \(label)")
+                            // Codes of errors are there once there is one; they are held against the list of codes.
+                            for value in values where label != "code" {
+                                #expect(labels[label]?.contains(value) == true, "\(query.name): no \(label) \(value)")
+                            }
+                        }
+                    }
+                }
+                await alice.close()
+                await bob.close()
+            }
+        }
+    }
+
+    @Test("what an alert's sentence names is kept apart by its query")
+    func sentences() throws {
+        for alert in try Self.alerts() {
+            let named = alert.summary.matches(of: #/\$labels\.([a-z]+)/#).map { String($0.1) }
+            let isAggregated = alert.query.text.contains(#/\b(sum|max|min|avg|count)\b/#)
+            guard isAggregated else {
+                #expect(Set(named).subtracting(Self.added) == [], "\(alert.query.name)")
+                continue
+            }
+            #expect(Set(named).subtracting(alert.query.grouping) == [], "\(alert.query.name)")
+        }
+    }
+
+    /// Of each series that a node shows, its labels and their values.
+    private static func labels(shownBy node: ServeProcess) async throws -> [String: [String: Set<String>]] {
+        var shown: [String: [String: Set<String>]] = [:]
+        for series in try await node.metrics().keys {
+            let name = String(series.prefix { $0 != "{" })
+            shown[name] = shown[name] ?? [:]
+            for match in series.matches(of: #/([a-z]+)="([^"]*)"/#) {
+                shown[name, default: [:]][String(match.1), default: []].insert(String(match.2))
+            }
+        }
+        return shown
+    }
+
+    /// As they stand in the file: a name, an expression in one line or folded, further keys, a sentence.
+    private static func alerts() throws -> [(query: Query, summary: String)] {
+        let blocks = try text("deploy/prometheus/postline.rules.yml").split(separator: "- alert: ").dropFirst()
+        #expect(blocks.count > 10)
+        return try blocks.map { block in
+            let name = String(block.prefix { $0 != "\n" })
+            let rest = try #require(block.firstRange(of: "expr: ")).upperBound
+            let end = try #require(block[rest...].firstRange(of: #/\n +(for|labels|annotations):/#)).lowerBound
+            let summary = try #require(block.firstMatch(of: #/summary: "(.*)"/#)).1
+            return (Query(name: name, text: String(block[rest..<end])), String(summary))
+        }
+    }
+
+    private static func panels() throws -> [Query] {
+        let dashboard = try JSON(parsing: text("deploy/grafana/postline.json"))
+        return (dashboard["panels"]?.arrayValue ?? []).flatMap { panel in
+            (panel["targets"]?.arrayValue ?? []).map {
+                Query(name: panel["title"]?.stringValue ?? "", text: $0["expr"]?.stringValue ?? "")
+            }
+        }
+    }
+
+    private static func text(_ path: String) throws -> String {
+        var root = URL(filePath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+}
