@@ -124,7 +124,8 @@ struct ScreenTests {
             return
         }
         _ = screen.handle(.delayed(reason: "The database cannot be reached now."))
-        #expect(text(&screen, width: 120).contains("Not sent yet: it is kept, and tried again by itself."))
+        let notice = "Not sent yet, and tried again by itself: The database cannot be reached now."
+        #expect(text(&screen, width: 120).contains(notice))
         #expect(type("/quit", &screen) == [.quit(saying: nil)])
         let mayLeaveAtOnce = screen.mayLeave()
         #expect(!mayLeaveAtOnce)
@@ -134,7 +135,9 @@ struct ScreenTests {
         #expect(mayLeaveThen)
         let message = Fixture.message(
             3, "hello", from: Fixture.alice, name: "Alice Ample", clientID: outgoing.clientID)
+        _ = screen.handle(.delayed(reason: "The database cannot be reached now."))
         _ = screen.handle(.changes(Fixture.changes(messages: [message])))
+        #expect(!text(&screen, width: 120).contains("Not sent yet"))
         #expect(type("/quit", &screen) == [.quit(saying: nil)])
         let mayLeaveWithNothing = screen.mayLeave()
         #expect(mayLeaveWithNothing)

@@ -301,7 +301,9 @@ actor ServerLink {
                     outbox.removeFirst()
                     if let taken = Message(answer) { report(.sent(clientID: message.clientID, taken)) }
                 } catch let error as RemoteError where error.isRetryable {
-                    if delayed != message.clientID { report(.delayed(reason: error.message)) }
+                    if delayed != message.clientID {
+                        report(.delayed(reason: error.message.replacing(" Try again.", with: "")))
+                    }
                     delayed = message.clientID
                     try await Task.sleep(for: .seconds(min(30, error.data["retry_after"]?.doubleValue ?? 1)))
                 } catch let error as RemoteError where error.number == 401 {

@@ -41,7 +41,7 @@ struct ChatModel: Sendable {
             outgoing.removeAll { $0.clientID == clientID }
             return notices(of: world.apply(message))
         case .delayed(let reason):
-            return [.notice(.info("Not sent yet: it is kept, and tried again by itself. (\(reason))"))]
+            return [.notice(.info("Not sent yet, and tried again by itself: \(reason)"))]
         case .refused(let clientID, let reason):
             guard let index = outgoing.firstIndex(where: { $0.clientID == clientID }) else { return [] }
             return [.notice(.refused(outgoing.remove(at: index), reason: reason))]

@@ -30,6 +30,8 @@ struct ScreenModel: Sendable {
     private var wasLost = false
     /// Too narrow for two columns: the list or the messages, whichever is in use.
     private var isNarrow = false
+    /// Whether the status is about messages that are not sent, and over once they are.
+    private var tellsOfUnsent = false
     /// Whether it was said that leaving now leaves messages unsent.
     private var wasWarned = false
     private let address: String
@@ -41,7 +43,15 @@ struct ScreenModel: Sendable {
 
     // MARK: Events
 
-    mutating func handle(_ event: ChatEvent) -> [ChatEffect] { take(chat.handle(event)) }
+    mutating func handle(_ event: ChatEvent) -> [ChatEffect] {
+        let effects = take(chat.handle(event))
+        if case .delayed = event { tellsOfUnsent = true }
+        if tellsOfUnsent, chat.outgoing.isEmpty {
+            status = nil
+            tellsOfUnsent = false
+        }
+        return effects
+    }
 
     /// Whether whoever wants to leave may: not at once with messages that would be lost, and then with a word.
     mutating func mayLeave() -> Bool {
@@ -50,6 +60,7 @@ struct ScreenModel: Sendable {
         wasWarned = true
         let what = count == 1 ? "A message is" : "\(count) messages are"
         say("\(what) not sent yet. Leave once more to leave without.", .color(.yellow))
+        tellsOfUnsent = true
         return false
     }
 
@@ -200,7 +211,10 @@ struct ScreenModel: Sendable {
         return effects
     }
 
-    private mutating func say(_ text: String, _ style: Style) { status = StyledLine(" \(text)", style) }
+    private mutating func say(_ text: String, _ style: Style) {
+        status = StyledLine(" \(text)", style)
+        tellsOfUnsent = false
+    }
 
     private mutating func show(_ notice: ChatNotice) {
         switch notice {
