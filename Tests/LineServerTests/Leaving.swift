@@ -86,7 +86,8 @@ struct Leaving {
             let idleSession = try await server.sessions.next()
             let client = try await server.connect()
             let session = try await server.sessions.next()
-            // Few enough to be read at once.
+            // Few enough to be read at once, by any read but a connection's first.
+            #expect(try await client.call(request(9)) == answer(9))
             try await client.send((0..<5).map { request($0, "slow") + "\n" }.joined())
             try await begun.value()
             await server.stop()
