@@ -2903,7 +2903,9 @@ CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, 
 #variable_conflict use_column
 declare
     beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
-    open xid8[] := array(select pg_catalog.pg_snapshot_xip(since));
+    open xid8[] := array(
+        select x from pg_catalog.pg_snapshot_xip(since) x
+         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
     memberships boolean;

@@ -1,7 +1,8 @@
 -- What changed since a snapshot, for every kind of fact that clients hear of, as finished objects.
 --
 -- A row is new when its transaction was not visible in `since` and is now: it is at or beyond the snapshot's end, or
--- was open in it. The two are two branches, each a walk of the index on the transaction id. The upper bound holds
+-- was open in it and has ended. The two are two branches, each a walk of the index on the transaction id; of one that is
+-- still open none of its rows is walked, which a bulk load may have millions of. The upper bound holds
 -- for every row there is, save those a dump brought from another cluster, and tells the planner that the range is
 -- narrow. One plan serves every call: a custom one would be made anew each time, dearer than the look. It walks
 -- indexes whatever the statistics say: after a bulk load, when all rows carry one transaction id, they say that
@@ -15,7 +16,9 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as
 #variable_conflict use_column
 declare
     beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
-    open xid8[] := array(select pg_catalog.pg_snapshot_xip(since));
+    open xid8[] := array(
+        select x from pg_catalog.pg_snapshot_xip(since) x
+         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
     memberships boolean;
