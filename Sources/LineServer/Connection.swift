@@ -10,6 +10,10 @@ actor Connection {
     /// How many requests the session was given.
     private var requests = 0
 
+    /// Of the request that is being done: whether it is, and who waits for it.
+    private var isDone = true
+    private var waiter: CheckedContinuation<Void, Never>?
+
     /// The connection's event loop: what the task shares with the handler is touched without a change of threads.
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         // The channel, which this actor holds, keeps its event loop for as long as it lives.
@@ -38,20 +42,30 @@ actor Connection {
             outlet: self.outlet, peerAddress: self.handler.value.peerAddress ?? "")
         while let work = await self.next() {
             switch work {
-            case .line(let line):
-                // In a task of its own, whose memory goes with it: this one lives as long as the connection, and would
-                // keep for all that time what its deepest request took. It ends here, also when this is cancelled.
-                let request = Task { await self.perform(line, session) }
-                await withTaskCancellationHandler {
-                    await request.value
-                } onCancel: {
-                    request.cancel()
-                }
+            case .line(let line): await self.performApart(line, session)
             case .tooLong: self.refuseTooLong()
             case .endless: self.outlet.goodbye(.lineTooLong)
             }
         }
         await session.close()
+    }
+
+    /// In a task of its own, whose memory goes with it: the connection's lives as long as the connection, and would keep
+    /// for all that time what its deepest request took. It has ended when this returns, and is cancelled with it.
+    private func performApart(_ line: ByteBuffer, _ session: any LineSession) async {
+        self.isDone = false
+        let request = Task {
+            await self.perform(line, session)
+            self.isDone = true
+            self.waiter?.resume()
+            self.waiter = nil
+        }
+        // Not by the task's `value`, which is waited for on Swift's shared threads: two changes of threads a request.
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { if self.isDone { $0.resume() } else { self.waiter = $0 } }
+        } onCancel: {
+            request.cancel()
+        }
     }
 
     private func next() async -> LineFramer.Event? {
