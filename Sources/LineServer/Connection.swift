@@ -7,6 +7,9 @@ actor Connection {
     private let outlet: ConnectionOutlet
     private let channel: any Channel
 
+    /// What the connection's tasks prefer.
+    nonisolated let taskExecutor: LoopTaskExecutor
+
     /// How many requests the session was given.
     private var requests = 0
 
@@ -24,6 +27,7 @@ actor Connection {
         self.handler = handler
         self.outlet = outlet
         self.channel = channel
+        self.taskExecutor = LoopTaskExecutor(channel.eventLoop)
     }
 
     /// Serves the connection until it is closed.
@@ -54,18 +58,20 @@ actor Connection {
     /// for all that time what its deepest request took. It has ended when this returns, and is cancelled with it.
     private func performApart(_ line: ByteBuffer, _ session: any LineSession) async {
         self.isDone = false
-        let request = Task {
-            await self.perform(line, session)
-            self.isDone = true
-            self.waiter?.resume()
-            self.waiter = nil
-        }
+        let request = Task(executorPreference: self.taskExecutor) { await self.performThenTell(line, session) }
         // Not by the task's `value`, which is waited for on Swift's shared threads: two changes of threads a request.
         await withTaskCancellationHandler {
             await withCheckedContinuation { if self.isDone { $0.resume() } else { self.waiter = $0 } }
         } onCancel: {
             request.cancel()
         }
+    }
+
+    private func performThenTell(_ line: ByteBuffer, _ session: any LineSession) async {
+        await self.perform(line, session)
+        self.isDone = true
+        self.waiter?.resume()
+        self.waiter = nil
     }
 
     private func next() async -> LineFramer.Event? {

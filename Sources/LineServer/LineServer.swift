@@ -124,7 +124,7 @@ public final class LineServer: Service {
                         try await withThrowingDiscardingTaskGroup { group in
                             for try await connection in connections {
                                 guard let connection else { continue }
-                                group.addTask {
+                                group.addTask(executorPreference: connection.taskExecutor) {
                                     await connection.run(sessions)
                                 }
                             }
