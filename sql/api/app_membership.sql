@@ -30,7 +30,7 @@ begin
 end
 $$;
 
--- For writes of one row. Volatile as `manages` is: a send that waited may come from one who was added meanwhile.
+-- For one conversation. Volatile as `manages` is: who waited for the lock may have been added meanwhile.
 create or replace function app.is_member(conversation_id uuid) returns boolean
 language plpgsql volatile security definer set search_path = '' as $$
 begin
