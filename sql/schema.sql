@@ -622,9 +622,8 @@ declare
     page public.messages[];
     objects text;
 begin
-    if auth.uid() is null then
-        perform app.caller();
-    elsif not coalesce(max_results between 1 and 200, false) then
+    perform app.caller();
+    if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 200.');
     elsif before_seq is not null and after_seq is not null then
         perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');

@@ -4,18 +4,11 @@ import NIOCore
 /// A connection as its task sees it: lines in, the session's answers out, strictly in order.
 actor Connection {
     private let handler: NIOLoopBound<ConnectionHandler>
-    private let outlet: ConnectionOutlet
+    private nonisolated let outlet: ConnectionOutlet
     private let channel: any Channel
-
-    /// What the connection's tasks prefer.
-    nonisolated let taskExecutor: LoopTaskExecutor
 
     /// How many requests the session was given.
     private var requests = 0
-
-    /// Of the request that is being done: whether it is, and who waits for it.
-    private var isDone = true
-    private var waiter: CheckedContinuation<Void, Never>?
 
     /// The connection's event loop: what the task shares with the handler is touched without a change of threads.
     nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -23,11 +16,13 @@ actor Connection {
         unsafe channel.eventLoop.executor.asUnownedSerialExecutor()
     }
 
+    /// What the connection's tasks prefer.
+    nonisolated var taskExecutor: LoopTaskExecutor { self.outlet.loop.taskExecutor }
+
     init(handler: NIOLoopBound<ConnectionHandler>, outlet: ConnectionOutlet, channel: any Channel) {
         self.handler = handler
         self.outlet = outlet
         self.channel = channel
-        self.taskExecutor = LoopTaskExecutor(channel.eventLoop)
     }
 
     /// Serves the connection until it is closed.
@@ -57,21 +52,12 @@ actor Connection {
     /// In a task of its own, whose memory goes with it: the connection's lives as long as the connection, and would keep
     /// for all that time what its deepest request took. It has ended when this returns, and is cancelled with it.
     private func performApart(_ line: ByteBuffer, _ session: any LineSession) async {
-        self.isDone = false
-        let request = Task(executorPreference: self.taskExecutor) { await self.performThenTell(line, session) }
-        // Not by the task's `value`, which is waited for on Swift's shared threads: two changes of threads a request.
+        let request = Task(executorPreference: self.taskExecutor) { await self.perform(line, session) }
         await withTaskCancellationHandler {
-            await withCheckedContinuation { if self.isDone { $0.resume() } else { self.waiter = $0 } }
+            await request.value
         } onCancel: {
             request.cancel()
         }
-    }
-
-    private func performThenTell(_ line: ByteBuffer, _ session: any LineSession) async {
-        await self.perform(line, session)
-        self.isDone = true
-        self.waiter?.resume()
-        self.waiter = nil
     }
 
     private func next() async -> LineFramer.Event? {

@@ -7,6 +7,9 @@ import Synchronization
 final class LineLoop: OutletHome {
     let eventLoop: any EventLoop
 
+    /// What the tasks of its connections prefer.
+    let taskExecutor: LoopTaskExecutor
+
     private let metrics: LineMetrics
 
     private let mailbox = Mutex(Mailbox())
@@ -53,6 +56,7 @@ final class LineLoop: OutletHome {
     /// - Parameter eventLoop: the event loop on which this is called.
     init(_ eventLoop: any EventLoop, metrics: LineMetrics) {
         self.eventLoop = eventLoop
+        self.taskExecutor = LoopTaskExecutor(eventLoop)
         self.metrics = metrics
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// An event loop as the executor that a connection's tasks prefer.
+/// An event loop as the executor that the tasks of its connections prefer.
 ///
 /// A task that waited goes on there first, and then where it belongs. Without a preference that detour is through Swift's
 /// shared threads: two changes of threads for each wait.

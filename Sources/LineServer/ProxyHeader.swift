@@ -2,7 +2,7 @@ import NIOCore
 
 /// What a balancer says of a connection before the client's first byte: PROXY protocol, version 2 (HAProxy's
 /// specification, section 2.2).
-struct ProxyHeader: Equatable {
+package struct ProxyHeader: Equatable {
     /// Where the client is; nil where the header leaves that to the socket: a health check of the balancer's own
     /// (`LOCAL`), or a client that did not come over TCP.
     let source: String?
@@ -46,6 +46,9 @@ struct ProxyHeader: Equatable {
     private static let signature: [UInt8] = [
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
+
+    /// What a balancer says of a connection of its own (`LOCAL`): the socket's address is the client's.
+    package static let local = signature + [0x20, 0, 0, 0]
 
     /// How many bytes one address has, of two, before the ports and whatever follows; 0 where none is of use.
     private static func addressBytes(_ family: UInt8) -> Int {

@@ -18,9 +18,6 @@ public protocol Outlet: AnyObject, Sendable {
     /// Queued pushes are dropped, and later ones ignored, until the next `startPushes`.
     func stopPushes()
 
-    /// Queues a push. Past the bound, queued pushes are dropped and `sync.lagged` follows when the client reads again.
-    func push(_ push: Push)
-
     /// There is nothing to push, but the client is this far: what `server.ping` says.
     func noteCursor(_ cursor: String)
 
@@ -33,7 +30,8 @@ public protocol Outlet: AnyObject, Sendable {
 
 /// Where connections live, and what many of them are pushed gets to in one go.
 public protocol OutletHome: AnyObject, Sendable {
-    /// Queues pushes for outlets whose home this is, in order, as if each was given to its outlet.
+    /// Queues pushes for outlets whose home this is, in order. Past an outlet's bound, its queued pushes are dropped and
+    /// `sync.lagged` follows when the client reads again.
     ///
     /// - Parameter written: is called, on any thread, when the home has got to them, and has handed to the sockets what
     ///   those have room for.

@@ -285,3 +285,8 @@ func push(_ number: Int, padding: Int = 0) -> Push {
                 + "\n"),
         cursor: "c\(number)")
 }
+
+extension Outlet {
+    /// A push to it alone.
+    func push(_ push: Push) { home.push([SharedPush(push, receivers: [self])]) {} }
+}

@@ -83,7 +83,7 @@ struct PortCheck: Sendable {
         if settings.tls != nil, trust == nil { return nil }
         let client = try? await LineClient.connect(
             host: Self.reachable(settings.host), port: settings.port, trust: trust,
-            preface: settings.proxyProtocol == .on ? Self.proxyHeader : [], timeout: .seconds(3))
+            preface: settings.proxyProtocol == .on ? ProxyHeader.local : [], timeout: .seconds(3))
         await client?.close()
         return client?.hello.version
     }
@@ -100,11 +100,6 @@ struct PortCheck: Sendable {
             ? beginning + "give doctor that node's settings, such as POSTLINE_TLS_CERTIFICATE."
             : beginning + "if the certificate was renewed, send that node SIGHUP; else give doctor its settings."
     }
-
-    /// What a balancer says of a connection of its own (`LOCAL`): the socket's address is the client's.
-    private static let proxyHeader: [UInt8] = [
-        0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A, 0x20, 0, 0, 0,
-    ]
 
     /// Whether `/healthz` there says what Postline's does.
     private static func isAlive(host: String, port: Int) async -> Bool {
