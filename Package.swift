@@ -66,6 +66,7 @@ let package = Package(
             dependencies: [
                 "PasswordHashing",
                 "Postgres",
+                "Threads",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
@@ -99,6 +100,7 @@ let package = Package(
             name: "LineClient",
             dependencies: [
                 "Messaging",
+                "Threads",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -150,9 +152,10 @@ let package = Package(
         .testTarget(
             name: "MessagingTests",
             dependencies: [
-                "Messaging", "Postgres",
+                "Messaging", "Postgres", "Threads",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),

@@ -1,6 +1,7 @@
 public import Messaging
 public import NIOCore
 public import NIOPosix
+internal import Threads
 
 #if canImport(Darwin)
 import Darwin
@@ -47,7 +48,7 @@ public actor LineClient {
     private struct Pending {
         let id: Int
         /// Nil once the caller was cancelled: the answer still comes, and goes nowhere.
-        var caller: CheckedContinuation<ByteBuffer, any Error>?
+        var caller: CheckedContinuation<Result<ByteBuffer, any Error>, Never>?
     }
 
     /// Connects, and returns when the server has said hello.
@@ -143,21 +144,19 @@ public actor LineClient {
     public func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer {
         lastID += 1
         let id = lastID
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { caller in
-                if isClosed {
-                    caller.resume(throwing: ConnectionError.closed(goodbye: goodbye))
-                } else if Task.isCancelled {
-                    caller.resume(throwing: CancellationError())
-                } else {
-                    pending.append(Pending(id: id, caller: caller))
-                    write(id: id, method, params)
-                }
+        let answer: Result<ByteBuffer, any Error> = await withTaskCancellationHandler {
+            await suspended { caller in
+                if isClosed { return .over(.failure(ConnectionError.closed(goodbye: goodbye))) }
+                if Task.isCancelled { return .over(.failure(CancellationError())) }
+                pending.append(Pending(id: id, caller: caller))
+                write(id: id, method, params)
+                return .kept
             }
         } onCancel: {
             // Only hops to the actor, which may be gone by then; what it does there is done at once.
             Task { [weak self] in await self?.abandon(id) }
         }
+        return try answer.get()
     }
 
     private func write(id: Int, _ method: String, _ params: ByteBuffer) {
@@ -176,7 +175,7 @@ public actor LineClient {
         guard let index = pending.firstIndex(where: { $0.id == id }) else { return }
         let caller = pending[index].caller
         pending[index].caller = nil
-        caller?.resume(throwing: CancellationError())
+        caller?.resume(returning: .failure(CancellationError()))
     }
 
     // MARK: Lines
@@ -212,8 +211,11 @@ public actor LineClient {
 
     /// Returns when the connection is over.
     public func waitUntilClosed() async {
-        if isClosed { return }
-        await withCheckedContinuation { closeWaiters.append($0) }
+        await suspended { caller in
+            if isClosed { return .over(()) }
+            closeWaiters.append(caller)
+            return .kept
+        }
     }
 
     // MARK: From the handler
@@ -225,11 +227,12 @@ public actor LineClient {
             guard let call = take(id) else { return other(line) }
             guard let caller = call.caller else { return }
             if let result = envelope.result {
-                caller.resume(returning: result)
+                caller.resume(returning: .success(result))
             } else if let text = envelope.error, let error = try? parsed(text) {
-                caller.resume(throwing: RemoteError(error))
+                caller.resume(returning: .failure(RemoteError(error)))
             } else {
-                caller.resume(throwing: ConnectionError.malformed("an answer has neither a result nor an error"))
+                caller.resume(
+                    returning: .failure(ConnectionError.malformed("an answer has neither a result nor an error")))
             }
         case .notification(let method):
             let push = ServerNotification(
@@ -243,7 +246,9 @@ public actor LineClient {
 
     func connectionClosed() {
         isClosed = true
-        for call in pending { call.caller?.resume(throwing: ConnectionError.closed(goodbye: goodbye)) }
+        for call in pending {
+            call.caller?.resume(returning: .failure(ConnectionError.closed(goodbye: goodbye)))
+        }
         pending.removeAll()
         pushesSource.finish()
         otherLinesSource.finish()

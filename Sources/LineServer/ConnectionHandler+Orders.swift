@@ -13,6 +13,9 @@ extension ConnectionHandler {
         case .stopPushes:
             self.queue.stopPushes()
             self.laggedSince = nil
+        case .fallBehind:
+            self.queue.fallBehind()
+            self.hasFallenBehind()
         case .noteCursor(let cursor):
             self.queue.noteCursor(cursor)
         case .setExpiry(let expiry):
@@ -28,10 +31,14 @@ extension ConnectionHandler {
             // A burst leaves while it comes, rather than to pile up past the bound within one tick.
             if self.queue.isFlightWaiting { self.flush() } else if !self.queue.isFlying { self.flushLater() }
         } else {
-            self.server.metrics.lagged()
-            self.laggedSince = .now()
-            self.flushLater()
+            self.hasFallenBehind()
         }
+    }
+
+    private func hasFallenBehind() {
+        self.server.metrics.lagged()
+        self.laggedSince = .now()
+        self.flushLater()
     }
 
     /// Takes nothing more, does what was taken, and says goodbye then.

@@ -27,6 +27,7 @@ final class ConnectionOutlet: Outlet {
 
     func startPushes(cursor: String) { self.loop.post(.startPushes(cursor: cursor), to: self) }
     func stopPushes() { self.loop.post(.stopPushes, to: self) }
+    func fallBehind() { self.loop.post(.fallBehind, to: self) }
     func noteCursor(_ cursor: String) { self.loop.post(.noteCursor(cursor), to: self) }
     func setExpiry(_ expiry: Expiry?) { self.loop.post(.setExpiry(expiry), to: self) }
     func goodbye(_ goodbye: Goodbye) { self.loop.post(.goodbye(goodbye), to: self) }

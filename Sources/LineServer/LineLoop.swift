@@ -19,6 +19,7 @@ final class LineLoop: OutletHome {
     enum Order: Sendable {
         case startPushes(cursor: String)
         case stopPushes
+        case fallBehind
         case noteCursor(String)
         case setExpiry(Expiry?)
         case goodbye(Goodbye)

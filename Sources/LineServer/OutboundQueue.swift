@@ -79,14 +79,20 @@ struct OutboundQueue {
     mutating func push(_ push: Push) -> Bool {
         guard self.isLive, !self.isClosed else { return true }
         guard self.queuedPushBytes + push.line.readableBytes <= self.maxQueueBytes else {
-            self.dropPushes()
-            self.isLive = false
-            self.isLagged = true
+            self.fallBehind()
             return false
         }
         self.queuedPushBytes += push.line.readableBytes
         self.entries.append(.push(push))
         return true
+    }
+
+    /// Drops the pushes that wait: the client is to be told from where it has to ask for them.
+    mutating func fallBehind() {
+        guard self.isLive, !self.isClosed else { return }
+        self.dropPushes()
+        self.isLive = false
+        self.isLagged = true
     }
 
     /// Wants pushes from here on, and whatever was queued or dropped before is of no account.

@@ -91,12 +91,12 @@ public final class MessagingService: Service, SessionFactory {
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(
             database: database, turnstile: Turnstile(width: max(2, configuration.poolSize / 4), on: pool.reactor))
-        // A look that has much to read may take its time: nobody waits for an answer.
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL,
-                limits: StatementLimits(statement: .seconds(60), lock: .seconds(5))),
-            reactor: Reactor(name: "feed"), logger: logger, metrics: metrics)
+                limits: StatementLimits(statement: .seconds(5), lock: .seconds(5))),
+            reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
+            onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
         info = configuration.info
         self.logger = logger
         let secret = SecretFingerprint.of(configuration.refreshSecret)

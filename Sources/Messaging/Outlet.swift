@@ -18,6 +18,9 @@ public protocol Outlet: AnyObject, Sendable {
     /// Queued pushes are dropped, and later ones ignored, until the next `startPushes`.
     func stopPushes()
 
+    /// Queued pushes are dropped: the client is told `sync.lagged`, and gets none until the next `startPushes`.
+    func fallBehind()
+
     /// There is nothing to push, but the client is this far: what `server.ping` says.
     func noteCursor(_ cursor: String)
 

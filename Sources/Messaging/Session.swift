@@ -17,8 +17,12 @@ actor Session: LineSession {
     /// The user's session is over: no more is done for it on this connection, unless it signs in again.
     private var hasEnded = false
 
-    /// The last session that ended under this connection, perhaps one that it was still about to take up.
-    private var lastEnded: ID?
+    /// This connection is ending its own session: it is told so by an answer.
+    private var isEnding = false
+
+    /// The last session, and the last user, that ended under this connection, perhaps while it was still about to take
+    /// it up.
+    private var lastEnded: (session: ID?, user: ID?)
     private var subscription: Feed.SubscriptionID?
 
     init(service: MessagingService, outlet: any Outlet, peerAddress: String) {
@@ -96,7 +100,7 @@ extension Session {
     func become(_ token: VerifiedToken) async throws(ProtocolError) {
         try requireMayBecome(token.user)
         let session = service.accounts.keeper == .builtin ? token.session : nil
-        try await takePlace(session) { () throws(ProtocolError) in
+        try await takePlace(of: token.user, session) { () throws(ProtocolError) in
             try await service.accounts.use(token)
             return token
         }
@@ -109,7 +113,7 @@ extension Session {
         try requireMayBecome(user)
         let session = ID.random()
         var signedIn: SignedIn?
-        try await takePlace(session) { () throws(ProtocolError) in
+        try await takePlace(of: user, session) { () throws(ProtocolError) in
             let opened = try await service.accounts.openSession(session, of: user)
             signedIn = opened
             return opened.token
@@ -120,23 +124,20 @@ extension Session {
 
     /// Is noted under the session before `verify` looks at it: its end, whenever it comes, is seen there or here.
     private func takePlace(
-        _ session: ID?, _ verify: () async throws(ProtocolError) -> VerifiedToken
+        of user: ID, _ session: ID?, _ verify: () async throws(ProtocolError) -> VerifiedToken
     ) async throws(ProtocolError) {
-        var place: ConnectedSessions.Place?
-        if let session {
-            place = await service.connectedSessions.add(self, of: session)
-        }
+        let place = await service.connectedSessions.add(self, of: user, session)
         let token: VerifiedToken
         do throws(ProtocolError) {
             token = try await verify()
-            if let session, session == lastEnded { throw .sessionRevoked }
+            if lastEnded.user == user || session != nil && lastEnded.session == session { throw .sessionRevoked }
         } catch {
-            if let place { await service.connectedSessions.remove(place) }
+            await service.connectedSessions.remove(place)
             throw error
         }
         await leavePlace()
         self.place = place
-        user = token
+        self.user = token
         hasEnded = false
         outlet.setExpiry(
             Expiry(
@@ -153,7 +154,7 @@ extension Session {
     }
 
     /// This connection has ended its own session: the next request is told so, and so is one that sends none.
-    func end() async {
+    private func end() async {
         await leavePlace()
         await endSync()
         hasEnded = true
@@ -162,8 +163,28 @@ extension Session {
 
     /// That session has ended elsewhere.
     func end(of session: ID) {
-        lastEnded = session
-        guard user?.session == session else { return }
+        lastEnded.session = session
+        if user?.session == session, !isEnding { endNow() }
+    }
+
+    /// That user was deleted.
+    func end(ofUser deleted: ID) {
+        lastEnded.user = deleted
+        if user?.user == deleted, !isEnding { endNow() }
+    }
+
+    /// Does what ends this connection's own session, and gives its answer.
+    func end<Value: Sendable>(
+        by work: () async throws(ProtocolError) -> Value
+    ) async throws(ProtocolError) -> Value {
+        isEnding = true
+        defer { isEnding = false }
+        let answer = try await work()
+        await end()
+        return answer
+    }
+
+    private func endNow() {
         hasEnded = true
         outlet.goodbye(Self.sessionEnded)
     }

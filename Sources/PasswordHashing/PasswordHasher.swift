@@ -85,7 +85,10 @@ public final class PasswordHasher: Sendable {
             return state.nextID
         }
         let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { caller in submit(id, makeWork(caller)) }
+            await suspended { caller in
+                submit(id, makeWork(caller))
+                return .kept
+            }
         } onCancel: {
             cancel(id)
         }

@@ -1,4 +1,5 @@
 import Synchronization
+import Threads
 
 /// Wakes one task on a reactor's thread: any number of rings before it looks are one.
 ///
@@ -53,10 +54,10 @@ public actor Bell {
 
     private func wait() async {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { caller in
+            await suspended { caller in
+                if Task.isCancelled || !isPausing && isRung.load(ordering: .acquiring) { return .over(()) }
                 waiter = caller
-                // What came before there was anybody to wake.
-                if Task.isCancelled || !isPausing && isRung.load(ordering: .acquiring) { wake() }
+                return .kept
             }
         } onCancel: {
             reactor.submit { self.assumeIsolated { $0.wake() } }

@@ -20,9 +20,10 @@ actor Connecting {
         let conninfo = try Conninfo(url, applicationName: options.applicationName)
         let timeout = conninfo.connectTimeout ?? options.connectTimeout
         let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { caller in
+            await suspended { caller in
                 self.caller = caller
                 start(conninfo, timeout, options)
+                return .kept
             }
         } onCancel: {
             reactor.submit { self.assumeIsolated { $0.finish(.failure(.cancelled)) } }

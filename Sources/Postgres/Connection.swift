@@ -1,4 +1,5 @@
 import Logging
+import Threads
 
 /// One connection to PostgreSQL, and the only user of its socket.
 ///
@@ -162,16 +163,15 @@ public actor Connection {
     private func perform(
         _ work: Exchange.Work, until deadline: ContinuousClock.Instant?
     ) async throws(PostgresError) -> [Rows] {
-        if Task.isCancelled { throw .cancelled }
         if let deadline, deadline <= .now { throw .deadlineExceeded }
         let id = nextID
         nextID += 1
-        let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { (caller: CheckedContinuation<Result<[Rows], PostgresError>, Never>) in
-                // A task that prefers an executor is enqueued anew on its way in here, and may be cancelled meanwhile.
-                if Task.isCancelled { return caller.resume(returning: .failure(.cancelled)) }
+        let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+            await suspended { caller in
+                if Task.isCancelled { return .over(.failure(.cancelled)) }
                 callers[id] = caller
                 submit(Exchange(id: id, work: work, deadline: deadline))
+                return .kept
             }
         } onCancel: {
             // One that comes before the submission is seen by the submission itself.

@@ -1,4 +1,5 @@
 import Logging
+import Threads
 
 /// A fixed number of connections, shared by many callers for one run each.
 ///
@@ -64,9 +65,10 @@ public actor Pool {
             // Ends with the task's cancellation, which reaches attempts that are under way too.
             for await connection in connectionsToOpen { group.addTask { await self.open(connection) } }
         }
-        await withCheckedContinuation { finished in
-            self.finished = finished
+        await suspended { caller in
+            finished = caller
             perform(state.close(until: .now + options.closeLimit))
+            return .kept
         }
         if let timer { reactor.remove(timer) }
         timer = nil
@@ -184,18 +186,16 @@ public actor Pool {
     }
 
     private func lease(until limit: ContinuousClock.Instant?) async throws(PostgresError) -> Int {
-        if Task.isCancelled { throw .cancelled }
         let id = nextWaiter
         nextWaiter += 1
         let now = ContinuousClock.now
         let deadline = min(now + options.waitLimit, limit ?? now + options.waitLimit)
-        let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                // All in here, and nothing before: a task with an executor of its own preference is enqueued anew on its
-                // way in, and a connection that came free meanwhile would go to a waiter that nobody can wake yet.
-                waiters[id] = waiter
-                if Task.isCancelled { return stopWaiting(id) }
+        let answer: Result<Int, PostgresError> = await withTaskCancellationHandler {
+            await suspended { caller in
+                if Task.isCancelled { return .over(.failure(.cancelled)) }
+                waiters[id] = caller
                 perform(state.request(waiter: id, until: deadline, now: now))
+                return .kept
             }
         } onCancel: {
             // One that comes before the wait has begun is seen by the wait itself.

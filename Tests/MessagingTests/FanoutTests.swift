@@ -30,7 +30,7 @@ struct FanoutTests {
         _ = fanout.distribute(try look("14:14:", [message(room, 2, by: 12), message(room, 3, by: 13)]))
         let snapshot = try #require(Snapshot("12:14:12"))
         let missed = fanout.activate(id, snapshot: snapshot, conversations: [room])
-        #expect(missed.map(\.seqs) == [[2]])
+        #expect(missed?.map(\.seqs) == [[2]])
         #expect(fanout.distribute(try look("15:15:", [message(room, 4, by: 14)])).map(\.seqs) == [[4]])
     }
 
@@ -39,7 +39,7 @@ struct FanoutTests {
         var fanout = Fanout()
         let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
         let snapshot = try #require(Snapshot("20:20:"))
-        #expect(fanout.activate(id, snapshot: snapshot, conversations: [room]).isEmpty)
+        #expect(fanout.activate(id, snapshot: snapshot, conversations: [room])?.isEmpty == true)
         #expect(fanout.distribute(try look("15:15:", [message(room, 1, by: 14)])).isEmpty)
         #expect(fanout.upToDate.isEmpty)
         #expect(
@@ -47,6 +47,47 @@ struct FanoutTests {
                 [2]
             ])
         #expect(Array(fanout.upToDate) == [id])
+    }
+
+    @Test("forgets whom a look concerns in more than it tells, and tells the others on")
+    func concerned() throws {
+        var fanout = Fanout()
+        let first = try live(alice, in: [room], &fanout)
+        let second = try live(bob, in: [room], &fanout)
+        let many = Look(snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], concerned: .users([alice]))
+        #expect(fanout.dropConcerned(by: many) == [first])
+        #expect(fanout.distribute(many).isEmpty)
+        let deliveries = fanout.distribute(try look("14:14:", [message(room, 1, by: 13)]))
+        #expect(deliveries.map(\.subscribers) == [[second]])
+    }
+
+    @Test("whose page is read while a look tells less than concerns it is behind, unless the page saw that")
+    func concernedMeanwhile() throws {
+        var fanout = Fanout()
+        let many = Look(snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], concerned: .users([alice]))
+        for (user, page, isBehind) in [(alice, "12:12:", true), (alice, "13:13:", false), (bob, "12:12:", false)] {
+            let id = fanout.subscribe(user: user, messagesPerConversation: 20)
+            #expect(fanout.dropConcerned(by: many).isEmpty)
+            _ = fanout.distribute(many)
+            let snapshot = try #require(Snapshot(page))
+            #expect((fanout.activate(id, snapshot: snapshot, conversations: [room]) == nil) == isBehind)
+            fanout.unsubscribe(id)
+        }
+    }
+
+    @Test("keeps no more for pages that are read than its bound: who waited longer is behind")
+    func kept() throws {
+        var fanout = Fanout(maxKeptBytes: 500)
+        let patient = fanout.subscribe(user: alice, messagesPerConversation: 20)
+        for number in 0..<100 {
+            _ = fanout.distribute(try look("\(12 + number):\(12 + number):", [message(room, Int64(number), by: 11)]))
+        }
+        let late = fanout.subscribe(user: bob, messagesPerConversation: 20)
+        _ = fanout.distribute(try look("200:200:", [message(room, 100, by: 150)]))
+        let snapshot = try #require(Snapshot("12:12:"))
+        #expect(fanout.activate(patient, snapshot: snapshot, conversations: [room]) == nil)
+        let seen = try #require(Snapshot("112:112:"))
+        #expect(fanout.activate(late, snapshot: seen, conversations: [room])?.map(\.seqs) == [[100]])
     }
 
     @Test("gives a removed user one left, and then nothing of the conversation")

@@ -35,13 +35,14 @@ enum Repository {
     private static func matches(
         of pattern: Regex<(Substring, Substring)>, inFilesOf directory: String, endingIn ending: String
     ) throws -> [String] {
-        let files = FileManager.default.enumerator(
-            at: root.appending(path: directory), includingPropertiesForKeys: nil)
-        var found: [String] = []
-        while let file = files?.nextObject() as? URL {
-            guard file.pathExtension == ending else { continue }
-            found += try String(contentsOf: file, encoding: .utf8).matches(of: pattern).map { String($0.1) }
+        try files(in: directory, endingIn: ending).flatMap { path in
+            try text(path).matches(of: pattern).map { String($0.1) }
         }
-        return found
+    }
+
+    /// The paths of all such files below a folder, from the repository's root on.
+    static func files(in directory: String, endingIn ending: String) -> [String] {
+        let below = FileManager.default.enumerator(atPath: root.appending(path: directory).path) ?? .init()
+        return below.compactMap { $0 as? String }.filter { $0.hasSuffix(".\(ending)") }.map { "\(directory)/\($0)" }
     }
 }

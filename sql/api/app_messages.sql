@@ -59,14 +59,15 @@ begin
     -- `on conflict do nothing` would skip the row after its number was given.
     update public.conversation_members m
        set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
-     where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
+     where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted
        and (new.client_id is null or not exists (
             select from public.messages s
              where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
                and s.client_id = new.client_id));
     if not found then
         if exists (select from public.conversation_members m
-                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id) then
+                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
+                      and not m.is_deleted) then
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = 'This client_id was used before in this conversation.';

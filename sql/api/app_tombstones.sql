@@ -53,6 +53,7 @@ begin
     loop
         perform app.leave_group(room, new.id);
     end loop;
+    update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     return null;
 end
 $$;

@@ -7,6 +7,9 @@
 -- narrow. One plan serves every call: a custom one would be made anew each time, dearer than the look. It walks
 -- indexes whatever the statistics say: after a bulk load, when all rows carry one transaction id, they say that
 -- "was open in the snapshot" is every row, and a look would read all tables.
+--
+-- A look is bounded: what one transaction or a long absence piled up beyond `most_…` is not told. One row then says
+-- `many`, and who is concerned is asked of feed.concerned. Deleted users are told in any case: their sessions end.
 create or replace function feed.look(since pg_snapshot) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[])
@@ -21,29 +24,79 @@ declare
          where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
-    memberships boolean;
-    profiles boolean;
-    conversations boolean;
-    messages boolean;
-    removals boolean;
-    entered uuid[];
+    -- Rows, and bytes of content, that one look tells of at most.
+    most_rows constant integer := 5000;
+    most_profiles constant integer := 1000;
+    most_conversations constant integer := 1000;
+    most_entered constant integer := 250;
+    most_bytes constant bigint := 16777216;
+    memberships integer;
+    profiles integer;
+    conversations integer;
+    messages integer;
+    removals integer;
+    bytes bigint;
+    entered uuid[] := '{}';
 begin
-    select exists (select from public.messages t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.messages t where t.changed_xid = any(open)),
-           exists (select from public.conversation_members t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.conversation_members t where t.changed_xid = any(open)),
-           exists (select from public.user_profiles t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.user_profiles t where t.changed_xid = any(open)),
-           exists (select from public.conversations t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.conversations t where t.changed_xid = any(open)),
-           exists (select from app.former_members t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from app.former_members t where t.changed_xid = any(open))
-      into messages, memberships, profiles, conversations, removals;
-    if not (messages or memberships or profiles or conversations or removals) then
+    -- Counted no further than the bounds.
+    select (select count(*) from (
+                select from public.conversation_members t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from public.conversation_members t where t.changed_xid = any(open)
+                limit most_rows + 1) n),
+           (select count(*) from (
+                select from public.user_profiles t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from public.user_profiles t where t.changed_xid = any(open)
+                limit most_profiles + 1) n),
+           (select count(*) from (
+                select from public.conversations t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from public.conversations t where t.changed_xid = any(open)
+                limit most_conversations + 1) n),
+           (select count(*) from (
+                select from app.former_members t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from app.former_members t where t.changed_xid = any(open)
+                limit most_rows + 1) n)
+      into memberships, profiles, conversations, removals;
+    select count(*), coalesce(sum(n.length), 0)
+      into messages, bytes
+      from (select pg_catalog.octet_length(t.content) as length
+              from public.messages t where t.changed_xid >= beyond and t.changed_xid < bound
+            union all
+            select pg_catalog.octet_length(t.content) from public.messages t where t.changed_xid = any(open)
+            limit most_rows + 1) n;
+    if memberships + profiles + conversations + messages + removals = 0 then
         return;
     end if;
 
-    if removals then
+    if profiles > 0 then
+        return query
+        select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from public.user_profiles p
+         where p.changed_xid >= beyond and p.changed_xid < bound and p.is_deleted
+        union all
+        select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from public.user_profiles p where p.changed_xid = any(open) and p.is_deleted;
+    end if;
+
+    if memberships between 1 and most_rows then
+        entered := array(
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid >= beyond and m.changed_xid < bound
+               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+            union
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+    end if;
+    if memberships > most_rows or profiles > most_profiles or conversations > most_conversations
+       or messages > most_rows or bytes > most_bytes or removals > most_rows
+       or pg_catalog.cardinality(entered) > most_entered then
+        return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
+                            null::text, null::bigint[];
+        return;
+    end if;
+
+    if removals > 0 then
         return query
         select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
                null::bigint[]
@@ -54,7 +107,7 @@ begin
           from app.former_members f where f.changed_xid = any(open);
     end if;
 
-    if memberships then
+    if memberships > 0 then
         -- A membership's changed_xid is never older than its joined_xid.
         return query
         select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
@@ -67,16 +120,9 @@ begin
                null::text, null::bigint[]
           from public.conversation_members m
          where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
-        entered := array(
-            select m.conversation_id from public.conversation_members m
-             where m.changed_xid >= beyond and m.changed_xid < bound
-               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-            union
-            select m.conversation_id from public.conversation_members m
-             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
     end if;
 
-    if profiles then
+    if profiles > 0 then
         return query
         select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
                null::bigint[]
@@ -103,7 +149,7 @@ begin
           from app.profile_objects o where o.public_changed_xid = any(open);
     end if;
 
-    if conversations then
+    if conversations > 0 then
         return query
         select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
           from app.conversation_parts c where c.changed_xid >= beyond and c.changed_xid < bound
@@ -112,7 +158,7 @@ begin
           from app.conversation_parts c where c.changed_xid = any(open);
     end if;
 
-    if messages then
+    if messages > 0 then
         return query
         select 'message', n.xid::text, n.conversation_id, n.sender_id, n.seq, null::uuid[], n.object::text, null::text,
                null::bigint[]
@@ -125,7 +171,7 @@ begin
          order by n.conversation_id, n.seq;
     end if;
 
-    if memberships then
+    if memberships > 0 then
         return query
         select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
                null::text, null::bigint[]
@@ -138,7 +184,7 @@ begin
           from public.conversation_members m
          where m.changed_xid = any(open) and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
-    if messages then
+    if messages > 0 then
         -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
         return query
         select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
@@ -169,4 +215,40 @@ begin
          order by o.conversation_id, o.seq;
     end if;
 end
+$$;
+
+-- Which of these users are concerned by anything that changed since a snapshot: what sync.open would bring them.
+--
+-- Asked of those who are live, where there is too much to tell. It looks from each user at what is theirs, and stops at
+-- the first that is news, so that its cost is theirs and not that of what changed.
+create or replace function feed.concerned(since pg_snapshot, users uuid[]) returns setof uuid
+language sql stable set search_path = '' set jit = off as $$
+    select u.id
+      from unnest(users) as u (id)
+     where exists (
+            select from public.user_profiles p
+             where p.id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
+        or exists (
+            select from app.former_members f
+             where f.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(f.changed_xid, since))
+        -- last_message_xid moves with each message that is sent, edited or deleted.
+        or exists (
+            select from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+             where m.user_id = u.id
+               and not (pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+                        and pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
+                        and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since), true)))
+        or exists (
+            select from public.conversation_members m
+              join public.conversation_members o on o.conversation_id = m.conversation_id
+              join public.user_profiles p on p.id = o.user_id
+             where m.user_id = u.id
+               and not (pg_catalog.pg_visible_in_snapshot(o.changed_xid, since)
+                        and coalesce(pg_catalog.pg_visible_in_snapshot(o.sent_xid, since), true)
+                        and pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since)))
+        or exists (
+            select from public.conversation_members m
+              join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
+              join public.user_profiles p on p.id = f.user_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
 $$;

@@ -114,5 +114,44 @@ select isnt(app.epoch(), (select epoch from before), 'which ends all cursors');
 select is((select count(*) from public.messages where changed_xid > pg_current_xact_id()), 0::bigint, 'and brings foreign ids home');
 select is(app.settle(), false, 'once');
 
+-- More than one look tells: it says so and no more, and is asked who is concerned.
+select tests.age();
+create function tests.concerned(variadic names text[]) returns text[] language plpgsql as $$
+declare
+    concerned text[];
+begin
+    perform set_config('role', 'postline_feed', true);
+    concerned := array(
+        select i.name from feed.concerned('4:4:', (select array_agg(tests.id(n)) from unnest(names) n)) u (id)
+          join tests.ids i on i.id = u.id order by i.name);
+    perform tests.owner();
+    return concerned;
+end $$;
+select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), '{}', 'nobody is concerned by what is no news');
+insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
+select is(tests.look(), array['many'], 'a thousand new profiles are more than a look tells');
+select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), '{}', 'which concern nobody');
+update public.user_profiles set bio = 'changed' where id = tests.id('bob');
+select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob', 'carol'],
+    'a profile concerns its user and whoever shares a conversation with it');
+select tests.age();
+select tests.say('direct', 'alice', 'new');
+select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob'], 'a message, its members');
+select tests.age();
+update public.messages set content = 'edited anew' where conversation_id = tests.id('direct') and seq = 1;
+select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob'], 'an edited one likewise');
+select tests.say('group', 'alice', 'to read');
+select tests.age();
+select tests.as('carol', format('api.mark_read(%L, 5)', tests.id('group')));
+select is(tests.concerned('alice', 'bob', 'carol', 'mallory'), array['alice', 'bob', 'carol'], 'a mark likewise');
+select tests.age();
+delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
+select is(tests.concerned('carol', 'mallory'), array['carol'], 'who is out of a conversation is concerned by that');
+select tests.age();
+update public.user_profiles set is_deleted = true where id = tests.id('carol');
+select is((tests.look())[1], 'deleted carol', 'a deleted user is told, whatever else is');
+insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
+select is(tests.look(), array['deleted carol', 'many'], 'and where there is too much to tell');
+
 select * from finish();
 rollback;

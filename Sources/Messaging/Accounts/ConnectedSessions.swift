@@ -4,11 +4,13 @@ internal import Postgres
 /// The connections of this node by their sessions, so that the end of a session ends them, wherever it came from: this
 /// node, another, or `psql`.
 ///
-/// Once a second it asks which sessions have ended since it asked last, by snapshots, as the feed does: none is missed.
+/// The feed tells which users were deleted, whoever keeps their accounts. Of sessions it asks once a second which have
+/// ended since it asked last, by snapshots, as the feed does: none is missed.
 actor ConnectedSessions {
     /// One connection's place.
     struct Place: Hashable, Sendable {
-        fileprivate let session: ID
+        fileprivate let user: ID
+        fileprivate let session: ID?
         fileprivate let number: Int
     }
 
@@ -19,8 +21,10 @@ actor ConnectedSessions {
     private let interval: Duration
     private let logger: Logger
 
-    /// Mostly one connection a session, for which an array is smaller than a dictionary. Each is held until it is removed.
-    private var connections: [ID: [(number: Int, connection: Session)]] = [:]
+    /// Mostly one connection a session or user, for which an array is smaller than a dictionary. Each is held until it is
+    /// removed.
+    private var bySession: [ID: [(number: Int, connection: Session)]] = [:]
+    private var byUser: [ID: [(number: Int, connection: Session)]] = [:]
     private var lastNumber = 0
     private var snapshot: String?
 
@@ -32,15 +36,25 @@ actor ConnectedSessions {
 
     /// A connection is about to be of that session. To be called before the session is looked up: an end that the
     /// lookup does not see is seen here.
-    func add(_ connection: Session, of session: ID) -> Place {
+    ///
+    /// - Parameter session: nil where another server keeps the sessions.
+    func add(_ connection: Session, of user: ID, _ session: ID?) -> Place {
         lastNumber += 1
-        connections[session, default: []].append((lastNumber, connection))
-        return Place(session: session, number: lastNumber)
+        if let session { bySession[session, default: []].append((lastNumber, connection)) }
+        byUser[user, default: []].append((lastNumber, connection))
+        return Place(user: user, session: session, number: lastNumber)
     }
 
     func remove(_ place: Place) {
-        connections[place.session]?.removeAll { $0.number == place.number }
-        if connections[place.session]?.isEmpty == true { connections[place.session] = nil }
+        if let session = place.session { bySession.remove(place.number, under: session) }
+        byUser.remove(place.number, under: place.user)
+    }
+
+    /// Those users were deleted.
+    func endAll(of users: [ID]) async {
+        for user in users {
+            for (_, connection) in byUser[user] ?? [] { await connection.end(ofUser: user) }
+        }
     }
 
     /// Runs until it is cancelled.
@@ -65,10 +79,18 @@ actor ConnectedSessions {
         if next != snapshot { try await database.seal() }
         snapshot = next
         for session in ended.split(whereSeparator: { "{,}".contains($0) }).compactMap({ ID(String($0)) }) {
-            for (_, connection) in connections.removeValue(forKey: session) ?? [] { await connection.end(of: session) }
+            for (_, connection) in bySession[session] ?? [] { await connection.end(of: session) }
         }
     }
 
     private static let endedSessions = Statement(
         "accounts.ended_sessions", "select snapshot, session_ids from accounts.ended_sessions($1::pg_snapshot)")
+}
+
+extension [ID: [(number: Int, connection: Session)]] {
+    /// Takes one out, and with the last of a key the key.
+    fileprivate mutating func remove(_ number: Int, under key: ID) {
+        self[key]?.removeAll { $0.number == number }
+        if self[key]?.isEmpty == true { self[key] = nil }
+    }
 }

@@ -1,4 +1,5 @@
 internal import Postgres
+internal import Threads
 
 /// Asks questions together: those that come while a call is under way share the next one.
 ///
@@ -42,11 +43,15 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
     ///
     /// - Throws: what the call throws, to all who shared it.
     func reply(to question: Question) async throws(ProtocolError) -> Reply {
-        if isAsking {
-            let turn = await withCheckedContinuation { waiting.append(Waiter(question: question, turn: $0)) }
-            if case .answered(let result) = turn { return try result.get() }
+        let turn: Turn = await suspended { caller in
+            if isAsking {
+                waiting.append(Waiter(question: question, turn: caller))
+                return .kept
+            }
+            isAsking = true
+            return .over(.asks)
         }
-        isAsking = true
+        if case .answered(let result) = turn { return try result.get() }
         let others = waiting.prefix(mostAtOnce - 1)
         waiting.removeFirst(others.count)
         let result: Result<[Reply], ProtocolError>

@@ -1,4 +1,5 @@
 internal import Postgres
+internal import Threads
 
 /// Lets so many do something at once, in the order in which they came.
 ///
@@ -40,13 +41,15 @@ actor Turnstile {
     func pass<Value: Sendable>(
         _ work: @Sendable () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
-        if inside < width {
-            inside += 1
-        } else {
-            let until = ContinuousClock.now + patience
-            let isLetIn = await withCheckedContinuation { line.append(Waiter(until: until, turn: $0)) }
-            guard isLetIn else { throw .unavailable }
+        let isLetIn: Bool = await suspended { caller in
+            if inside < width {
+                inside += 1
+                return .over(true)
+            }
+            line.append(Waiter(until: .now + patience, turn: caller))
+            return .kept
         }
+        guard isLetIn else { throw .unavailable }
         defer { letNextIn() }
         return try await work()
     }

@@ -108,4 +108,27 @@ struct Look: Sendable {
 
     /// Memberships first.
     let changes: [Change]
+
+    /// Whom it concerns in more than it tells: they fall behind, and ask for it by `sync.open`.
+    var concerned = Concerned.nobody
+
+    /// About how much memory it holds, in bytes.
+    var heldBytes: Int { changes.reduce(0) { $0 + $1.fact.object.readableBytes } }
+
+    /// The same with nothing told.
+    var untold: Look { Look(snapshot: snapshot, cursor: cursor, changes: [], concerned: .everybody) }
+
+    enum Concerned: Sendable {
+        case nobody
+        case users(Set<ID>)
+        case everybody
+
+        func includes(_ user: ID) -> Bool {
+            switch self {
+            case .nobody: false
+            case .users(let users): users.contains(user)
+            case .everybody: true
+            }
+        }
+    }
 }

@@ -33,6 +33,14 @@ struct Fanout {
     /// Waiting subscribers, and the number of the first look that each must not miss.
     private var waiting: [SubscriptionID: (subscriber: Subscriber, from: Int)] = [:]
     private var kept: [Look] = []
+    private var keptBytes = 0
+
+    /// How much may be kept for those who wait, in bytes. Past it nothing is told of what was kept: who waits then is
+    /// behind when its page is there.
+    private let maxKeptBytes: Int
+
+    init(maxKeptBytes: Int = 64 << 20) { self.maxKeptBytes = maxKeptBytes }
+
     private var nextLook = 0
     private var nextID = 0
 
@@ -40,6 +48,9 @@ struct Fanout {
     var upToDate: some Collection<SubscriptionID> { live.keys.lazy.filter { [ahead] in !ahead.contains($0) } }
 
     var count: Int { live.count }
+
+    /// The users who are live, or about to be.
+    var users: Set<ID> { Set(byUser.keys).union(waiting.values.map(\.subscriber.user)) }
 }
 
 // MARK: - Coming and going
@@ -53,8 +64,15 @@ extension Fanout {
     }
 
     /// Makes a waiting subscriber live, and gives what it has missed meanwhile.
-    mutating func activate(_ id: SubscriptionID, snapshot: Snapshot, conversations: [ID]) -> [Delivery] {
+    ///
+    /// - Returns: nil where that is more than was kept: it is behind from the start, and no subscriber.
+    mutating func activate(_ id: SubscriptionID, snapshot: Snapshot, conversations: [ID]) -> [Delivery]? {
         guard let (waiter, from) = waiting.removeValue(forKey: id) else { return [] }
+        let missed = kept.suffix(max(0, nextLook - from))
+        dropKept()
+        if missed.contains(where: { $0.concerned.includes(waiter.user) && !snapshot.covers($0.snapshot) }) {
+            return nil
+        }
         var subscriber = waiter
         subscriber.seen = snapshot
         subscriber.conversations = Set(conversations)
@@ -62,9 +80,6 @@ extension Fanout {
         ahead.insert(id)
         byUser[subscriber.user, default: []].insert(id)
         for conversation in conversations { byConversation[conversation, default: []].insert(id) }
-
-        let missed = kept.suffix(max(0, nextLook - from))
-        dropKept()
         return missed.flatMap { distribute($0, only: id) }
     }
 
@@ -76,10 +91,32 @@ extension Fanout {
         for conversation in subscriber.conversations { byConversation.remove(id, under: conversation) }
     }
 
+    /// Forgets those live subscribers whom a look concerns in more than it tells.
+    ///
+    /// - Returns: who they are: each is to be told that it is behind.
+    mutating func dropConcerned(by look: Look) -> [SubscriptionID] {
+        if case .nobody = look.concerned { return [] }
+        let behind = live.filter { _, subscriber in
+            look.concerned.includes(subscriber.user) && !(subscriber.seen?.covers(look.snapshot) ?? false)
+        }
+        for id in behind.keys { unsubscribe(id) }
+        return Array(behind.keys)
+    }
+
     /// Forgets the looks that no waiting subscriber needs.
     private mutating func dropKept() {
         let first = waiting.values.map(\.from).min() ?? nextLook
-        kept.removeFirst(max(0, kept.count - (nextLook - first)))
+        let dropped = max(0, kept.count - (nextLook - first))
+        keptBytes -= kept.prefix(dropped).reduce(0) { $0 + $1.heldBytes }
+        kept.removeFirst(dropped)
+    }
+
+    private mutating func keep(_ look: Look) {
+        kept.append(look)
+        keptBytes += look.heldBytes
+        guard keptBytes > maxKeptBytes else { return }
+        kept = kept.map(\.untold)
+        keptBytes = 0
     }
 }
 
@@ -88,7 +125,7 @@ extension Fanout {
 extension Fanout {
     /// Who gets what of this look.
     mutating func distribute(_ look: Look) -> [Delivery] {
-        if !waiting.isEmpty { kept.append(look) }
+        if !waiting.isEmpty { keep(look) }
         nextLook += 1
         return distribute(look, only: nil)
     }
@@ -273,7 +310,7 @@ struct ChangesLine {
 
 extension Change.Fact {
     /// What stands for it in a list of Changes.
-    fileprivate var object: ByteBuffer {
+    var object: ByteBuffer {
         switch self {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
             .openingProfile(_, _, let object), .openingMessage(_, _, let object):

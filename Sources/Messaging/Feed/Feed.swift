@@ -34,6 +34,14 @@ actor Feed {
 
         /// After how many sweeps quiet sessions are told how far they are.
         var sweepsPerNote = 10
+
+        /// How often in a row a look may fail before it is given up: everybody is behind then.
+        var maxFailures = 2
+
+        /// Where a look finds too much to tell: of how many users it is asked at once whether they are concerned, and
+        /// for how long in all. Those who were not asked by then count as concerned.
+        var usersAtOnce = 500
+        var askingTime: Duration = .seconds(1)
     }
 
     private let settings: Settings
@@ -56,6 +64,12 @@ actor Feed {
     private var outlets: [SubscriptionID: any Outlet] = [:]
     private var position: Position?
 
+    /// How often the look that is due has failed.
+    private var failures = 0
+
+    /// Told which users were deleted.
+    private let onDeletion: @Sendable ([ID]) async -> Void
+
     /// When the last look that came to its end began; nil without a connection.
     private var seen: ContinuousClock.Instant?
 
@@ -74,8 +88,10 @@ actor Feed {
     }
 
     init(
-        settings: Settings, reactor: Reactor, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory
+        settings: Settings, reactor: Reactor, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory,
+        onDeletion: @escaping @Sendable ([ID]) async -> Void
     ) {
+        self.onDeletion = onDeletion
         self.settings = settings
         self.reactor = reactor
         self.logger = logger
@@ -125,7 +141,16 @@ extension Feed {
     func activate(_ id: SubscriptionID, from start: SyncPage.Start) {
         guard let outlet = outlets[id] else { return }
         outlet.startPushes(cursor: Cursor(epoch: start.epoch, place: .at(start.snapshot)).text)
-        deliver(fanout.activate(id, snapshot: start.snapshot, conversations: start.conversations))
+        if let missed = fanout.activate(id, snapshot: start.snapshot, conversations: start.conversations) {
+            deliver(missed)
+        } else {
+            leaveBehind(id)
+        }
+    }
+
+    /// There is more for it than it is told: it asks for that by `sync.open`.
+    private func leaveBehind(_ id: SubscriptionID) {
+        outlets.removeValue(forKey: id)?.fallBehind()
     }
 
     func unsubscribe(_ id: SubscriptionID) {
@@ -205,7 +230,13 @@ extension Feed {
 
     private func look(over connection: Connection) async throws {
         let start = ContinuousClock.now
-        try await lookOnce(over: connection)
+        do {
+            try await lookOnce(over: connection)
+            failures = 0
+        } catch {
+            failures += 1
+            throw error
+        }
         seen = start
         figures.looked(since: start)
         if figures.isQueueDue {
@@ -215,7 +246,9 @@ extension Feed {
     }
 
     private func lookOnce(over connection: Connection) async throws {
-        let parameters = [position?.snapshot.text]
+        // What fails again and again is not asked for for ever: with no position it is only looked where we are.
+        let isGivenUp = failures >= settings.maxFailures
+        let parameters = [isGivenUp ? nil : position?.snapshot.text]
         let rows = try await connection.run(
             [preamble.call(for: .feed), Call(Self.look, parameters)], deadline: settings.limits.deadline)[1]
         guard let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) }) else {
@@ -226,16 +259,56 @@ extension Feed {
         guard epoch == position?.epoch else {
             return begin(Position(epoch: epoch, snapshot: snapshot))
         }
-        // With nothing new there is one row, of nulls.
         var changes: [Change] = []
-        for row in 0..<rows.count where rows.text(row, 3) != nil {
-            guard let change = Change(rows, row: row, column: 3) else { throw FeedError.unreadable }
-            changes.append(change)
+        var deleted: [ID] = []
+        var concerned: Look.Concerned = isGivenUp ? .everybody : .nobody
+        for row in 0..<rows.count {
+            switch rows.text(row, 3) {
+            // With nothing new there is one row, of nulls.
+            case nil: break
+            case "many": concerned = .users(try await whoIsConcerned(over: connection))
+            case "deleted": if let user = rows.id(row, 6) { deleted.append(user) }
+            default:
+                guard let change = Change(rows, row: row, column: 3) else { throw FeedError.unreadable }
+                changes.append(change)
+            }
         }
+        // Of too much nothing is told.
+        if case .users = concerned { changes = [] }
         figures.brought(changes.count)
         let now = Position(epoch: epoch, snapshot: snapshot)
         position = now
-        deliver(fanout.distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes)))
+        distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes, concerned: concerned))
+        if !deleted.isEmpty { await onDeletion(deleted) }
+    }
+
+    private func distribute(_ look: Look) {
+        let behind = fanout.dropConcerned(by: look)
+        if case .nobody = look.concerned {
+        } else {
+            logger.notice(
+                "more has changed than is told: sessions fetch it by sync.open", metadata: ["sessions": "\(behind.count)"])
+        }
+        for id in behind { leaveBehind(id) }
+        deliver(fanout.distribute(look))
+    }
+
+    /// Which of this node's users there is news for, asked of a few at a time.
+    private func whoIsConcerned(over connection: Connection) async throws -> Set<ID> {
+        let limit = ContinuousClock.now + settings.askingTime
+        var unasked = Array(fanout.users)[...]
+        var concerned: Set<ID> = []
+        while !unasked.isEmpty, .now < limit {
+            let users = unasked.prefix(settings.usersAtOnce)
+            let rows = try await connection.run(
+                [
+                    preamble.call(for: .feed),
+                    Call(Self.concerned, [position?.snapshot.text, "{\(users.map(\.description).joined(separator: ","))}"]),
+                ], deadline: settings.limits.deadline)[1]
+            concerned.formUnion((0..<rows.count).compactMap { rows.id($0, 0) })
+            unasked = unasked.dropFirst(users.count)
+        }
+        return concerned.union(unasked)
     }
 
     /// Returns once the log is on disk up to there. Under load others' commits soon see to that, and waiting is cheaper
@@ -272,6 +345,9 @@ extension Feed {
         nullif(greatest(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), pg_current_wal_flush_lsn())) \
         select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
         """)
+
+    private static let concerned = Statement(
+        "feed.concerned", "select feed.concerned($1::pg_snapshot, $2::uuid[])")
 
     private static let queue = Statement("feed.queue", "select pg_notification_queue_usage()")
 }

@@ -55,8 +55,9 @@ extension Operation {
         },
         Operation("auth.logout", .user, ["all"]) { session, params throws(ProtocolError) in
             let everywhere = try params.bool("all") ?? false
-            let revoked = try await session.accounts.logout(session.token, everywhere: everywhere)
-            await session.end()
+            let revoked = try await session.end { () throws(ProtocolError) in
+                try await session.accounts.logout(session.token, everywhere: everywhere)
+            }
             return Answer(.object(["revoked": .integer(revoked)]))
         },
         Operation("auth.change_password", .user, ["current_password", "new_password"]) {

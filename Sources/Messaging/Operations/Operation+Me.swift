@@ -40,12 +40,12 @@ extension Operation {
         Operation("me.delete", .user, ["password"]) { session, params throws(ProtocolError) in
             let password = try params.string("password")
             let token = try await session.token
-            let deleted = try await session.limits.countingFailures(of: token.user.description) {
-                () throws(ProtocolError) in
-                try await session.service.accounts.delete(token.user, password: password)
+            let deleted = try await session.end { () throws(ProtocolError) in
+                try await session.limits.countingFailures(of: token.user.description) { () throws(ProtocolError) in
+                    try await session.service.accounts.delete(token.user, password: password)
+                }
             }
             session.service.feed.changed()
-            await session.end()
             return Answer(.result(deleted))
         },
     ]

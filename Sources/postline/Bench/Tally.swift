@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Threads
 
 /// How much came to all watchers together.
 final class Tally: Sendable {
@@ -36,14 +37,13 @@ final class Tally: Sendable {
             try await Task.sleep(for: .seconds(10))
             state.withLock { $0.release() }?.resume()
         }
-        await withCheckedContinuation { waiter in
-            let isThere = state.withLock { state in
-                if state.count >= target { return true }
+        await suspended { caller in
+            state.withLock { state in
+                if state.count >= target { return .over(()) }
                 state.target = target
-                state.waiter = waiter
-                return false
+                state.waiter = caller
+                return .kept
             }
-            if isThere { waiter.resume() }
         }
         deadline.cancel()
         let count = count

@@ -48,4 +48,31 @@ struct ExternalAccountsTests {
             try await client.follow { $0.me?["is_guest"] == false && $0.me?["email"] == "supa@example.com" }
         }
     }
+
+    @Test("a deleted user's open connection is closed on every node, and sends nothing before it is")
+    func deleted() async throws {
+        try await withTwoNodes(Self.external) { one, other in
+            let token = try await TestToken(sub: Person.alice.id, session_id: nobody).signed()
+            let clients = [try await one.connect(), try await other.connect()]
+            for client in clients { try await client.call("session.authenticate", ["access_token": .string(token)]) }
+            // The write is quiet: nothing rings, so that what refuses the message is the database itself.
+            try await one.database.psql(
+                """
+                set postline.quiet = on;
+                update public.user_profiles set is_deleted = true where id = '\(Person.alice.id)';
+                do $$ begin
+                    insert into public.messages (conversation_id, sender_id, content)
+                        values ('\(Room.aliceBob)', '\(Person.alice.id)', 'too late');
+                    raise exception 'it was sent';
+                exception when sqlstate 'PL008' then null;
+                end $$
+                """)
+            for client in clients {
+                await client.line.waitUntilClosed()
+                #expect(await client.line.goodbye?.knownCode == .sessionRevoked)
+            }
+            let again = try await one.connect()
+            try await again.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
+        }
+    }
 }

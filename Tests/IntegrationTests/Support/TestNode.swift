@@ -17,6 +17,13 @@ struct TestNode: Sendable {
     /// Its figures.
     let metrics: MetricsRegistry
 
+    fileprivate let service: MessagingService
+
+    /// Whether a balancer would send clients here.
+    var isReady: Bool {
+        get async { if case .ready = await service.readiness() { true } else { false } }
+    }
+
     func connect() async throws -> TestClient {
         try await TestClient.connect(port: port)
     }
@@ -124,7 +131,8 @@ func withNode<Value: Sendable>(
         tasks.addTask { try await group.run() }
         do {
             let value = try await body(
-                TestNode(database: database, port: try await server.address.port, metrics: metrics))
+                TestNode(
+                    database: database, port: try await server.address.port, metrics: metrics, service: service))
             await group.triggerGracefulShutdown()
             return value
         } catch {

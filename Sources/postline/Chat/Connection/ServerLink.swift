@@ -1,6 +1,7 @@
 internal import LineClient
 internal import Messaging
 internal import Postgres
+internal import Threads
 
 /// The chat's connection: it signs in, keeps in step by cursor, delivers what is on its way, and comes back after a loss.
 ///
@@ -101,18 +102,20 @@ actor ServerLink {
         guard let guest = tokens?.refresh else {
             throw ChatEnded(description: "This guest came with an access token alone, which cannot bring it along.")
         }
-        return try await withCheckedThrowingContinuation { waiting in
+        let outcome: Result<JSON, any Error> = await suspended { waiting in
             move = Move(email: email, password: password, guest: guest, waiting: waiting)
             // The guest's session ends as it is merged, and would take this connection with it. `run` goes on.
             Task { await client.close() }
+            return .kept
         }
+        return try outcome.get()
     }
 
     private struct Move {
         let email: String
         let password: String
         let guest: String
-        let waiting: CheckedContinuation<JSON, any Error>
+        let waiting: CheckedContinuation<Result<JSON, any Error>, Never>
         /// Nil until the server has answered.
         var outcome: Result<JSON, any Error>?
     }
@@ -144,7 +147,7 @@ actor ServerLink {
     private func finishMove() {
         guard let move, let outcome = move.outcome else { return }
         self.move = nil
-        move.waiting.resume(with: outcome)
+        move.waiting.resume(returning: outcome)
     }
 
     // MARK: Staying
@@ -152,7 +155,7 @@ actor ServerLink {
     /// Keeps the connection until the task is cancelled or there is no way back.
     func run() async {
         await stay()
-        move?.waiting.resume(throwing: ConnectionError.closed(goodbye: nil))
+        move?.waiting.resume(returning: .failure(ConnectionError.closed(goodbye: nil)))
         move = nil
     }
 

@@ -1,0 +1,81 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Postgres
+import Synchronization
+import Testing
+import Threads
+
+@testable import Messaging
+
+/// An event loop as the executor that tasks prefer, as a connection's are.
+private final class PreferredLoop: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { unsafe job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// How many were answered.
+private final class Tally: Sendable {
+    private let atomic = Atomic(0)
+
+    var count: Int { atomic.load(ordering: .relaxed) }
+
+    func add() { atomic.add(1, ordering: .relaxed) }
+}
+
+@Suite("Waits that nobody could end", .timeLimit(.minutes(2)))
+struct SuspensionTests {
+    @Test("a continuation is made in one place, where whether to wait is decided in the same step")
+    func onePlace() throws {
+        let places = try Repository.files(in: "Sources", endingIn: "swift").filter {
+            try Repository.text($0).contains(/with(Checked|Unsafe)(Throwing)?Continuation/)
+        }
+        #expect(places == ["Sources/Threads/Suspension.swift"])
+    }
+
+    @Test("row 58b: crowds that ask together are each answered, with nobody else there to wake anything")
+    func crowds() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
+        let executors = [PreferredLoop(group.next()), PreferredLoop(group.next())]
+        let reactor = Reactor(name: "test")
+        let gathering = Gathering<Int, Int>(mostAtOnce: .max, on: reactor) { questions throws(ProtocolError) in
+            await Task.yield()
+            return questions
+        }
+        let turnstile = Turnstile(width: 2, on: reactor)
+        let answered = Tally()
+        let asked = 200 * 250
+        let crowd = Task {
+            for _ in 0..<200 {
+                await withTaskGroup(of: Void.self) { group in
+                    for number in 0..<250 {
+                        group.addTask(executorPreference: executors[number % 2]) {
+                            guard let reply = try? await gathering.reply(to: number),
+                                let passed = try? await turnstile.pass({ () throws(ProtocolError) in reply }),
+                                passed == number
+                            else { return }
+                            answered.add()
+                        }
+                    }
+                }
+            }
+        }
+        // One that waits for ever would hold the test for as long: it is told apart by nothing being answered any more.
+        var seen = -1
+        while answered.count < asked, seen != answered.count {
+            seen = answered.count
+            for _ in 0..<100 where answered.count < asked {
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        #expect(answered.count == asked)
+        crowd.cancel()
+        try await group.shutdownGracefully()
+    }
+}
