@@ -100,6 +100,26 @@ struct DeleteTests {
         }
     }
 
+    @Test("the names of a guest that goes are free at once; those of one that is merged are its account's")
+    func guestNames() async throws {
+        try await withNode { node in
+            let guest = try await node.guest()
+            try await guest.call("me.change_username", ["username": "gwen"])
+            try await guest.call("me.change_username", ["username": "gwenda"])
+            let rival = try await node.stranger()
+            try await rival.refused(.usernameTaken, "me.change_username", ["username": "gwen"])
+            try await guest.call("me.delete")
+            try await rival.call("me.change_username", ["username": "gwen"])
+            try await node.stranger().call("me.change_username", ["username": "gwenda"])
+
+            let other = try await node.connect()
+            let tokens = try await other.becomeGuest()
+            try await other.call("me.change_username", ["username": "gus"])
+            try await node.connect().logIn(Person.alice.email, guest: tokens)
+            try await node.stranger().refused(.usernameTaken, "me.change_username", ["username": "gus"])
+        }
+    }
+
     @Test("takes the password, the right one; of a guest none. Else nothing happens")
     func password() async throws {
         try await withNode { node in
