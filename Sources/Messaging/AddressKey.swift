@@ -1,4 +1,5 @@
-/// What limits by address count: an IPv4 address, or an IPv6 network of 64 bits, of which whoever has one address has all.
+/// What limits by address count: an IPv4 address, or an IPv6 network of 64 bits, of which whoever has one address has
+/// all.
 ///
 /// An IPv4 address that came in by IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
 public struct AddressKey: Hashable, Sendable, CustomStringConvertible {

@@ -48,9 +48,9 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// A token bucket for each key. Those that are full again are forgotten, so that memory follows the keys in use; and there
-/// are no more than so many: of more, the fuller half is forgotten, so that a flood of new keys does not wash away those
-/// that have used up their share.
+/// A token bucket for each key. Those that are full again are forgotten, so that memory follows the keys in use; and
+/// there are no more than so many: of more, the fuller half is forgotten, so that a flood of new keys does not wash
+/// away those that have used up their share.
 final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var buckets: [Key: TokenBucket] = [:]

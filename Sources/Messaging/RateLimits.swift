@@ -63,8 +63,8 @@ struct RateLimits: Sendable {
         throw .rateLimited(why, retryAfter: wait)
     }
 
-    /// Does what a password guards, and counts it where the password was wrong. It is counted beforehand and given back,
-    /// so that many guesses at once are no more than many in a row.
+    /// Does what a password guards, and counts it where the password was wrong. It is counted beforehand and given
+    /// back, so that many guesses at once are no more than many in a row.
     ///
     /// - Throws: `rate_limited`, or what `work` throws.
     func counting<Value>(

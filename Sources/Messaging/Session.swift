@@ -104,8 +104,8 @@ extension Session {
 
     /// Opens a session of that user on this connection.
     ///
-    /// - Throws: `invalid_request` when the connection is another's; `invalid_credentials` when the password was changed
-    ///   since it was verified.
+    /// - Throws: `invalid_request` when the connection is another's; `invalid_credentials` when the password was
+    ///   changed since it was verified.
     func signIn(_ holder: AccountHolder) async throws(ProtocolError) -> SignedIn {
         try requireMayBecome(holder.user)
         let session = ID.random()

@@ -47,8 +47,8 @@ enum Argon2id {
         "$argon2id$v=19$m=\(memoryKiB),t=\(passes),p=\(lanes)$AAAAAAAAAAAAAAAAAAAAAA$"
         + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-    /// Whether the string's own parameters stay within 256 MiB, 16 lanes, and what four passes over those take: a hash that
-    /// came from elsewhere must not be able to take all memory, or a thread for more than about a second.
+    /// Whether the string's own parameters stay within 256 MiB, 16 lanes, and what four passes over those take: a hash
+    /// that came from elsewhere must not be able to take all memory, or a thread for more than about a second.
     static func isBearable(_ phc: String) -> Bool {
         let parts = phc.split(separator: "$")
         guard parts.count == 5, parts[0] == "argon2id", !phc.utf8.contains(0) else { return false }

@@ -1,7 +1,7 @@
 import CCrypt
 
-/// A bcrypt hash, as other auth servers write them (`$2a$10$…`), by libxcrypt. To verify one computes for as long as its
-/// cost says, on the calling thread: at 10 for some 60 ms, and with each more for twice as long.
+/// A bcrypt hash, as other auth servers write them (`$2a$10$…`), by libxcrypt. To verify one computes for as long as
+/// its cost says, on the calling thread: at 10 for some 60 ms, and with each more for twice as long.
 struct Bcrypt: Sendable {
     /// The least that bcrypt knows, and what a sign-in may wait for: about a second.
     static let costs = 4...14
@@ -11,8 +11,8 @@ struct Bcrypt: Sendable {
 
     private let text: String
 
-    /// Reads `$2a$`, `$2b$` or `$2y$`, the cost, and 53 characters of salt and digest; nil where it is none, or costs more
-    /// than a sign-in may.
+    /// Reads `$2a$`, `$2b$` or `$2y$`, the cost, and 53 characters of salt and digest; nil where it is none, or costs
+    /// more than a sign-in may.
     init?(_ text: String) {
         let parts = text.split(separator: "$", omittingEmptySubsequences: false)
         guard text.utf8.count == 60, parts.count == 4, parts[0].isEmpty, ["2a", "2b", "2y"].contains(parts[1]),
@@ -22,8 +22,8 @@ struct Bcrypt: Sendable {
         self.text = text
     }
 
-    /// Whether the hash was made of this password, and of no other that bcrypt takes for the same: one that is longer than
-    /// it reads, or that has a NUL, at which it stops.
+    /// Whether the hash was made of this password, and of no other that bcrypt takes for the same: one that is longer
+    /// than it reads, or that has a NUL, at which it stops.
     func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
         let phrase = Array(password.utf8.prefix(Self.longestPassword)) + [0]
         let digests = (Array(try digest(of: phrase)), Array(text.utf8.suffix(Self.digestLength)))

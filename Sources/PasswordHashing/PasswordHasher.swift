@@ -3,10 +3,10 @@ import Threads
 
 /// Hashes and verifies passwords on a bounded number of threads of its own.
 ///
-/// Each costs tens of milliseconds and 19 MiB, or for a hash that came from elsewhere up to a second, which neither Swift's shared pool nor an event loop can spare. Those that
-/// find all threads at work wait in order, up to a limit; beyond it the answer is `busy`, so that a flood of logins can
-/// take neither all memory nor all time. The threads are of low priority: whoever signs in waits a little longer, and
-/// nobody else does.
+/// Each costs tens of milliseconds and 19 MiB, or for a hash that came from elsewhere up to a second, which neither
+/// Swift's shared pool nor an event loop can spare. Those that find all threads at work wait in order, up to a limit;
+/// beyond it the answer is `busy`, so that a flood of logins can take neither all memory nor all time. The threads are
+/// of low priority: whoever signs in waits a little longer, and nobody else does.
 public final class PasswordHasher: Sendable {
     private enum Work: Sendable {
         case hash(String, CheckedContinuation<Result<String, PasswordHashingError>, Never>)

@@ -88,7 +88,8 @@ import Testing
         let clock = ContinuousClock()
         for hash in Self.unreadable {
             let time = await clock.measure { _ = try? await hasher.verify("password", against: hash) }
-            // A fraction of what one Argon2id takes anywhere, and a thousand times what it takes to see that it is none.
+            // A fraction of what one Argon2id takes anywhere, and a thousand times what it takes to see that it is
+            // none.
             #expect(time > .milliseconds(5), "\(hash)")
         }
     }

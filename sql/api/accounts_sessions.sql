@@ -5,8 +5,9 @@
 -- after it has checked the code. So nothing that could be used is stored, and the same child can be given again.
 
 -- Opens a session. The id is new, and the service's to choose: it looks out for the session's end from before it
--- begins. `password_hash` is the stored hash that the service has verified the password against, null for an account that has
--- none. Where it is not the stored one any more, the password was changed meanwhile, and that change ended all but one.
+-- begins. `password_hash` is the stored hash that the service has verified the password against, null for an account
+-- that has none. Where it is not the stored one any more, the password was changed meanwhile, and that change ended all
+-- but one.
 --
 -- A user has at most 100 sessions: of more, those that were used last go on.
 create or replace function accounts.open_session(session_id uuid, user_id uuid, password_hash text) returns table (

@@ -101,7 +101,8 @@ public struct TokenKeys: Sendable {
 
     /// One key, one algorithm: what the header asks for never chooses how a key is used.
     ///
-    /// Nor is there anything in a header that must be understood: what `crit` names we would have to (RFC 7515, 4.1.11).
+    /// Nor is there anything in a header that must be understood: what `crit` names we would have to (RFC 7515,
+    /// 4.1.11).
     private func accepts(_ header: JWTHeader) -> Bool {
         guard header.fields["crit"] == nil else { return false }
         return switch source {
