@@ -46,6 +46,9 @@ let package = Package(
         .systemLibrary(
             name: "CArgon2", pkgConfig: "libargon2",
             providers: [.apt(["libargon2-dev"]), .brew(["argon2"])]),
+        .systemLibrary(
+            name: "CCrypt", pkgConfig: "libxcrypt",
+            providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
 
         // The service, from the database outwards. Imports go one way: up this list, never down.
         .target(name: "Threads", swiftSettings: settings),
@@ -59,7 +62,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PasswordHashing",
-            dependencies: ["CArgon2", "Threads"],
+            dependencies: ["CArgon2", "CCrypt", "Threads"],
             swiftSettings: settings),
         .target(
             name: "Messaging",
@@ -213,7 +216,7 @@ let package = Package(
 // unit tests (scripts/test-sanitized) what only the integration tests need, for the fuzzer (scripts/fuzz) all tests.
 // The images (Dockerfile) are built from what ships alone, so that a change of the tests builds them anew no more.
 let service: Set = [
-    "CPostgres", "CArgon2", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
+    "CPostgres", "CArgon2", "CCrypt", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
 ]
 let embedding: Set = ["embed-sql", "EmbedSQL"]
 let unitTests: Set = [

@@ -1,8 +1,10 @@
+import Messaging
 import NIOCore
 
 /// How many connections there are, in all and from each address, and so how the next one is received.
 ///
-/// Addresses are counted only where there is a bound for them, and one that has no connection any more is forgotten.
+/// Addresses are counted only where there is a bound for them, IPv6 by the network of 64 bits, and one that has no
+/// connection any more is forgotten.
 struct Admissions {
     /// How a new connection is received.
     enum Admission: Equatable {
@@ -32,7 +34,7 @@ struct Admissions {
 
     private(set) var served = 0
     private var lingering = 0
-    private var byAddress: [String: Int] = [:]
+    private var byAddress: [AddressKey: Int] = [:]
 
     init(maxConnections: Int, maxConnectionsPerAddress: Int?) {
         self.maxConnections = maxConnections
@@ -66,11 +68,11 @@ struct Admissions {
 
     private func isFull(_ address: String) -> Bool {
         guard let limit = self.maxConnectionsPerAddress else { return false }
-        return self.byAddress[address, default: 0] >= limit
+        return self.byAddress[AddressKey(address), default: 0] >= limit
     }
 
     private mutating func count(_ address: String) {
-        if self.maxConnectionsPerAddress != nil { self.byAddress[address, default: 0] += 1 }
+        if self.maxConnectionsPerAddress != nil { self.byAddress[AddressKey(address), default: 0] += 1 }
     }
 
     /// A connection that was served is closed.
@@ -78,8 +80,10 @@ struct Admissions {
     /// - Parameter address: nil where it never became known.
     mutating func release(_ address: String?) {
         self.served -= 1
-        guard let address, let count = self.byAddress[address] else { return }
-        self.byAddress[address] = count > 1 ? count - 1 : nil
+        guard self.maxConnectionsPerAddress != nil, let key = address.map(AddressKey.init),
+            let count = self.byAddress[key]
+        else { return }
+        self.byAddress[key] = count > 1 ? count - 1 : nil
     }
 
     /// A connection that was told why it is not served is closed.

@@ -35,6 +35,9 @@ public final class MessagingService: Service, SessionFactory {
         public var audience: String
         public var accessTokenSeconds: Int
 
+        /// For how long after a refresh the token before it still gets the same answer.
+        public var refreshReuseSeconds: Int
+
         /// What refresh tokens are derived from: at least 32 bytes, the same on every node.
         public var refreshSecret: String
 
@@ -45,7 +48,7 @@ public final class MessagingService: Service, SessionFactory {
         public init(
             databaseURL: String, listenDatabaseURL: String, poolSize: Int, limits: StatementLimits,
             accountKeeper: AccountKeeper, keys: TokenKeys, issuer: String, audience: String, accessTokenSeconds: Int,
-            refreshSecret: String, rates: Rates?, info: ServerInfo
+            refreshReuseSeconds: Int = 10, refreshSecret: String, rates: Rates?, info: ServerInfo
         ) {
             self.databaseURL = databaseURL
             self.listenDatabaseURL = listenDatabaseURL
@@ -56,6 +59,7 @@ public final class MessagingService: Service, SessionFactory {
             self.issuer = issuer
             self.audience = audience
             self.accessTokenSeconds = accessTokenSeconds
+            self.refreshReuseSeconds = refreshReuseSeconds
             self.refreshSecret = refreshSecret
             self.rates = rates
             self.info = info
@@ -81,10 +85,12 @@ public final class MessagingService: Service, SessionFactory {
                 accessTokenSeconds: configuration.accessTokenSeconds,
                 refreshKey: HKDF<SHA256>.deriveKey(
                     inputKeyMaterial: SymmetricKey(data: Array(configuration.refreshSecret.utf8)),
-                    info: Array("postline refresh tokens".utf8), outputByteCount: 32)),
+                    info: Array("postline refresh tokens".utf8), outputByteCount: 32),
+                refreshReuseSeconds: configuration.refreshReuseSeconds),
             // Half of the machine at most: those who are signed in have the other.
             hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64),
             figures: HashingMetrics(factory: metrics),
+            unreadableHashes: UnreadableHashes(logger: logger),
             sessionChecks: Accounts.sessionChecks(in: database))
         limits = RateLimits(configuration.rates, metrics: metrics)
         requestMetrics = RequestMetrics(factory: metrics)

@@ -36,10 +36,10 @@ struct TokenBucket: Sendable {
 
     mutating func giveBack(_ rate: Rate) { level = min(rate.burst, level + 1) }
 
-    /// Whether it is as one that was never used.
-    mutating func isFull(_ rate: Rate, now: ContinuousClock.Instant) -> Bool {
+    /// How many tokens there are now.
+    mutating func level(_ rate: Rate, now: ContinuousClock.Instant) -> Double {
         fill(rate, now)
-        return level >= rate.burst
+        return level
     }
 
     private mutating func fill(_ rate: Rate, _ now: ContinuousClock.Instant) {
@@ -48,7 +48,9 @@ struct TokenBucket: Sendable {
     }
 }
 
-/// A token bucket for each key. Those that are full again are forgotten, so that memory follows the keys in use.
+/// A token bucket for each key. Those that are full again are forgotten, so that memory follows the keys in use; and
+/// there are no more than so many: of more, the fuller half is forgotten, so that a flood of new keys does not wash
+/// away those that have used up their share.
 final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     private struct State {
         var buckets: [Key: TokenBucket] = [:]
@@ -56,18 +58,20 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     }
 
     private let rate: TokenBucket.Rate
+    private let capacity: Int
     private let state = Mutex(State())
 
-    init(_ rate: TokenBucket.Rate) { self.rate = rate }
+    /// - Parameter capacity: how many keys are counted at most.
+    init(_ rate: TokenBucket.Rate, capacity: Int = 65_536) {
+        self.rate = rate
+        self.capacity = capacity
+    }
 
     /// Takes a token of that key, or tells how long it is until there is one.
     func take(_ key: Key, now: ContinuousClock.Instant = .now) -> Duration? {
         state.withLock { state in
-            if state.buckets.count >= state.sweepAt {
-                state.buckets = state.buckets.filter { _, bucket in
-                    var bucket = bucket
-                    return !bucket.isFull(rate, now: now)
-                }
+            if state.buckets.count >= min(state.sweepAt, capacity) {
+                sweep(&state.buckets, now)
                 state.sweepAt = max(1_024, state.buckets.count * 2)
             }
             return state.buckets[key, default: TokenBucket(rate, now: now)].take(rate, now: now)
@@ -81,4 +85,19 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// How many keys are in use.
     var count: Int { state.withLock { $0.buckets.count } }
+
+    private func sweep(_ buckets: inout [Key: TokenBucket], _ now: ContinuousClock.Instant) {
+        var levels: [(key: Key, level: Double)] = []
+        for (key, bucket) in buckets {
+            var bucket = bucket
+            levels.append((key, bucket.level(rate, now: now)))
+        }
+        levels.removeAll { $0.level >= rate.burst }
+        if levels.count >= capacity {
+            levels.sort { $0.level < $1.level }
+            levels.removeLast(levels.count - capacity / 2)
+        }
+        let kept = Set(levels.map(\.key))
+        buckets = buckets.filter { kept.contains($0.key) }
+    }
 }

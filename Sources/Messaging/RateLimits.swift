@@ -1,11 +1,11 @@
 internal import Metrics
 
-/// What bounds one client's share: guessing by address and by account, and sends and searches by user.
+/// What bounds one client's share: guessing by address, account and session, and sends and searches by user.
 ///
 /// Each node counts for itself.
 struct RateLimits: Sendable {
-    private let attempts: RateLimiter<String>
-    private let failures: RateLimiter<String>
+    private let signIns: RateLimiter<AddressKey>
+    private let passwords: RateLimiter<PasswordAttempts>
     private let sends: RateLimiter<ID>
     private let searches: RateLimiter<ID>
     private let isOn: Bool
@@ -28,8 +28,8 @@ struct RateLimits: Sendable {
                 return ($0, Counter(label: "postline_rate_limited_total", dimensions: dimensions, factory: metrics))
             })
         let given = rates ?? Rates()
-        attempts = RateLimiter(TokenBucket.Rate(tokens: Double(given.signInsPerMinute), per: .seconds(60)))
-        failures = RateLimiter(TokenBucket.Rate(tokens: Double(given.failedLoginsPerMinute), per: .seconds(60)))
+        signIns = RateLimiter(TokenBucket.Rate(tokens: Double(given.signInsPerMinute), per: .seconds(60)))
+        passwords = RateLimiter(TokenBucket.Rate(tokens: Double(given.failedLoginsPerMinute), per: .seconds(60)))
         sends = RateLimiter(
             TokenBucket.Rate(
                 tokens: Double(given.sendsPerSecond), per: .seconds(1),
@@ -42,7 +42,7 @@ struct RateLimits: Sendable {
     ///
     /// - Throws: `rate_limited`.
     func takeSignIn(from address: String) throws(ProtocolError) {
-        try take(address, from: attempts, .signIns, "Too many sign-ins from this address.")
+        try take(AddressKey(address), from: signIns, .signIns, "Too many sign-ins from this address.")
     }
 
     /// - Throws: `rate_limited`.
@@ -63,21 +63,21 @@ struct RateLimits: Sendable {
         throw .rateLimited(why, retryAfter: wait)
     }
 
-    /// Does what a password guards, and counts it against the account where the password was wrong. It is counted
-    /// beforehand and given back, so that many guesses at once are no more than many in a row.
+    /// Does what a password guards, and counts it where the password was wrong. It is counted beforehand and given
+    /// back, so that many guesses at once are no more than many in a row.
     ///
     /// - Throws: `rate_limited`, or what `work` throws.
-    func countingFailures<Value>(
-        of account: String, _ work: () async throws(ProtocolError) -> Value
+    func counting<Value>(
+        _ attempts: PasswordAttempts, _ work: () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
         guard isOn else { return try await work() }
-        try take(account, from: failures, .failedLogins, "Too many wrong passwords for this account.")
+        try take(attempts, from: passwords, .failedLogins, attempts.refusal)
         do throws(ProtocolError) {
             let value = try await work()
-            failures.giveBack(account)
+            if !attempts.countsSuccess { passwords.giveBack(attempts) }
             return value
         } catch {
-            if error.code != .invalidCredentials { failures.giveBack(account) }
+            if error.code != .invalidCredentials { passwords.giveBack(attempts) }
             throw error
         }
     }
@@ -85,7 +85,7 @@ struct RateLimits: Sendable {
 
 /// How much of each there may be, on one node.
 public struct Rates: Sendable {
-    /// Wrong passwords of one account.
+    /// Wrong passwords for one email address, and passwords checked in one session.
     public var failedLoginsPerMinute = 5
     /// Sign-ins, registrations, guests and upgrades of one address.
     public var signInsPerMinute = 60

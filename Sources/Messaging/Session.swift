@@ -108,13 +108,14 @@ extension Session {
 
     /// Opens a session of that user on this connection.
     ///
-    /// - Throws: `invalid_request` when the connection is another's.
-    func signIn(_ user: ID) async throws(ProtocolError) -> SignedIn {
-        try requireMayBecome(user)
+    /// - Throws: `invalid_request` when the connection is another's; `invalid_credentials` when the password was
+    ///   changed since it was verified.
+    func signIn(_ holder: AccountHolder) async throws(ProtocolError) -> SignedIn {
+        try requireMayBecome(holder.user)
         let session = ID.random()
         var signedIn: SignedIn?
-        try await takePlace(of: user, session) { () throws(ProtocolError) in
-            let opened = try await service.accounts.openSession(session, of: user)
+        try await takePlace(of: holder.user, session) { () throws(ProtocolError) in
+            let opened = try await service.accounts.openSession(session, of: holder)
             signedIn = opened
             return opened.token
         }

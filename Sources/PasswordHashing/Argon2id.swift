@@ -47,9 +47,9 @@ enum Argon2id {
         "$argon2id$v=19$m=\(memoryKiB),t=\(passes),p=\(lanes)$AAAAAAAAAAAAAAAAAAAAAA$"
         + "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-    /// Whether the string's own parameters stay within 1 GiB, 16 passes and 16 lanes: a hash that came from elsewhere must
-    /// not be able to take all memory.
-    private static func isBearable(_ phc: String) -> Bool {
+    /// Whether the string's own parameters stay within 256 MiB, 16 lanes, and what four passes over those take: a hash
+    /// that came from elsewhere must not be able to take all memory, or a thread for more than about a second.
+    static func isBearable(_ phc: String) -> Bool {
         let parts = phc.split(separator: "$")
         guard parts.count == 5, parts[0] == "argon2id", !phc.utf8.contains(0) else { return false }
         var values: [Substring: Int] = [:]
@@ -59,6 +59,6 @@ enum Argon2id {
             values[sides[0]] = value
         }
         guard let memory = values["m"], let passes = values["t"], let lanes = values["p"] else { return false }
-        return memory <= 1 << 20 && passes <= 16 && lanes <= 16
+        return 0...1 << 18 ~= memory && 0...16 ~= lanes && 0...1 << 20 ~= passes && memory * passes <= 1 << 20
     }
 }

@@ -3,10 +3,10 @@ import Threads
 
 /// Hashes and verifies passwords on a bounded number of threads of its own.
 ///
-/// Each costs tens of milliseconds and 19 MiB, which neither Swift's shared pool nor an event loop can spare. Those that
-/// find all threads at work wait in order, up to a limit; beyond it the answer is `busy`, so that a flood of logins can
-/// take neither all memory nor all time. The threads are of low priority: whoever signs in waits a little longer, and
-/// nobody else does.
+/// Each costs tens of milliseconds and 19 MiB, or for a hash that came from elsewhere up to a second, which neither
+/// Swift's shared pool nor an event loop can spare. Those that find all threads at work wait in order, up to a limit;
+/// beyond it the answer is `busy`, so that a flood of logins can take neither all memory nor all time. The threads are
+/// of low priority: whoever signs in waits a little longer, and nobody else does.
 public final class PasswordHasher: Sendable {
     private enum Work: Sendable {
         case hash(String, CheckedContinuation<Result<String, PasswordHashingError>, Never>)
@@ -16,10 +16,9 @@ public final class PasswordHasher: Sendable {
             switch self {
             case .hash(let password, let caller):
                 caller.resume(returning: Result { () throws(PasswordHashingError) in try Argon2id.hash(password) })
-            case .verify(let password, let phc, let caller):
+            case .verify(let password, let hash, let caller):
                 caller.resume(
-                    returning: Result { () throws(PasswordHashingError) in try Argon2id.verify(password, against: phc) }
-                )
+                    returning: Result { () throws(PasswordHashingError) in try StoredHash(hash).isOf(password) })
             }
         }
 
@@ -62,12 +61,17 @@ public final class PasswordHasher: Sendable {
         try await perform { .hash(password, $0) }
     }
 
-    /// Whether the password is the one that the PHC string was made of, compared in constant time.
+    /// Whether the password is the one that the hash was made of, compared in constant time.
     ///
-    /// - Throws: As `hash`, and `unreadableHash`.
-    public func verify(_ password: String, against phc: String) async throws(PasswordHashingError) -> Bool {
-        try await perform { .verify(password, phc, $0) }
+    /// - Parameter hash: A PHC string of Argon2id, or a bcrypt hash.
+    /// - Throws: As `hash`, and `unreadableHash`, which takes as long as a wrong password.
+    public func verify(_ password: String, against hash: String) async throws(PasswordHashingError) -> Bool {
+        try await perform { .verify(password, hash, $0) }
     }
+
+    /// Whether the hash is of the kind that `hash` makes; one of another server's kind is to be made anew, when its
+    /// password is at hand.
+    public static func isOurs(_ hash: String) -> Bool { hash.hasPrefix("$argon2id$") }
 
     /// Spends what `verify` spends, for an account that does not exist, so that time does not tell the two apart.
     ///
@@ -117,7 +121,7 @@ public final class PasswordHasher: Sendable {
         case .refuse(let error): work.refuse(error)
         case .start:
             do {
-                try BareThread.start(name: "argon2id", priority: .low) { self.work(through: work) }
+                try BareThread.start(name: "passwords", priority: .low) { self.work(through: work) }
             } catch {
                 // Who is in line is served by the threads that run; with none running there is no line.
                 state.withLock { $0.running -= 1 }

@@ -4,7 +4,8 @@ public enum PasswordHashingError: Error, Sendable, Hashable {
     case busy
     /// The task was cancelled while the password waited for its turn.
     case cancelled
-    /// The stored text is no Argon2id hash in PHC format, or asks for more memory or time than any of ours.
+    /// The stored text is neither an Argon2id hash in PHC format nor a bcrypt hash, or asks for more memory or time
+    /// than a sign-in may take.
     case unreadableHash
     /// libargon2 failed, with its code: 22 is memory that could not be had.
     case failed(Int32)

@@ -59,6 +59,7 @@ struct Node: Sendable {
                 poolSize: settings.poolSize, limits: settings.limits,
                 accountKeeper: settings.accountKeeper, keys: keys, issuer: settings.jwtIssuer,
                 audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
+                refreshReuseSeconds: settings.refreshReuseSeconds,
                 refreshSecret: settings.jwtSecret ?? "", rates: settings.rateLimits == .on ? settings.rates : nil,
                 info: lines.info),
             logger: logger, metrics: Self.registry)

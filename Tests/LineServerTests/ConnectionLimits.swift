@@ -36,6 +36,21 @@ struct ConnectionLimits {
         }
     }
 
+    @Test("row 11: addresses of one IPv6 network of 64 bits are bounded together, and released together")
+    func fromOneNetwork() {
+        var admissions = Admissions(maxConnections: 100, maxConnectionsPerAddress: 5)
+        for host in 1...5 { #expect(admissions.admit(from: "2001:db8:1:2::\(host)") == .serve) }
+        #expect(admissions.admit(from: "2001:db8:1:2:9:9:9:9") == .refuse(.fromAddress))
+        #expect(admissions.admit(from: "2001:db8:1:3::1") == .serve)
+        #expect(admissions.addressCount == 2)
+        admissions.release("2001:db8:1:2::3")
+        #expect(admissions.admit(from: "2001:db8:1:2::99") == .serve)
+        #expect(admissions.admit(from: "2001:db8:1:2::98") == .refuse(.fromAddress))
+        for host in [1, 2, 4, 5, 99] { admissions.release("2001:db8:1:2::\(host)") }
+        admissions.release("2001:db8:1:3::1")
+        #expect(admissions.addressCount == 0 && admissions.served == 0)
+    }
+
     @Test("row 11: past the limit of its address a client is told so, another address is served, and so is it later")
     func fromOneAddress() async throws {
         try await withServer(

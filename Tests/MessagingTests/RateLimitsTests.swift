@@ -13,15 +13,52 @@ struct RateLimitsTests {
         try limits.takeSignIn(from: "192.0.2.2")
     }
 
+    @Test("row 47: of an IPv6 network of 64 bits all addresses have sixty together, and the next network its own")
+    func networks() throws {
+        let limits = RateLimits(Rates())
+        for host in 1...60 { try limits.takeSignIn(from: "2001:db8:1:2::\(host)") }
+        let error = #expect(throws: ProtocolError.self) { try limits.takeSignIn(from: "2001:db8:1:2:ffff::1") }
+        #expect(error?.code == .rateLimited)
+        try limits.takeSignIn(from: "2001:db8:1:3::1")
+        // One that came in by IPv6 is the IPv4 address.
+        for _ in 1...60 { try limits.takeSignIn(from: "::ffff:192.0.2.1") }
+        #expect(throws: ProtocolError.self) { try limits.takeSignIn(from: "192.0.2.1") }
+    }
+
+    @Test("row 47: wrong passwords are counted apart: sign-ins by address, checks by session, whatever the address is")
+    func apart() async throws {
+        let limits = RateLimits(Rates())
+        let (one, other) = (ID.random(), ID.random())
+        func code(_ attempts: PasswordAttempts, _ code: ErrorCode?) async -> ErrorCode? {
+            do throws(ProtocolError) {
+                try await limits.counting(attempts) { () throws(ProtocolError) in
+                    if let code { throw ProtocolError(code, "As told.") }
+                }
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        for _ in 0..<5 {
+            #expect(await code(.signIns(with: one.description), .invalidCredentials) == .invalidCredentials)
+        }
+        #expect(await code(.signIns(with: one.description), nil) == .rateLimited)
+        // In a session each check counts, also of the right password, but not what came of a fault.
+        for _ in 0..<20 { #expect(await code(.checks(session: one), .unavailable) == .unavailable) }
+        for _ in 0..<5 { #expect(await code(.checks(session: one), nil) == nil) }
+        #expect(await code(.checks(session: one), nil) == .rateLimited)
+        #expect(await code(.checks(session: other), nil) == nil)
+    }
+
     @Test("row 47: five failures of one account, however many are tried at once; what succeeds is not counted")
     func accounts() async throws {
         let limits = RateLimits(Rates())
-        for _ in 0..<20 { try await limits.countingFailures(of: "good") { () throws(ProtocolError) in } }
+        for _ in 0..<20 { try await limits.counting(.signIns(with: "good")) { () throws(ProtocolError) in } }
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
             for _ in 0..<20 {
                 group.addTask {
                     do throws(ProtocolError) {
-                        try await limits.countingFailures(of: "bad") { () throws(ProtocolError) in
+                        try await limits.counting(.signIns(with: "bad")) { () throws(ProtocolError) in
                             throw ProtocolError(.invalidCredentials, "Wrong.")
                         }
                         return nil
@@ -68,6 +105,18 @@ struct RateLimitsTests {
         #expect(limiter.count == 1_024)
         #expect(limiter.take(-1, now: start + .seconds(2)) == nil)
         #expect(limiter.count == 1)
+    }
+
+    @Test("there are no more keys than may be, and a flood of new ones frees none that has used up its share")
+    func capacity() {
+        let limiter = RateLimiter<Int>(TokenBucket.Rate(tokens: 2, per: .seconds(60)), capacity: 1_000)
+        let start = ContinuousClock.now
+        for key in 0..<100 { for _ in 0..<2 { #expect(limiter.take(key, now: start) == nil) } }
+        for key in 100..<20_000 {
+            #expect(limiter.take(key, now: start) == nil)
+            #expect(limiter.count <= 1_000)
+        }
+        for key in 0..<100 { #expect(limiter.take(key, now: start) != nil) }
     }
 
     @Test("off, nothing is bounded")

@@ -57,18 +57,40 @@ import Testing
         #expect(try await !hasher.verify("pass\0word", against: beforeNUL))
     }
 
-    @Test("what is no Argon2id hash, or asks for too much, is told apart from a wrong password")
-    func unreadable() async throws {
-        for phc in [
-            "", "$", "password", "$2a$10$N9qo8uLOickgx2ZMRZoMyeIjZAgcfl7p92ldGxad68LJZdL17lhWy",
-            "$argon2i$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
-            "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
-            "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$not/base64!", "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$",
-            "$argon2id$v=19$m=,t=,p=$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
-        ] {
-            await #expect(throws: PasswordHashingError.unreadableHash) {
-                try await hasher.verify("password", against: phc)
-            }
+    /// Stored texts that are no hash, or one that costs too much.
+    static let unreadable = [
+        "", "$", "password", "$fbscrypt$v=1,n=14,r=8,p=1$c2FsdA==$aGFzaA==", "$1$salt$qJH7.N4xYta3aEG/dfqo/0",
+        "$2x$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue",
+        "$2a$03$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue",
+        "$2a$15$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue",
+        "$2a$31$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue",
+        "$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1U",
+        "$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1U_",
+        "$2$04$0x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue",
+        "$argon2id$v=19$m=1048576,t=1,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        "$argon2id$v=19$m=262144,t=5,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        "$argon2id$v=19$m=256,t=9223372036854775807,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        "$argon2i$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        "$argon2id$v=19$m=4294967295,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+        "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$not/base64!", "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$",
+        "$argon2id$v=19$m=,t=,p=$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4",
+    ]
+
+    @Test("what is no hash, or costs too much, is told apart from a wrong password", arguments: unreadable)
+    func isUnreadable(hash: String) async throws {
+        await #expect(throws: PasswordHashingError.unreadableHash) {
+            try await hasher.verify("password", against: hash)
+        }
+    }
+
+    @Test("row 46: what is no hash takes the time of a wrong password")
+    func unreadableTime() async {
+        let clock = ContinuousClock()
+        for hash in Self.unreadable {
+            let time = await clock.measure { _ = try? await hasher.verify("password", against: hash) }
+            // A fraction of what one Argon2id takes anywhere, and a thousand times what it takes to see that it is
+            // none.
+            #expect(time > .milliseconds(5), "\(hash)")
         }
     }
 

@@ -42,7 +42,15 @@ begin
         select u.id, u.encrypted_password::text from auth.users u
          where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
-           and (u.banned_until is null or u.banned_until < pg_catalog.now());
+           and not app.is_banned(u);
+end
+$$;
+
+-- Whether an operator, or another auth server, keeps the account out for now.
+create or replace function app.is_banned(account auth.users) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return coalesce(account.banned_until > pg_catalog.now(), false);
 end
 $$;
 
@@ -55,25 +63,14 @@ begin
 end
 $$;
 
--- Whether a bcrypt hash, as Supabase's auth server writes them, is of this password. It is asked once for each user
--- who came with such a hash: the service then replaces it.
-create or replace function accounts.is_bcrypt_of(hash text, password text) returns boolean
-language plpgsql stable security definer set search_path = '' as $$
-declare
-    home name := (select e.extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension e
-                   where e.extname = 'pgcrypto');
-    answer boolean;
-begin
-    execute pg_catalog.format('select %I.crypt($1, $2) = $2', home) into answer using password, hash;
-    return answer;
-end
-$$;
-
-create or replace function accounts.replace_hash(user_id uuid, old_hash text, new_hash text) returns void
+-- Puts another hash of the same password in the place of one that the service has verified it against. Answers the
+-- hash that is stored then: another where it was changed meanwhile, null where the account has gone.
+create or replace function accounts.renew_hash(user_id uuid, old_hash text, new_hash text) returns text
 language plpgsql security definer set search_path = '' as $$
 begin
     update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
-     where u.id = replace_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+     where u.id = renew_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+    return accounts.password_hash(renew_hash.user_id);
 end
 $$;
 
@@ -173,13 +170,16 @@ declare
     account auth.users;
     guest boolean;
 begin
-    -- A user seen before costs one look at its profile.
+    -- A user seen before costs one look.
     select p.is_guest into guest from public.user_profiles p
-      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id and not p.is_deleted;
+      join public.user_private s on s.id = p.id
+      join auth.users u on u.id = p.id and u.deleted_at is null and not app.is_banned(u)
+     where p.id = ensure_profile.user_id and not p.is_deleted;
     if found and guest = coalesce(ensure_profile.is_anonymous, guest) then
         return guest;
     end if;
-    select u.* into account from auth.users u where u.id = ensure_profile.user_id and u.deleted_at is null;
+    select u.* into account from auth.users u
+     where u.id = ensure_profile.user_id and u.deleted_at is null and not app.is_banned(u);
     if not found then
         raise exception using errcode = 'PL004', message = 'This account is not known here.';
     end if;

@@ -4,26 +4,60 @@
 -- generation, HMAC-SHA256 with a key that the database never sees, and gives these functions the two numbers only
 -- after it has checked the code. So nothing that could be used is stored, and the same child can be given again.
 
--- The id is new, and the service's to choose: it looks out for the session's end from before it begins.
-create or replace function accounts.open_session(session_id uuid, user_id uuid) returns table (
+-- Opens a session. The id is new, and the service's to choose: it looks out for the session's end from before it
+-- begins. `password_hash` is the stored hash that the service has verified the password against, null for an account
+-- that has none. Where it is not the stored one any more, the password was changed meanwhile, and that change ended all
+-- but one.
+--
+-- A user has at most 100 sessions: of more, those that were used last go on.
+create or replace function accounts.open_session(session_id uuid, user_id uuid, password_hash text) returns table (
     generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
 language plpgsql security definer set search_path = '' as $$
 begin
-    perform accounts.ensure_profile(user_id, null);
-    -- Waits for a deletion or merge under way.
+    -- Waits for a change of the password, a ban, a deletion or a merge under way. One that comes later waits for this,
+    -- and ends the session.
     update auth.users u set last_sign_in_at = pg_catalog.now()
-     where u.id = open_session.user_id and u.deleted_at is null;
+     where u.id = open_session.user_id and u.deleted_at is null and not app.is_banned(u)
+       and nullif(u.encrypted_password::text, '') is not distinct from open_session.password_hash;
     if not found then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        perform app.refuse_sign_in(open_session.user_id);
     end if;
+    perform accounts.ensure_profile(user_id, null);
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.id in (select l.id from app.sessions l
+                     where l.user_id = open_session.user_id and l.revoked_at is null
+                     order by l.refreshed_at desc, l.id offset 99);
+    perform app.forget_sessions();
     return query
         with opened as (
-            insert into app.sessions as s (id, user_id) values (open_session.session_id, open_session.user_id)
+            insert into app.sessions as s (id, user_id, refreshed_at)
+            values (open_session.session_id, open_session.user_id, app.now())
             returning s.generation)
         select o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
                coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
                coalesce(u.raw_user_meta_data, '{}')::json
           from opened o, auth.users u where u.id = open_session.user_id;
+end
+$$;
+
+-- Why the account is not signed in to: it is not there, or the password that was verified is not its password.
+create or replace function app.refuse_sign_in(user_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
+        perform app.refuse_credentials();
+    end if;
+    raise exception using errcode = 'PL004', message = 'This account is not known here.';
+end
+$$;
+
+-- Removes some of the sessions that ended long ago: more with each sign-in than that brings.
+create or replace function app.forget_sessions() returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    delete from app.sessions s
+     where s.id in (select e.id from app.sessions e where e.forget_at <= app.now()
+                     order by e.forget_at limit 10 for update skip locked);
 end
 $$;
 
@@ -90,7 +124,8 @@ begin
         returning s.* into session;
     end if;
     if session.revoked_at is not null or exists (
-           select from auth.users u where u.id = session.user_id and u.banned_until > pg_catalog.now()) then
+           select from auth.users u
+            where u.id = session.user_id and (u.deleted_at is not null or app.is_banned(u))) then
         outcome := 'revoked';
         return next;
         return;
@@ -133,7 +168,8 @@ begin
 end
 $$;
 
--- An end is told to the nodes, and is for good.
+-- An end is told to the nodes, and is for good. A week later the session may be forgotten, but for those of a guest who
+-- was merged: by them a merge that is asked for again is found done.
 create or replace function app.end_session() returns trigger
 language plpgsql set search_path = '' as $$
 begin
@@ -141,9 +177,24 @@ begin
         new.revoked_at := old.revoked_at;
     else
         new.ended_xid := pg_catalog.pg_current_xact_id();
+        new.forget_at := case when not app.is_merging() then app.now() + interval '7 days' end;
     end if;
     return new;
 end
 $$;
 create or replace trigger end_session before update on app.sessions
     for each row when (new.revoked_at is distinct from old.revoked_at) execute function app.end_session();
+
+-- An account that is deleted or banned, whoever does it, is signed out: a ban that is lifted brings no session back.
+create or replace function app.end_sessions() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
+    return null;
+end
+$$;
+create or replace trigger postline_ended_account after update on auth.users
+    for each row when (
+        new.deleted_at is not null and old.deleted_at is null
+        or new.banned_until > pg_catalog.now() and new.banned_until is distinct from old.banned_until)
+    execute function app.end_sessions();

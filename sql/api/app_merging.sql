@@ -20,9 +20,9 @@ $$;
 
 -- Takes a guest's refresh token, whose code the service has checked, and brings the guest into the account. The token
 -- is taken as accounts.refresh takes it, and is not rotated; the guest's sessions end. A repeated call finds it done
--- and answers the same.
+-- and answers the same. `password_hash` is the account's, as accounts.open_session takes it.
 create or replace function accounts.merge_guest(
-    user_id uuid, session_id uuid, generation integer, reuse_seconds integer) returns json
+    user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) returns json
 language plpgsql security definer set search_path = '' as $$
 declare
     guest auth.users;
@@ -32,14 +32,20 @@ begin
     -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first did.
     select u.* into guest from auth.users u
      where u.id = (select s.user_id from app.sessions s where s.id = session_id) for update;
+    -- Whoever changes the account's password waits until the guest is in it, or is seen here.
+    perform 1 from auth.users u
+     where u.id = merge_guest.user_id and u.deleted_at is null and not app.is_banned(u)
+       and nullif(u.encrypted_password::text, '') is not distinct from merge_guest.password_hash for share;
+    if not found then
+        perform app.refuse_sign_in(merge_guest.user_id);
+    end if;
     select g.* into merged from app.merged_guests g
      where g.guest_id = guest.id and g.account_id = merge_guest.user_id;
     if not found then
         select s.* into session from app.sessions s where s.id = session_id;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null
                         and app.is_taken(session, generation, reuse_seconds), false)
-           or not exists (select from auth.users u where u.id = merge_guest.user_id and not u.is_anonymous
-                             and u.deleted_at is null) then
+           or (select u.is_anonymous from auth.users u where u.id = merge_guest.user_id) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
         merged := app.merge_users(guest.id, merge_guest.user_id);
@@ -249,6 +255,11 @@ begin
     update public.user_profiles p set is_deleted = true where p.id = guest;
     -- The names that the guest gave up are held for its holder.
     update public.username_history h set user_id = account where h.user_id = guest;
+    -- Of many guests' not all: the five that are held longest.
+    delete from public.username_history h
+     where h.user_id = account and h.held_until > app.now()
+       and h.id not in (select k.id from public.username_history k where k.user_id = account
+                         order by k.held_until desc, k.id desc limit 5);
     update public.user_profiles p
        set username = coalesce(p.username, profile.username),
            full_name = coalesce(p.full_name, profile.full_name),

@@ -44,7 +44,8 @@ begin
            username_changed_at = null, username_change_count = 0
      where id = new.id;
     -- Of its names, those that are held stay until they are free.
-    delete from public.username_history h where h.user_id = new.id and h.held_until <= app.now();
+    delete from public.username_history h
+     where h.user_id = new.id and (h.held_until <= app.now() or app.leaves_no_name(new));
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
     for room in
         select m.conversation_id from public.conversation_members m

@@ -1,5 +1,6 @@
 -- A username is one user's, is changed once in 90 days, and is held for its former owner for 120. The first one is no
--- change. An operator lifts a cooldown with `update public.user_private set username_changed_at = null`.
+-- change. So a user keeps three names from others at most: the one it has, and two that are held. An operator
+-- lifts a cooldown with `update public.user_private set username_changed_at = null`.
 
 create or replace function app.keep_username() returns trigger
 language plpgsql security definer set search_path = '' as $$
@@ -32,7 +33,7 @@ begin
     if tg_op = 'UPDATE' then
         if old.username is not distinct from new.username then
             return null;
-        elsif old.username is not null then
+        elsif old.username is not null and not app.leaves_no_name(new) then
             insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
             values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
             update public.user_private
@@ -49,6 +50,15 @@ end
 $$;
 create or replace trigger note_username after insert or update on public.user_profiles
     for each row execute function app.note_username();
+
+-- Whether a user is a guest who is deleted, and not merged. Nobody can come back for its names: held, they would be
+-- kept from everybody by somebody without so much as an account.
+create or replace function app.leaves_no_name(profile public.user_profiles) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return profile.is_deleted and profile.is_guest and not app.is_merging();
+end
+$$;
 
 -- In use or held: the two are told apart by nothing.
 create or replace function app.refuse_username() returns void

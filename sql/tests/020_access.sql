@@ -150,7 +150,7 @@ insert into expected values
 ('alice', $$delete from app.former_members$$, '42501'),
 ('alice', $$insert into app.sessions (user_id) values (tests.id('alice'))$$, '42501'),
 ('alice', $$select accounts.credentials('tap.bob@example.org')$$, '42501'),
-('alice', $$select accounts.merge_guest(tests.id('alice'), gen_random_uuid(), 1, 10)$$, '42501'),
+('alice', $$select accounts.merge_guest(tests.id('alice'), null, gen_random_uuid(), 1, 10)$$, '42501'),
 ('alice', $$select accounts.delete_user(tests.id('bob'), null)$$, '42501'),
 ('alice', $$select app.merge_users(tests.id('bob'), tests.id('alice'))$$, '42501'),
 ('alice', $$select app.leave_group(tests.id('group'), tests.id('bob'))$$, '42501'),

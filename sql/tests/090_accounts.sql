@@ -22,7 +22,7 @@ select is(tests.account($$(select user_id from accounts.credentials('nobody@exam
 update auth.users set deleted_at = now() where email = 'tap.noname@example.org';
 select is(tests.account($$(select user_id from accounts.credentials('tap.noname@example.org'))$$), null, 'none of a deleted account');
 
-create temporary table opened as select session || ' ' || tests.account(format('(select generation || '' '' || email || '' '' || is_anonymous from accounts.open_session(%L, %L))', session, id)) as line from made, gen_random_uuid() as session;
+create temporary table opened as select session || ' ' || tests.account(format('(select generation || '' '' || email || '' '' || is_anonymous from accounts.open_session(%L, %L, ''$argon2id$x''))', session, id)) as line from made, gen_random_uuid() as session;
 select matches((select line from opened), '^[0-9a-f-]{36} 1 tap.new@example.org false$', 'a session');
 select is(tests.account(format('accounts.use_session(%L, %L)', id, split_part(line, ' ', 1))), 'false', 'is used by its user') from made, opened;
 select matches(tests.account(format('accounts.use_session(%L, %L)', tests.id('bob'), split_part(line, ' ', 1))), '^PL006 ', 'by nobody else') from opened;
@@ -38,16 +38,11 @@ update app.sessions set revoked_at = now() where user_id = (select id from made)
 select is(tests.account(format('accounts.are_in_use(%L, %L)', array[id], array[split_part(line, ' ', 1)])), '{f}', 'a revoked one is not in use') from made, opened;
 select matches(tests.account(format('accounts.use_session(%L, %L)', id, split_part(line, ' ', 1))), '^PL006 ', 'a revoked one by nobody') from made, opened;
 
--- A hash that came with a Supabase database.
-select is(tests.account($$accounts.is_bcrypt_of('$2a$10$vI8aWBnW3fID.ZQ4/zo1G.q1lRps.9cGLcZEiGDMVr5yUP1KUOYTa', 'U*U')$$), 'false', 'a bcrypt hash of another password');
--- `a password`, at cost 4.
-create temporary table bcrypt as select '$2a$04$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue'::text as hash;
-select is(tests.account(format('accounts.is_bcrypt_of(%L, %L)', hash, 'a password')), 'true', 'a bcrypt hash of this one') from bcrypt;
-select is(tests.account(format('accounts.is_bcrypt_of(%L, %L)', hash, 'A password')), 'false', 'and of no other') from bcrypt;
-select tests.account(format('accounts.replace_hash(%L, ''x'', ''y'')', id)) from made;
-select is(tests.account(format('accounts.password_hash(%L)', id)), '$argon2id$x', 'a hash is replaced that is still the stored one') from made;
-select tests.account(format('accounts.replace_hash(%L, ''$argon2id$x'', ''$argon2id$y'')', id)) from made;
+-- Another hash of the same password.
+select is(tests.account(format('accounts.renew_hash(%L, ''x'', ''y'')', id)), '$argon2id$x', 'a hash is not replaced that is not the stored one any more') from made;
+select is(tests.account(format('accounts.renew_hash(%L, ''$argon2id$x'', ''$argon2id$y'')', id)), '$argon2id$y', 'the stored one is') from made;
 select is(tests.account(format('accounts.password_hash(%L)', id)), '$argon2id$y', 'then it is') from made;
+select is(tests.account('accounts.renew_hash(gen_random_uuid(), ''x'', ''y'')'), null, 'nor is one of nobody''s');
 
 -- Accounts of another auth server.
 select matches(tests.account('accounts.ensure_profile(gen_random_uuid(), false)'), '^PL004 ', 'an unknown account has no profile');
@@ -62,6 +57,13 @@ select is(tests.account($$accounts.ensure_profile('f0000000-0000-4000-8000-00000
 select is((select full_name from public.user_profiles where id = 'f0000000-0000-4000-8000-000000000002'), 'a b ' || repeat('x', 96), 'what can be kept of a name is');
 update auth.users set is_anonymous = false, email = 'tap.up@example.org' where id = 'f0000000-0000-4000-8000-000000000001';
 select results_eq($$select p.is_guest, s.email from public.user_profiles p join public.user_private s using (id) where id = 'f0000000-0000-4000-8000-000000000001'$$, $$values (false, 'tap.up@example.org')$$, 'a guest that became a full account is one');
+
+update auth.users set banned_until = now() + interval '1 hour' where id = 'f0000000-0000-4000-8000-000000000002';
+select matches(tests.account($$accounts.ensure_profile('f0000000-0000-4000-8000-000000000002', false)$$), '^PL004 ', 'a banned account is not known, though it has a profile');
+update auth.users set banned_until = now() - interval '1 hour' where id = 'f0000000-0000-4000-8000-000000000002';
+select is(tests.account($$accounts.ensure_profile('f0000000-0000-4000-8000-000000000002', false)$$), 'false', 'until its ban is over');
+update auth.users set deleted_at = now() where id = 'f0000000-0000-4000-8000-000000000002';
+select matches(tests.account($$accounts.ensure_profile('f0000000-0000-4000-8000-000000000002', false)$$), '^PL004 ', 'nor is a deleted one');
 
 select * from finish();
 rollback;

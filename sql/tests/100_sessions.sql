@@ -6,7 +6,8 @@ create function tests.account(expression text) returns text language sql as $$ s
 create function tests.open(who text) returns uuid language plpgsql as $$
 declare session uuid := gen_random_uuid();
 begin
-    perform tests.account(format('(select generation from accounts.open_session(%L, %L))', session, tests.id(who)));
+    perform tests.account(format('(select generation from accounts.open_session(%L, %L, %L))', session, tests.id(who),
+        (select encrypted_password from auth.users where id = tests.id(who))));
     return session;
 end $$;
 create function tests.refresh(session uuid, generation integer, reuse integer default 10) returns text language sql as $$
@@ -43,7 +44,7 @@ select is(tests.refresh(bobs, 1), 'active 2', 'a session unused for long goes on
 update auth.users set banned_until = now() + interval '1 day' where id = tests.id('bob');
 select is(tests.refresh(bobs, 2), 'revoked', 'not that of a banned user') from s;
 update auth.users set banned_until = null where id = tests.id('bob');
-select is(tests.refresh(bobs, 2), 'active 3', 'whom that does not sign out') from s;
+select is(tests.refresh(bobs, 2), 'revoked', 'whom that has signed out') from s;
 
 -- Logout.
 truncate app.sessions;
@@ -80,6 +81,53 @@ update app.sessions set revoked_at = now() where id = (select bobs from s);
 select is(tests.account('(select session_ids from accounts.ended_sessions(''4:4:''))')::uuid[], array[bobs], 'whoever ends it') from s;
 update app.sessions set revoked_at = null where id = (select bobs from s);
 select isnt((select revoked_at from app.sessions where id = bobs), null, 'an end is for good') from s;
+
+-- A password that is changed while somebody signs in with the old one.
+update auth.users set encrypted_password = 'old' where id = tests.id('carol');
+create temporary table c as select tests.open('carol') as id;
+select is(tests.account(format('accounts.change_password(%L, %L, ''old'', ''new'')', tests.id('carol'), id)), '0', 'carol changes her password') from c;
+select is(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, %L))', tests.id('carol'), hash)), answer, coalesce(hash, 'none') || ' opens a session: ' || answer)
+  from (values ('old', 'PL003 The email address or the password is wrong.'), (null, 'PL003 The email address or the password is wrong.'), ('', 'PL003 The email address or the password is wrong.'), ('new', '1')) as t (hash, answer);
+select is((select count(*) from app.sessions where user_id = tests.id('carol') and revoked_at is null), 2::bigint, 'so two are there');
+select matches(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, ''x''))', tests.id('alice'))), '^PL003 ', 'nor a hash where there is none');
+
+-- Who is banned or deleted by SQL is signed out.
+select is((select array_agg(i.name order by i.name) from tests.open('bob'), app.sessions s join tests.ids i on i.id = s.user_id where s.revoked_at is null), array['carol', 'carol'], 'before');
+update app.sessions set ended_xid = '3' where revoked_at is not null;
+update auth.users set banned_until = now() - interval '1 hour' where id = tests.id('carol');
+select is((select count(*) from app.sessions where user_id = tests.id('carol') and revoked_at is null), 2::bigint, 'not by a ban that is over');
+update auth.users set banned_until = now() + interval '1 hour' where id = tests.id('carol');
+select is((select count(*) from app.sessions where user_id = tests.id('carol') and revoked_at is null), 0::bigint, 'by one that is not');
+select is(cardinality(tests.account('(select session_ids from accounts.ended_sessions(''4:4:''))')::uuid[]), 2, 'as the nodes hear');
+select matches(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, ''new''))', tests.id('carol'))), '^PL003 ', 'and opens none');
+update auth.users set banned_until = null where id = tests.id('carol');
+select is(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, ''new''))', tests.id('carol'))), '1', 'until it is lifted');
+update auth.users set deleted_at = now() where id = tests.id('carol');
+select is((select count(*) from app.sessions where user_id = tests.id('carol') and revoked_at is null), 0::bigint, 'a deleted account is signed out too');
+select is((select count(*) from app.sessions where user_id = tests.id('bob') and revoked_at is null), 1::bigint, 'and nobody else');
+
+-- How many there are.
+truncate app.sessions;
+create temporary table many as select number, gen_random_uuid() as id from generate_series(1, 101) number;
+select tests.account(format('accounts.open_session(%L, %L, null)', id, tests.id('alice'))) from many where number <= 100 order by number;
+update app.sessions s set refreshed_at = app.now() - interval '1 day' * (number + 1) from many where many.id = s.id and number <> 5;
+select is((select count(*) from app.sessions where revoked_at is null), 100::bigint, 'a user has a hundred sessions');
+select tests.account(format('accounts.open_session(%L, %L, null)', id, tests.id('alice'))) from many where number = 101;
+select results_eq('select number from app.sessions join many using (id) where revoked_at is not null', 'values (100)', 'with one more, the one that was used longest ago ends');
+update auth.users set encrypted_password = null where id = tests.id('bob');
+select tests.open('bob');
+select is((select count(*) from app.sessions where user_id = tests.id('bob') and revoked_at is null), 1::bigint, 'another user has its own');
+
+-- What has ended is forgotten.
+update app.sessions set revoked_at = now() where user_id = tests.id('alice');
+select is((select count(*) from app.sessions where revoked_at is not null), 101::bigint, 'ended');
+select tests.forward('10 years 6 days 23 hours');
+select tests.open('bob');
+select is((select count(*) from app.sessions where revoked_at is not null), 101::bigint, 'is kept for a week');
+select tests.forward('10 years 7 days');
+select tests.open('bob'), tests.open('bob');
+select is((select count(*) from app.sessions where revoked_at is not null), 81::bigint, 'and then goes, ten with each sign-in');
+select is((select count(*) from app.sessions where revoked_at is null), 4::bigint, 'what lives stays');
 
 select is((select count(*) from information_schema.columns where table_schema = 'app' and table_name = 'sessions' and column_name ~ 'token|secret|hash'), 0::bigint, 'nothing that could be used is stored');
 select * from finish();

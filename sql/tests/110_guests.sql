@@ -9,7 +9,7 @@ select results_eq($$select i.name, u.is_anonymous, u.email::text, u.encrypted_pa
     $$values ('guest', true, null, null, 'authenticated', true, 'Tap  Guest', null), ('nameless', true, null, null, 'authenticated', true, null, null)$$,
     'a guest has a profile, and no address or password');
 select is(tests.field_of('postline_accounts', format('select accounts.guest(%L)', bad)), 'PL001 full_name', 'a name is checked') from unnest(array[' ', e'a\u202eb', repeat('x', 101)]) bad;
-select is(tests.account(format('(select is_anonymous from accounts.open_session(gen_random_uuid(), %L))', tests.id('guest'))), 'true', 'its token says so');
+select is(tests.account(format('(select is_anonymous from accounts.open_session(gen_random_uuid(), %L, null))', tests.id('guest'))), 'true', 'its token says so');
 select is(tests.as('guest', $$api.update_me('{"date_of_birth":"1990-05-17"}') ->> 'is_guest'$$), 'true', 'a guest has data of its own');
 
 -- Upgrading.

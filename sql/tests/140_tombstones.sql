@@ -32,7 +32,7 @@ select is((select count(*) from app.sessions where user_id = tests.id('alice') a
 select is((select count(*) from app.sessions where user_id = tests.id('bob') and revoked_at is null), 1::bigint, 'those of others go on');
 select results_eq($$select changed_xid > '3', public_changed_xid > '3' from public.user_profiles where id = tests.id('alice')$$, $$values (true, true)$$, 'and everybody hears of it');
 
-select matches(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L))', tests.id('alice'))), '^PL004 ', 'none is opened any more');
+select matches(tests.account(format('(select generation from accounts.open_session(gen_random_uuid(), %L, ''hash''))', tests.id('alice'))), '^PL004 ', 'none is opened any more');
 select matches(tests.account(format('accounts.ensure_profile(%L, false)', tests.id('alice'))), '^PL004 ', 'nor by a token of another auth server');
 select is(tests.account('(select user_id from accounts.credentials(''tap.alice@example.org''))'), null, 'nobody has the address');
 
@@ -65,7 +65,16 @@ select results_eq($$select u.email::text, s.email, p.username from auth.users u 
     $$values (null::text, null::text, null::text)$$, 'setting is_deleted is all it takes');
 select is((select role::text from public.conversation_members where conversation_id = tests.id('group')), 'owner', 'the last member of a group owns it');
 select tests.make_user('visitor', true);
+update public.user_profiles set username = 'tap_first' where id = tests.id('visitor');
+update public.user_profiles set username = 'tap_second' where id = tests.id('visitor');
+select tests.make_user('rival', true);
+select matches(tests.as('rival', 'api.change_username(''tap_first'')'), '^PL009 ', 'what a guest gave up is held for it');
 select is(tests.account(format('accounts.delete_user(%L, null)', tests.id('visitor'))), '{"deleted":true}', 'a guest has no password to give');
+select is((select count(*) from public.username_history where user_id = tests.id('visitor')), 0::bigint, 'and leaves no name that is held');
+select tests.make_user('heir', true);
+select is(tests.as('heir', 'api.change_username(''tap_first'') ->> ''username'''), 'tap_first', 'which is free at once');
+select tests.make_user('heiress', true);
+select is(tests.as('heiress', 'api.change_username(''tap_second'') ->> ''username'''), 'tap_second', 'both of them');
 
 select * from finish();
 rollback;

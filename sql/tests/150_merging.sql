@@ -56,7 +56,7 @@ create temporary table s as
     with made as (insert into app.sessions (user_id) values (tests.id('guest')), (tests.id('alice')), (tests.id('bob')) returning id, user_id)
     select (select id from made where user_id = tests.id('guest')) as guest, (select id from made where user_id = tests.id('alice')) as alice, (select id from made where user_id = tests.id('bob')) as bob;
 create function tests.merge(account text, session uuid, generation integer default 1) returns text language sql as $$
-    select tests.account(format('accounts.merge_guest(%L, %L, %L, 10)', tests.id(account), session, generation)) $$;
+    select tests.account(format('accounts.merge_guest(%L, %L, %L, %L, 10)', tests.id(account), (select encrypted_password from auth.users where id = tests.id(account)), session, generation)) $$;
 create temporary table before as select id, conversation_id, content, version, created_at from public.messages;
 select tests.age();
 
@@ -118,6 +118,8 @@ select is((select count(*) from app.sessions where user_id = tests.id('guest') a
 select matches(tests.as('carol', 'api.change_username(''tap_guest'')'), '^PL009 ', 'its name is held');
 select is(tests.as('alice', 'api.change_username(''tap_guest'') ->> ''username'''), 'tap_guest', 'for its holder');
 select matches(tests.account(format('accounts.upgrade(%L, ''tap.late@example.org'', ''x'')', tests.id('guest'))), '^PL007 ', 'it is not upgraded any more');
+select is((select count(*) from app.sessions where user_id = tests.id('guest') and forget_at is not null), 0::bigint, 'its sessions are kept, by which a retry finds the merge');
+select matches(tests.account(format('accounts.merge_guest(%L, ''old'', %L, 1, 10)', tests.id('alice'), guest)), '^PL003 ', 'a password that was changed since it was verified merges nothing') from s;
 
 -- What the others hear. (In one transaction a membership that ended and one that began carry one id.)
 create function tests.heard(who text) returns jsonb language plpgsql as $$
@@ -151,6 +153,21 @@ select tests.make_user('third', true);
 insert into app.sessions (id, user_id) values ('f0000000-0000-4000-8000-0000000000b2', tests.id('third'));
 select tests.account(format('accounts.delete_user(%L, null)', tests.id('third')));
 select matches(tests.merge('alice', 'f0000000-0000-4000-8000-0000000000b2'), '^PL004 ', 'a deleted guest is not merged');
+
+-- Names that come with many guests.
+do $$
+begin
+    for number in 1..8 loop
+        perform tests.make_user('many' || number, true);
+        update public.user_profiles set username = 'tap_many' || number where id = tests.id('many' || number);
+        insert into app.sessions (id, user_id) values (tests.id('many' || number), tests.id('many' || number));
+        perform tests.merge('bob', tests.id('many' || number));
+    end loop;
+end $$;
+select is((select count(*) from app.merged_guests where account_id = tests.id('bob')), 8::bigint, 'an account takes in many guests');
+select is((select array_agg(old_username order by old_username) from public.username_history where user_id = tests.id('bob')),
+    array['tap_many4', 'tap_many5', 'tap_many6', 'tap_many7', 'tap_many8'], 'and five of their names are held for it');
+select is(tests.as('carol', 'api.change_username(''tap_many1'') ->> ''username'''), 'tap_many1', 'the others are free');
 
 select * from finish();
 rollback;

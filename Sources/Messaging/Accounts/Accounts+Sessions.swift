@@ -38,14 +38,16 @@ extension Accounts {
     }
 
     /// Opens a session of that user under a new id, with its tokens.
-    func openSession(_ session: ID = .random(), of user: ID) async throws(ProtocolError) -> SignedIn {
+    ///
+    /// - Throws: `invalid_credentials` where the password was changed since it was verified.
+    func openSession(_ session: ID = .random(), of holder: AccountHolder) async throws(ProtocolError) -> SignedIn {
         let rows = try await database.rows(
-            Functions.openSession, [session.description, user.description], as: .accounts)
+            Functions.openSession, [session.description, holder.user.description, holder.passwordHash], as: .accounts)
         guard rows.count == 1, let generation = rows.text(0, 0).flatMap({ Int32($0) }) else {
             throw .fault("accounts.open_session returned no session")
         }
         return try await signedIn(
-            user, RefreshToken(session: session, generation: generation), account: rows, from: 1)
+            holder.user, RefreshToken(session: session, generation: generation), account: rows, from: 1)
     }
 
     /// The next tokens of a session: of many calls with one token all get the same.
@@ -84,10 +86,11 @@ extension Accounts {
 
     /// A token of that account, in a session of its own.
     func accessToken(forEmail email: String) async throws(ProtocolError) -> String {
-        guard let user = try await account(email: email)?.id else {
+        guard let account = try await account(email: email) else {
             throw ProtocolError(.notFound, "There is no account with the address \(email).")
         }
-        return try await openSession(of: user).accessToken
+        return try await openSession(of: AccountHolder(user: account.id, passwordHash: account.passwordHash))
+            .accessToken
     }
 
     /// - Parameter account: a row whose columns from `first` on are email, phone, is_anonymous, app_metadata and
@@ -120,7 +123,7 @@ extension Accounts {
             "accounts.open_session",
             """
             select generation, email, phone, is_anonymous, app_metadata, user_metadata \
-            from accounts.open_session($1::uuid, $2::uuid)
+            from accounts.open_session($1::uuid, $2::uuid, $3)
             """)
         static let refresh = Statement(
             "accounts.refresh",
@@ -158,6 +161,9 @@ struct SignedIn: Sendable {
 }
 
 extension VerifiedToken {
+    /// What the passwords that it gives are counted as.
+    var passwordChecks: PasswordAttempts { .checks(session: session ?? user) }
+
     var expiresAt: String { Timestamp.text(Date(timeIntervalSince1970: expires)) }
 }
 

@@ -21,6 +21,7 @@ struct Accounts: Sendable {
     let settings: Settings
     let hasher: PasswordHasher
     let figures: HashingMetrics
+    let unreadableHashes: UnreadableHashes
 
     /// Whether sessions are in use; those that are asked for at once are asked for together.
     let sessionChecks: Gathering<VerifiedToken, Bool>
@@ -34,51 +35,58 @@ struct Accounts: Sendable {
         let refreshKey: SymmetricKey
 
         /// For how long after a refresh the token before it still gets the same answer, for a client that lost it.
-        var refreshReuseSeconds = 30
+        let refreshReuseSeconds: Int
     }
 
     /// Makes an account.
     func register(
         email: String, password: String, username: String?, fullName: String
-    ) async throws(ProtocolError) -> ID {
+    ) async throws(ProtocolError) -> AccountHolder {
         try requireBuiltin()
         let hash = try await hashed(password)
         let rows = try await database.rows(Functions.register, [email, hash, username, fullName], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.register returned no id") }
-        return user
+        return AccountHolder(user: user, passwordHash: hash)
     }
 
     /// Whose account it is, by email and password.
     ///
     /// An unknown address costs the time of a wrong password, and is answered with the same bytes.
-    func holder(email: String, password: String) async throws(ProtocolError) -> ID {
+    func holder(email: String, password: String) async throws(ProtocolError) -> AccountHolder {
         guard let account = try await account(email: email) else {
             try await hashing { hasher throws(PasswordHashingError) in try await hasher.verifyAgainstNothing(password) }
             throw .wrongCredentials
         }
-        guard try await hash(account.passwordHash, of: account.id, matching: password) != nil else {
+        guard let hash = try await hash(account.passwordHash, of: account.id, matching: password) else {
             throw .wrongCredentials
         }
-        return account.id
+        return AccountHolder(user: account.id, passwordHash: hash)
     }
 
-    /// The stored hash where the password is the one it was made of, else nil.
+    /// The hash that is stored now, where the password is the one it was made of, else nil.
     ///
-    /// A bcrypt hash that came with a Supabase database is verified by PostgreSQL, once, and replaced.
+    /// One that came from another server is replaced by one of ours. One that cannot be verified matches no password.
     private func hash(
         _ stored: String, of user: ID, matching password: String
     ) async throws(ProtocolError) -> String? {
-        guard stored.hasPrefix("$2") else {
-            let matches = try await hashing { hasher throws(PasswordHashingError) in
-                try await hasher.verify(password, against: stored)
-            }
-            return matches ? stored : nil
-        }
-        let rows = try await database.rows(Functions.isBcryptOf, [stored, password], as: .accounts)
-        guard rows.text(0, 0) == "t" else { return nil }
+        guard try await matches(password, stored, of: user) else { return nil }
+        if PasswordHasher.isOurs(stored) { return stored }
         let hash = try await hashed(password)
-        _ = try await database.rows(Functions.replaceHash, [user.description, stored, hash], as: .accounts)
-        return hash
+        let rows = try await database.rows(Functions.renewHash, [user.description, stored, hash], as: .accounts)
+        guard let now = rows.text(0, 0) else { return nil }
+        // Another sign-in has renewed it first, or it is another password's.
+        return now == hash ? hash : try await self.hash(now, of: user, matching: password)
+    }
+
+    private func matches(_ password: String, _ stored: String, of user: ID) async throws(ProtocolError) -> Bool {
+        try await hashing { hasher throws(PasswordHashingError) in
+            do throws(PasswordHashingError) {
+                return try await hasher.verify(password, against: stored)
+            } catch .unreadableHash {
+                unreadableHashes.note(user)
+                return false
+            }
+        }
     }
 
     /// The account with that address that one can sign in to by password.
@@ -90,11 +98,11 @@ struct Accounts: Sendable {
     }
 
     /// Makes a guest: an account that its session alone leads to.
-    func guest(fullName: String?) async throws(ProtocolError) -> ID {
+    func guest(fullName: String?) async throws(ProtocolError) -> AccountHolder {
         try requireBuiltin()
         let rows = try await database.rows(Functions.guest, [fullName], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.guest returned no id") }
-        return user
+        return AccountHolder(user: user, passwordHash: nil)
     }
 
     /// Makes a guest a full account of the same id.
@@ -102,11 +110,12 @@ struct Accounts: Sendable {
     /// - Throws: `forbidden` where it is one already, `email_taken`.
     func upgrade(
         _ guest: ID, email: String, password: String, fullName: String?
-    ) async throws(ProtocolError) {
+    ) async throws(ProtocolError) -> AccountHolder {
         try requireBuiltin()
         let hash = try await hashed(password)
         _ = try await database.rows(
             Functions.upgrade, [guest.description, email, hash, fullName], as: .accounts)
+        return AccountHolder(user: guest, passwordHash: hash)
     }
 
     /// Sets another password and ends every other session of the user.
@@ -158,8 +167,9 @@ struct Accounts: Sendable {
     /// Brings the guest whose refresh token this is into the account.
     ///
     /// - Returns: what came over with it: `{"conversations","messages"}`.
-    /// - Throws: `invalid_token` where it is no guest's, or is not taken any more.
-    func merge(guestRefreshToken text: String, into account: ID) async throws(ProtocolError) -> JSON {
+    /// - Throws: `invalid_token` where it is no guest's, or is not taken any more; `invalid_credentials` where the
+    ///   account's password was changed since it was verified.
+    func merge(guestRefreshToken text: String, into account: AccountHolder) async throws(ProtocolError) -> JSON {
         guard let token = RefreshToken(text, key: settings.refreshKey) else {
             throw ProtocolError(
                 .invalidToken, "guest_refresh_token is no guest's token.",
@@ -168,7 +178,7 @@ struct Accounts: Sendable {
         let rows = try await database.rows(
             Functions.mergeGuest,
             [
-                account.description, token.session.description, String(token.generation),
+                account.user.description, account.passwordHash, token.session.description, String(token.generation),
                 String(settings.refreshReuseSeconds),
             ], as: .accounts)
         guard let text = rows.text(0, 0), let merged = try? JSON(parsing: text) else {
@@ -209,8 +219,7 @@ struct Accounts: Sendable {
         static let register = Statement("accounts.register", "select accounts.register($1, $2, $3, $4)")
         static let credentials = Statement(
             "accounts.credentials", "select user_id, password_hash from accounts.credentials($1)")
-        static let isBcryptOf = Statement("accounts.is_bcrypt_of", "select accounts.is_bcrypt_of($1, $2)")
-        static let replaceHash = Statement("accounts.replace_hash", "select accounts.replace_hash($1::uuid, $2, $3)")
+        static let renewHash = Statement("accounts.renew_hash", "select accounts.renew_hash($1::uuid, $2, $3)")
         static let passwordHash = Statement("accounts.password_hash", "select accounts.password_hash($1::uuid)")
         static let guest = Statement("accounts.guest", "select accounts.guest($1)")
         static let upgrade = Statement("accounts.upgrade", "select accounts.upgrade($1::uuid, $2, $3, $4)")
@@ -218,7 +227,7 @@ struct Accounts: Sendable {
             "accounts.change_password", "select accounts.change_password($1::uuid, $2::uuid, $3, $4)")
         static let deleteUser = Statement("accounts.delete_user", "select accounts.delete_user($1::uuid, $2)")
         static let mergeGuest = Statement(
-            "accounts.merge_guest", "select accounts.merge_guest($1::uuid, $2::uuid, $3::integer, $4::integer)")
+            "accounts.merge_guest", "select accounts.merge_guest($1::uuid, $2, $3::uuid, $4::integer, $5::integer)")
     }
 }
 

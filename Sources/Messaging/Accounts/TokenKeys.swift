@@ -100,8 +100,12 @@ public struct TokenKeys: Sendable {
     }
 
     /// One key, one algorithm: what the header asks for never chooses how a key is used.
+    ///
+    /// Nor is there anything in a header that must be understood: what `crit` names we would have to (RFC 7515,
+    /// 4.1.11).
     private func accepts(_ header: JWTHeader) -> Bool {
-        switch source {
+        guard header.fields["crit"] == nil else { return false }
+        return switch source {
         case .secret(_, let ignoringKeyID): header.alg == "HS256" && (ignoringKeyID || header.kid == nil)
         case .published(let algorithms): header.kid.flatMap { algorithms[$0] }.map { $0 == header.alg } ?? false
         }

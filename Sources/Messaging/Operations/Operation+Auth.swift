@@ -9,9 +9,9 @@ extension Operation {
             let fullName = try params.requiredString("full_name")
             try await session.requireMayBecome(nil)
             try session.limits.takeSignIn(from: session.peerAddress)
-            let user = try await session.accounts.register(
+            let holder = try await session.accounts.register(
                 email: email, password: password, username: username, fullName: fullName)
-            return try await session.signIn(user)
+            return try await session.signIn(holder)
         },
         Operation("auth.login", .anyone, ["email", "password", "guest_refresh_token"]) {
             session, params throws(ProtocolError) in
@@ -19,17 +19,19 @@ extension Operation {
             let email = try params.required("email") { name throws(ProtocolError) in
                 try params.string(name)?.lowercased()
             }
-            let password = try params.requiredString("password")
+            let password = try params.required("password") { name throws(ProtocolError) in
+                try params.givenPassword(name)
+            }
             let guestToken = try params.string("guest_refresh_token")
             try session.limits.takeSignIn(from: session.peerAddress)
-            let user = try await session.limits.countingFailures(of: email) { () throws(ProtocolError) in
+            let holder = try await session.limits.counting(.signIns(with: email)) { () throws(ProtocolError) in
                 try await session.accounts.holder(email: email, password: password)
             }
-            try await session.requireMayBecome(user)
-            guard let guestToken else { return try await session.signIn(user) }
-            let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: user)
+            try await session.requireMayBecome(holder.user)
+            guard let guestToken else { return try await session.signIn(holder) }
+            let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: holder)
             session.service.feed.changed()
-            return try await session.signIn(user, adding: [.init(name: "merged", value: merged)])
+            return try await session.signIn(holder, adding: [.init(name: "merged", value: merged)])
         },
         Operation("auth.guest", .anyone, ["full_name"]) { session, params throws(ProtocolError) in
             let fullName = try params.string("full_name")
@@ -45,9 +47,10 @@ extension Operation {
             // The database decides; this saves it, and the hashing, the trouble.
             guard token.isGuest else { throw ProtocolError(.forbidden, "This is a full account already.") }
             try session.limits.takeSignIn(from: session.peerAddress)
-            try await session.accounts.upgrade(token.user, email: email, password: password, fullName: fullName)
+            let holder = try await session.accounts.upgrade(
+                token.user, email: email, password: password, fullName: fullName)
             session.service.feed.changed()
-            return try await session.signIn(token.user)
+            return try await session.signIn(holder)
         },
         Operation("auth.refresh", .anyone, ["refresh_token"]) { session, params throws(ProtocolError) in
             let text = try params.requiredString("refresh_token")
@@ -62,11 +65,12 @@ extension Operation {
         },
         Operation("auth.change_password", .user, ["current_password", "new_password"]) {
             session, params throws(ProtocolError) in
-            let current = try params.requiredString("current_password")
+            let current = try params.required("current_password") { name throws(ProtocolError) in
+                try params.givenPassword(name)
+            }
             let new = try params.required("new_password") { name throws(ProtocolError) in try params.password(name) }
             let token = try await session.token
-            let revoked = try await session.limits.countingFailures(of: token.user.description) {
-                () throws(ProtocolError) in
+            let revoked = try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
                 try await session.accounts.changePassword(of: token, from: current, to: new)
             }
             return Answer(.object(["revoked": .integer(revoked)]))
@@ -79,9 +83,9 @@ extension Session {
 
     /// Opens a session of that user on this connection, and answers with its tokens.
     fileprivate func signIn(
-        _ user: ID, adding members: [JSONObject.Member] = []
+        _ holder: AccountHolder, adding members: [JSONObject.Member] = []
     ) async throws(ProtocolError) -> Answer {
-        Answer(.object(JSONObject(try await signIn(user).tokens.members + members)))
+        Answer(.object(JSONObject(try await signIn(holder).tokens.members + members)))
     }
 }
 
@@ -89,6 +93,12 @@ extension Params {
     /// A password that may be set.
     fileprivate func password(_ name: String) throws(ProtocolError) -> String? {
         try string(name, bytes: 8...72)
+    }
+
+    /// A password to be checked. Those of accounts that came from another server may be shorter than ours, and none is
+    /// longer.
+    func givenPassword(_ name: String) throws(ProtocolError) -> String? {
+        try string(name, bytes: 0...72)
     }
 
     /// An address in lower case, of the form that SQL holds it against too.

@@ -38,10 +38,10 @@ extension Operation {
                 [params.string("avatar_type"), params.string("avatar_id"), params.string("avatar_url")])
         },
         Operation("me.delete", .user, ["password"]) { session, params throws(ProtocolError) in
-            let password = try params.string("password")
+            let password = try params.givenPassword("password")
             let token = try await session.token
             let deleted = try await session.end { () throws(ProtocolError) in
-                try await session.limits.countingFailures(of: token.user.description) { () throws(ProtocolError) in
+                try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
                     try await session.service.accounts.delete(token.user, password: password)
                 }
             }

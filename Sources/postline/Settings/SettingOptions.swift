@@ -54,6 +54,9 @@ struct SettingOptions: ParsableArguments {
     @Option(help: "For how long an access token is good. Default: 3600.")
     var accessTokenSeconds: String?
 
+    @Option(help: "For how long a refresh token that was just used gets the same answer again. Default: 10.")
+    var refreshReuseSeconds: String?
+
     @Option(help: "Connections to the database for requests. Default: 8.")
     var poolSize: String?
 
@@ -127,7 +130,8 @@ struct SettingOptions: ParsableArguments {
             ("operations_host", \.operationsHost), ("operations_port", \.operationsPort),
             ("auth", \.auth), ("jwt_secret", \.jwtSecret), ("jwks_file", \.jwksFile),
             ("jwt_issuer", \.jwtIssuer), ("jwt_audience", \.jwtAudience),
-            ("access_token_seconds", \.accessTokenSeconds), ("pool_size", \.poolSize),
+            ("access_token_seconds", \.accessTokenSeconds),
+            ("refresh_reuse_seconds", \.refreshReuseSeconds), ("pool_size", \.poolSize),
             ("max_connections", \.maxConnections),
             ("max_connections_per_address", \.maxConnectionsPerAddress), ("max_line_bytes", \.maxLineBytes),
             ("max_queue_bytes", \.maxQueueBytes), ("authentication_seconds", \.authenticationSeconds),

@@ -26,6 +26,7 @@ struct Settings: Sendable {
     var jwtIssuer: String
     var jwtAudience: String
     var accessTokenSeconds: Int
+    var refreshReuseSeconds: Int
     var poolSize: Int
     var maxConnections: Int
     var maxConnectionsPerAddress: Int
@@ -69,6 +70,7 @@ struct Settings: Sendable {
         jwtIssuer = try reader.required("jwt_issuer")
         jwtAudience = try reader.required("jwt_audience")
         accessTokenSeconds = try reader.integer("access_token_seconds", in: 1...31_536_000)
+        refreshReuseSeconds = try reader.integer("refresh_reuse_seconds", in: 0...3_600)
         poolSize = try reader.integer("pool_size", in: 1...1_000)
         maxConnections = try reader.integer("max_connections", in: 1...1_000_000)
         maxConnectionsPerAddress = try reader.integer("max_connections_per_address", in: 1...1_000_000)
@@ -107,7 +109,8 @@ struct Settings: Sendable {
         "HOST": "127.0.0.1", "PORT": "7432", "PROXY_PROTOCOL": "off", "OPERATIONS_HOST": "127.0.0.1",
         "OPERATIONS_PORT": "7480",
         "AUTH": "builtin", "JWT_ISSUER": "postline",
-        "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
+        "JWT_AUDIENCE": "authenticated", "ACCESS_TOKEN_SECONDS": "3600", "REFRESH_REUSE_SECONDS": "10",
+        "POOL_SIZE": "8", "MAX_CONNECTIONS": "20000",
         "MAX_CONNECTIONS_PER_ADDRESS": "1000000", "MAX_LINE_BYTES": "65536", "MAX_QUEUE_BYTES": "1048576",
         "AUTHENTICATION_SECONDS": "60", "PING_SECONDS": "30",
         "MAX_IN_FLIGHT": "64", "RATE_LIMITS": "on",

@@ -100,6 +100,26 @@ struct DeleteTests {
         }
     }
 
+    @Test("the names of a guest that goes are free at once; those of one that is merged are its account's")
+    func guestNames() async throws {
+        try await withNode { node in
+            let guest = try await node.guest()
+            try await guest.call("me.change_username", ["username": "gwen"])
+            try await guest.call("me.change_username", ["username": "gwenda"])
+            let rival = try await node.stranger()
+            try await rival.refused(.usernameTaken, "me.change_username", ["username": "gwen"])
+            try await guest.call("me.delete")
+            try await rival.call("me.change_username", ["username": "gwen"])
+            try await node.stranger().call("me.change_username", ["username": "gwenda"])
+
+            let other = try await node.connect()
+            let tokens = try await other.becomeGuest()
+            try await other.call("me.change_username", ["username": "gus"])
+            try await node.connect().logIn(Person.alice.email, guest: tokens)
+            try await node.stranger().refused(.usernameTaken, "me.change_username", ["username": "gus"])
+        }
+    }
+
     @Test("takes the password, the right one; of a guest none. Else nothing happens")
     func password() async throws {
         try await withNode { node in
@@ -133,8 +153,9 @@ struct DeleteTests {
 
     @Test("a connection that has not heard of it yet writes nothing into the tombstone, and begins nothing")
     func afterTheEnd() async throws {
-        // With external accounts no session's end comes between.
+        // With external accounts no session's end comes between, and this feed tells nothing.
         try await withNode(NodeSettings(accountKeeper: .external)) { node in
+            try await node.database.replaceLook(by: "return")
             let token = try await TestToken(sub: Person.alice.id, session_id: nil).signed()
             let alice = try await node.signedIn(with: ["access_token": .string(token)])
             try await node.database.psql(

@@ -75,4 +75,22 @@ struct ExternalAccountsTests {
             try await again.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
         }
     }
+
+    @Test(
+        "whom the other server bans or deletes is refused at the next session.authenticate; a connection has its time")
+    func banned() async throws {
+        try await withNode(Self.external) { node in
+            let token = try await TestToken(sub: Person.alice.id, session_id: nobody).signed()
+            let open = try await node.signedIn(with: ["access_token": .string(token)])
+            for change in ["banned_until = now() + interval '1 hour'", "banned_until = null, deleted_at = now()"] {
+                try await node.database.psql("update auth.users set \(change) where id = '\(Person.alice.id)'")
+                try await node.connect().refused(
+                    .invalidToken, "session.authenticate", ["access_token": .string(token)])
+                try await open.call("me.get")
+                try await open.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
+            }
+            try await node.database.psql("update auth.users set deleted_at = null where id = '\(Person.alice.id)'")
+            try await node.connect().call("session.authenticate", ["access_token": .string(token)])
+        }
+    }
 }

@@ -45,8 +45,8 @@ struct RefreshTests {
             let first = try await one.connect().logIn(Person.alice.email)
             let second = try await Self.refresh(first, on: one)
             #expect(try await Self.refresh(first, on: other)["refresh_token"] == second["refresh_token"])
-            // The end of the window is 30 seconds away.
-            try await one.database.setClock(ahead: "15 seconds")
+            // The end of the window is ten seconds away.
+            try await one.database.setClock(ahead: "5 seconds")
             #expect(try await Self.refresh(first, on: one)["refresh_token"] == second["refresh_token"])
             #expect(try await Self.refresh(second, on: one)["refresh_token"] != second["refresh_token"])
         }
@@ -57,9 +57,27 @@ struct RefreshTests {
         try await withNode { node in
             let first = try await node.connect().logIn(Person.alice.email)
             let second = try await Self.refresh(first, on: node)
-            try await node.database.setClock(ahead: "31 seconds")
+            try await node.database.setClock(ahead: "11 seconds")
             try await Self.refused(.sessionRevoked, first, on: node)
             try await Self.refused(.sessionRevoked, second, on: node)
+        }
+    }
+
+    @Test("row 45: the reuse window is as long as it is set to be, and with 0 there is none")
+    func window() async throws {
+        for (seconds, ahead, isTaken) in [(60, "50 seconds", true), (0, "1 second", false)] {
+            var settings = NodeSettings()
+            settings.refreshReuseSeconds = seconds
+            try await withNode(settings) { node in
+                let first = try await node.connect().logIn(Person.alice.email)
+                let second = try await Self.refresh(first, on: node)
+                try await node.database.setClock(ahead: ahead)
+                if isTaken {
+                    #expect(try await Self.refresh(first, on: node)["refresh_token"] == second["refresh_token"])
+                } else {
+                    try await Self.refused(.sessionRevoked, first, on: node)
+                }
+            }
         }
     }
 

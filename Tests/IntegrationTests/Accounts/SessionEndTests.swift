@@ -1,6 +1,7 @@
 import LineClient
 import Messaging
 import NIOCore
+import Postgres
 import Testing
 
 @Suite("auth.logout and auth.change_password", .timeLimit(.minutes(10)))
@@ -125,6 +126,121 @@ struct SessionEndTests {
                     ["current_password": .string(TestNode.password), "new_password": "password \(index)"])
             }
             #expect(outcomes == ["done", "invalid_credentials"])
+        }
+    }
+
+    @Test("a sign-in with the old password that was verified before a change, and comes after it, opens no session")
+    func overtaken() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let late = try await node.connect()
+            let guest = try await node.connect().becomeGuest()
+            for (what, params) in [
+                ("open_session", []),
+                ("merge_guest", [JSONObject.Member(name: "guest_refresh_token", value: guest["refresh_token"] ?? "")]),
+            ] {
+                // Whoever holds the account's row lets the sign-in verify the password, and not go on.
+                let holder = try await node.database.connect()
+                _ = try await holder.execute(
+                    "begin; select from auth.users where id = '\(Person.alice.id)' for update")
+                let login = JSONObject(
+                    [
+                        .init(name: "email", value: .string(Person.alice.email)),
+                        .init(name: "password", value: .string(TestNode.password)),
+                    ] + params)
+                async let refused: RemoteError? = late.refused(.invalidCredentials, "auth.login", login)
+                try await node.database.wait(
+                    for: """
+                        select count(*) from pg_stat_activity
+                         where datname = current_database() and wait_event_type = 'Lock' and query like '%\(what)%'
+                        """, toBe: "1")
+                _ = try await holder.execute(
+                    """
+                    update auth.users set encrypted_password = encrypted_password || '!' where id = '\(Person.alice.id)';
+                    commit
+                    """)
+                await holder.close()
+                #expect(try await refused?.message == "The email address or the password is wrong.")
+                try await node.database.psql(
+                    "update auth.users set encrypted_password = rtrim(encrypted_password, '!') where id = '\(Person.alice.id)'"
+                )
+            }
+            #expect(
+                try await node.database.column(
+                    "select count(*) from app.sessions where user_id = '\(Person.alice.id)' and revoked_at is null")
+                    == ["1"])
+            #expect(try await node.database.value("select count(*) from app.merged_guests") == "0")
+            try await alice.call("me.get")
+        }
+    }
+
+    @Test("of sign-ins with the old password around a change none has a session after it")
+    func around() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.signedIn(.alice)
+            for round in 0..<3 {
+                let current = round == 0 ? TestNode.password : "password \(round)"
+                async let outcomes = allAtOnce(0..<24) { number in
+                    let client = try await (number.isMultiple(of: 2) ? one : other).connect()
+                    try await client.call(
+                        "auth.login", ["email": .string(Person.alice.email), "password": .string(current)])
+                }
+                try await alice.call(
+                    "auth.change_password",
+                    ["current_password": .string(current), "new_password": .string("password \(round + 1)")])
+                #expect(Set(try await outcomes).isSubset(of: ["done", "invalid_credentials", "session_revoked"]))
+                #expect(
+                    try await one.database.value(
+                        "select count(*) from app.sessions where user_id = '\(Person.alice.id)' and revoked_at is null")
+                        == "1")
+            }
+        }
+    }
+
+    @Test(
+        "an account that is banned or deleted by SQL is signed out on every node, and nobody else is",
+        arguments: ["banned_until = now() + interval '1 hour'", "deleted_at = now()"])
+    func bySQL(change: String) async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.connect()
+            let tokens = try await alice.logIn(Person.alice.email)
+            let elsewhere = [try await other.signedIn(.alice), try await other.signedIn(with: tokens)]
+            try await elsewhere[0].sync()
+            let bob = try await other.signedIn(.bob)
+            try await one.database.psql("update auth.users set \(change) where id = '\(Person.alice.id)'")
+            for client in [alice] + elsewhere { try await client.expectEnd() }
+            let client = try await other.connect()
+            try await client.refused(
+                .sessionRevoked, "session.authenticate", ["access_token": tokens["access_token"] ?? ""])
+            try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
+            try await client.refused(
+                .invalidCredentials, "auth.login",
+                ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
+            try await bob.call("me.get")
+            // What was ended stays so; she may sign in anew.
+            try await one.database.psql(
+                "update auth.users set banned_until = null, deleted_at = null where id = '\(Person.alice.id)'")
+            try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
+            try await client.signIn(.alice)
+        }
+    }
+
+    @Test("of more than a hundred sessions of a user the one that was used longest ago ends, with its connections")
+    func most() async throws {
+        try await withNode { node in
+            let first = try await node.signedIn(.alice)
+            let second = try await node.signedIn(.alice)
+            try await node.database.psql(
+                """
+                insert into app.sessions (user_id, refreshed_at)
+                select '\(Person.alice.id)', now() + interval '1 minute' from generate_series(1, 98)
+                """)
+            try await first.call("me.get")
+            try await node.signedIn(.alice).call("me.get")
+            try await first.expectEnd()
+            try await second.call("me.get")
+            #expect(
+                try await node.database.value("select count(*) from app.sessions where revoked_at is null") == "100")
         }
     }
 }

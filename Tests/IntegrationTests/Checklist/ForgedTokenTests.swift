@@ -48,6 +48,41 @@ struct ForgedTokenTests {
         }
     }
 
+    @Test(
+        "row 56: a token whose header has crit is refused, though it is signed with the right key, whatever crit names")
+    func criticalHeaders() async throws {
+        let critical = [
+            #""crit":["exp"]"#, #""crit":["b64"],"b64":false"#, #""crit":["b64"],"b64":true"#, #""crit":["alg"]"#,
+            #""crit":["http://example.com/x"],"http://example.com/x":true"#, #""crit":[]"#, #""crit":"exp""#,
+            #""crit":null"#, #""crit":{}"#, #""crit":["exp"],"crit":null"#,
+        ]
+        try await withNode { node in
+            let claims = Self.claims(session: try await Self.session(node))
+            let client = try await node.connect()
+            for member in critical {
+                let token = Self.token(#"{"alg":"HS256","typ":"JWT",\#(member)}"#, claims)
+                try await client.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
+            }
+            try await client.refused(.unauthenticated, "me.get")
+            // What need not be understood is passed over.
+            let good = Self.token(#"{"alg":"HS256","typ":"JWT","x":["crit"]}"#, claims)
+            try await client.call("session.authenticate", ["access_token": .string(good)])
+        }
+        let key = try _RSA.Signing.PrivateKey(keySize: .bits2048)
+        let primitives = try key.publicKey.getKeyPrimitives()
+        let (modulus, exponent) = (Self.part(primitives.modulus), Self.part(primitives.publicExponent))
+        let jwk = #"{"kty":"RSA","kid":"r1","alg":"RS256","n":"\#(modulus)","e":"\#(exponent)"}"#
+        let keys = try await TokenKeys(jwks: #"{"keys":[\#(jwk)]}"#, issuer: "postline", audience: "authenticated")
+        try await withNode(NodeSettings(accountKeeper: .external, keys: keys)) { node in
+            let client = try await node.connect()
+            for member in critical {
+                let token = try Self.token(
+                    #"{"alg":"RS256","kid":"r1",\#(member)}"#, Self.claims(session: nobody), key: key)
+                try await client.refused(.invalidToken, "session.authenticate", ["access_token": .string(token)])
+            }
+        }
+    }
+
     @Test("row 43: a claim that is missing, wrong, or of another type is invalid_token")
     func claims() async throws {
         try await withNode { node in

@@ -58,6 +58,75 @@ struct GuessingTests {
         }
     }
 
+    @Test("row 47: nobody but the session itself keeps a user from changing its password or deleting its account")
+    func notByStrangers() async throws {
+        try await withNode(Self.limited) { node in
+            let alice = try await node.signedIn(.alice)
+            let stolen = try await node.signedIn(.alice)
+            let guest = try await node.guest()
+            let stranger = try await node.connect()
+            // Ids are public, and so is an address to whoever knows it.
+            for email in [Person.alice.id, await guest.userID, Person.alice.email] {
+                for _ in 0..<5 { try await stranger.refused(.invalidCredentials, "auth.login", Self.login(email)) }
+                try await stranger.refused(.rateLimited, "auth.login", Self.login(email))
+            }
+            for _ in 0..<5 {
+                try await stolen.refused(.invalidCredentials, "me.delete", ["password": "wrong"])
+            }
+            try await stolen.refused(.rateLimited, "me.delete", ["password": .string(TestNode.password)])
+            #expect(
+                try await alice.call(
+                    "auth.change_password",
+                    ["current_password": .string(TestNode.password), "new_password": "another password"])
+                    == ["revoked": 1])
+            #expect(try await guest.call("me.delete") == ["deleted": true])
+            #expect(try await alice.call("me.delete", ["password": "another password"]) == ["deleted": true])
+        }
+    }
+
+    @Test("row 47: a session checks five passwords a minute, the right one too, so that it fills nobody's line")
+    func checks() async throws {
+        try await withNode(Self.limited) { node in
+            let alice = try await node.signedIn(.alice)
+            for _ in 0..<5 {
+                try await alice.call(
+                    "auth.change_password",
+                    ["current_password": .string(TestNode.password), "new_password": .string(TestNode.password)])
+            }
+            try await alice.refused(
+                .rateLimited, "auth.change_password",
+                ["current_password": .string(TestNode.password), "new_password": "another password"])
+        }
+    }
+
+    @Test("row 47: imported passwords are computed in the same line: other requests do not wait for them")
+    func importedHashing() async throws {
+        var settings = NodeSettings()
+        settings.poolSize = 1
+        try await withNode(settings) { node in
+            // Of no password, and expensive: each takes a good part of a second.
+            try await node.database.psql(
+                """
+                update auth.users set encrypted_password = '$2a$13$x0KtZpjz09fEGmuQ8Nique5xYlzCtPkk9jMeobPzv.RteAWkcw1Ue'
+                 where id = '\(Person.bob.id)'
+                """)
+            let alice = try await node.signedIn(.alice)
+            let answered = Answered()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<6 {
+                    let client = try await node.connect()
+                    group.addTask {
+                        try await client.refused(.invalidCredentials, "auth.login", Self.login(Person.bob.email))
+                        await answered.add()
+                    }
+                }
+                for _ in 0..<20 { try await alice.call("me.get") }
+                #expect(await answered.count < 6)
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test(
         "row 47: an address has sixty logins and registrations a minute, of all kinds together; who is signed in goes on"
     )
@@ -128,4 +197,10 @@ struct GuessingTests {
             #expect(told.count { $0 == "invalid_credentials" } >= 64)
         }
     }
+}
+
+private actor Answered {
+    private(set) var count = 0
+
+    func add() { count += 1 }
 }

@@ -49,13 +49,7 @@ struct BoundedLookTests {
             let bob = try await node.signedIn(.bob)
             try await alice.sync()
             let look = try #require(try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
-            try await node.database.psql(
-                """
-                create or replace function feed.look(since pg_snapshot) returns table (
-                    kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text,
-                    tail text, marks bigint[])
-                language plpgsql as $$ begin raise exception 'too much'; end $$
-                """)
+            try await node.database.replaceLook(by: "raise exception 'too much'")
             try await bob.send("while it fails", to: Room.aliceBob)
             let cursor = try await alice.lagged()
             try await node.database.psql(look)
@@ -64,6 +58,19 @@ struct BoundedLookTests {
             try await bob.send("when it works", to: Room.aliceBob)
             try await alice.follow { $0.has("when it works", in: Room.aliceBob) }
         }
+    }
+}
+
+extension TestDatabase {
+    /// Lets every look do that alone.
+    func replaceLook(by statement: String) async throws {
+        try await psql(
+            """
+            create or replace function feed.look(since pg_snapshot) returns table (
+                kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text,
+                tail text, marks bigint[])
+            language plpgsql as $$ begin \(statement); end $$
+            """)
     }
 }
 

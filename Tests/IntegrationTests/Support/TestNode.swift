@@ -66,6 +66,7 @@ struct NodeSettings: Sendable {
     /// Those of the tests' secret, unless said otherwise.
     var keys: TokenKeys?
     var accessTokenSeconds = 3600
+    var refreshReuseSeconds = 10
     var authenticationSeconds = 60
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
@@ -122,7 +123,8 @@ func withNode<Value: Sendable>(
             poolSize: settings.poolSize,
             limits: settings.limits, accountKeeper: settings.accountKeeper,
             keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
-            refreshSecret: TestNode.secret, rates: settings.rates, info: lines.info),
+            refreshReuseSeconds: settings.refreshReuseSeconds, refreshSecret: TestNode.secret, rates: settings.rates,
+            info: lines.info),
         logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
     let group = ServiceGroup(

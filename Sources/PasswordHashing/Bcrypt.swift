@@ -1,0 +1,62 @@
+import CCrypt
+
+/// A bcrypt hash, as other auth servers write them (`$2a$10$…`), by libxcrypt. To verify one computes for as long as
+/// its cost says, on the calling thread: at 10 for some 60 ms, and with each more for twice as long.
+struct Bcrypt: Sendable {
+    /// The least that bcrypt knows, and what a sign-in may wait for: about a second.
+    static let costs = 4...14
+
+    /// bcrypt reads no further.
+    static let longestPassword = 72
+
+    private let text: String
+
+    /// Reads `$2a$`, `$2b$` or `$2y$`, the cost, and 53 characters of salt and digest; nil where it is none, or costs
+    /// more than a sign-in may.
+    init?(_ text: String) {
+        let parts = text.split(separator: "$", omittingEmptySubsequences: false)
+        guard text.utf8.count == 60, parts.count == 4, parts[0].isEmpty, ["2a", "2b", "2y"].contains(parts[1]),
+            parts[2].utf8.count == 2, let cost = Int(parts[2]), Self.costs.contains(cost),
+            parts[3].utf8.allSatisfy(Self.isOfItsAlphabet)
+        else { return nil }
+        self.text = text
+    }
+
+    /// Whether the hash was made of this password, and of no other that bcrypt takes for the same: one that is longer
+    /// than it reads, or that has a NUL, at which it stops.
+    func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
+        let phrase = Array(password.utf8.prefix(Self.longestPassword)) + [0]
+        let digests = (Array(try digest(of: phrase)), Array(text.utf8.suffix(Self.digestLength)))
+        guard digests.0.count == digests.1.count else { throw .unreadableHash }
+        // As long for any difference.
+        let difference = zip(digests.0, digests.1).reduce(0) { $0 | $1.0 ^ $1.1 }
+        return difference == 0 && password.utf8.count <= Self.longestPassword && !password.utf8.contains(0)
+    }
+
+    /// The digest that this hash's salt and cost give that phrase, which ends with a NUL.
+    private func digest(of phrase: [UInt8]) throws(PasswordHashingError) -> [UInt8] {
+        let size = MemoryLayout<crypt_data>.size
+        let made: String? = unsafe withUnsafeTemporaryAllocation(
+            byteCount: size, alignment: MemoryLayout<crypt_data>.alignment
+        ) { memory in
+            unsafe memory.initializeMemory(as: UInt8.self, repeating: 0)
+            return unsafe phrase.withUnsafeBytes { phrase in
+                let phrase = unsafe phrase.assumingMemoryBound(to: CChar.self).baseAddress
+                return unsafe crypt_rn(phrase, text, memory.baseAddress, CInt(size)).map { unsafe String(cString: $0) }
+            }
+        }
+        guard let made else { throw .unreadableHash }
+        return Array(made.utf8.suffix(Self.digestLength))
+    }
+
+    private static let digestLength = 31
+
+    private static func isOfItsAlphabet(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: ".")...UInt8(ascii: "9"):
+            true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,32 @@
+/// A stored password hash, by the algorithm that made it.
+enum StoredHash: Sendable {
+    case argon2id(String)
+    case bcrypt(Bcrypt)
+
+    /// None that can be verified, or one that costs more than a sign-in may.
+    case unreadable
+
+    init(_ text: String) {
+        if let bcrypt = Bcrypt(text) {
+            self = .bcrypt(bcrypt)
+        } else {
+            self = Argon2id.isBearable(text) ? .argon2id(text) : .unreadable
+        }
+    }
+
+    /// Whether it was made of this password.
+    ///
+    /// - Throws: `unreadableHash`, after the time that a wrong password takes: to whoever tries passwords it is one.
+    func isOf(_ password: String) throws(PasswordHashingError) -> Bool {
+        do throws(PasswordHashingError) {
+            switch self {
+            case .argon2id(let phc): return try Argon2id.verify(password, against: phc)
+            case .bcrypt(let bcrypt): return try bcrypt.isOf(password)
+            case .unreadable: throw .unreadableHash
+            }
+        } catch .unreadableHash {
+            _ = try Argon2id.verify(password, against: Argon2id.ofNobody)
+            throw .unreadableHash
+        }
+    }
+}
