@@ -135,6 +135,7 @@ final class LineLoop: OutletHome {
             if connection.postponesFlush() {
                 local.unflushed.append(connection)
             } else {
+                connection.isFlushDue = false
                 connection.flush()
             }
         }
