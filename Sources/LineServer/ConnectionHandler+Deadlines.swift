@@ -5,6 +5,9 @@ import NIOCore
 extension ConnectionHandler {
     /// Does what is due.
     func sweep(_ now: NIODeadline) {
+        if let began = self.requestBegan, now - began >= TimeAmount(self.server.configuration.requestTimeout) {
+            self.giveUp()
+        }
         switch self.phase {
         case .opening(let deadline):
             if deadline <= now { self.isNotOpened("not in time") }

@@ -3,19 +3,31 @@ import NIOCore
 
 /// How lines are taken from the socket, and given to the connection's task one after another.
 extension ConnectionHandler {
-    /// Whether as much is taken as may be open at once.
+    /// Whether as many lines are taken as may be open at once.
     var isFull: Bool {
-        let open = self.taken.count - self.head + (self.isBusy ? 1 : 0)
-        return open >= self.server.configuration.maxInFlight
-            || self.takenBytes >= self.server.configuration.maxTakenBytes
+        self.taken.count - self.head + (self.isBusy ? 1 : 0) >= self.server.configuration.maxInFlight
     }
+
+    /// The storage of all that was read and is not done, in bytes.
+    var heldBytes: Int { self.framer.heldBytes + self.takenBytes }
 
     /// Takes as many of the lines that have come as may be open.
     func takeLines() {
         guard case .serving = self.phase else { return }
-        while !self.isFull, let work = self.framer.next() {
-            if case .line(let line) = work { self.takenBytes += line.readableBytes }
-            self.taken.append(work)
+        while !self.isFull {
+            let event = self.framer.next()
+            let storage = self.framer.takeReleasedBytes()
+            if let event {
+                self.taken.append(Taken(event: event, storage: storage))
+            } else if self.head < self.taken.count {
+                self.taken[self.taken.count - 1].storage += storage
+            } else if self.isBusy {
+                self.workBytes += storage
+            } else {
+                return
+            }
+            self.takenBytes += storage
+            if event == nil { return }
         }
     }
 
@@ -23,7 +35,7 @@ extension ConnectionHandler {
     func readMore() {
         guard !self.isReading, !self.hasInputEnded, let context = self.context else { return }
         switch self.phase {
-        case .serving: if self.isFull { return }
+        case .serving: if self.isFull || self.heldBytes >= self.server.configuration.maxHeldBytes { return }
         case .finishing, .closed: return
         case .opening, .leaving: break
         }
@@ -35,24 +47,42 @@ extension ConnectionHandler {
     func forgetTaken() {
         self.taken = []
         self.head = 0
-        self.takenBytes = 0
+        self.takenBytes = self.workBytes
     }
 
     /// The largest line, for the message to whoever sent a larger one.
     var maxLineBytes: Int { self.server.configuration.maxLineBytes }
 
-    /// The task is done with what it was given, and gets the next line as soon as there is one and the client has made
-    /// room for its answer; nil when there will be none.
+    /// The task gets the next line as soon as there is one, the one before is done, and the client has made room for its
+    /// answer; nil when there will be none.
+    func next(_ waiter: CheckedContinuation<Work?, Never>) {
+        self.waiter = waiter
+        self.serve()
+    }
+
+    /// The line of that number is done, if it is the one at work.
     ///
     /// What the session asked of its connection until now takes effect before the next line is taken up.
-    func next(_ waiter: CheckedContinuation<Work?, Never>) {
+    func done(_ turn: Int) {
+        guard turn == self.turn else { return }
         self.isBusy = false
-        self.waiter = waiter
+        self.takenBytes -= self.workBytes
+        self.workBytes = 0
+        if case .closed = self.phase { self.loop.remove(self) }
         self.loop.readMail()
         self.takeLines()
         self.serve()
         self.settle()
         self.readMore()
+    }
+
+    /// Has the task give up the line at work: whatever it still does is of no account.
+    func giveUp() {
+        guard let waiter = self.waiter else { return }
+        self.requestBegan = nil
+        self.turn += 1
+        self.waiter = nil
+        waiter.resume(returning: .giveUp)
     }
 
     /// Whether goodbye was said, so that no answer would arrive.
@@ -64,13 +94,39 @@ extension ConnectionHandler {
     }
 
     /// Puts an answer on its way out. What the session asked of its connection before takes effect before it.
-    func answer(_ line: ByteBuffer) {
+    ///
+    /// - Parameter isWhole: whether the line ends with this, and is not a part of a batch's answer.
+    func answer(_ content: Answer.Content, id: JSON, isWhole: Bool) {
         self.loop.readMail()
-        self.send(line)
+        self.queue.answer(content, id: id, isWhole: isWhole)
+        self.flushLater()
         // Answers to requests that were already waiting share a write. A request that is done without leaving the loop
         // is done within a few turns of it (to the session's actor and back); for one that is not, nothing is waited
         // for.
-        self.flushPatience = self.head < self.taken.count ? 4 : 0
+        self.flushPatience = !isWhole || self.head < self.taken.count ? 4 : 0
+    }
+
+    /// Ends a batch's answer, where there is one.
+    func endBatch() {
+        guard self.queue.isAnswerOpen else { return }
+        self.queue.endBatch()
+        self.flushLater()
+        self.flushPatience = 0
+    }
+
+    /// Whether the client has made room for another answer, or goodbye was said and there is nothing to wait for.
+    var hasRoom: Bool {
+        if self.isLeaving || self.queue.unwrittenAnswerBytes <= self.server.configuration.maxUnwrittenAnswerBytes {
+            return true
+        }
+        self.flush()
+        return self.queue.unwrittenAnswerBytes <= self.server.configuration.maxUnwrittenAnswerBytes
+    }
+
+    /// A batch goes on once there is room for its next answer.
+    func whenRoom(_ batch: CheckedContinuation<Void, Never>) {
+        self.batch = batch
+        self.serve()
     }
 
     /// Whether the flush that is due had better wait for another turn of the loop. Asked once a turn.
@@ -80,34 +136,38 @@ extension ConnectionHandler {
         return true
     }
 
-    /// Hands the next line to the task, if that waits for one and the client has made room for its answer.
+    /// Hands the next line to the task, if that waits for one and the client has made room for its answer; likewise has a
+    /// batch go on.
     func serve() {
-        guard let waiter = self.waiter else { return }
+        guard self.waiter != nil || self.batch != nil, self.hasRoom else { return }
+        // Either may have been served just now, by the flush that made room.
+        if let batch = self.batch {
+            self.batch = nil
+            batch.resume()
+        }
+        guard !self.isBusy, let waiter = self.waiter else { return }
         switch self.phase {
         case .opening:
             break
         case .serving, .finishing:
             guard self.head < self.taken.count else { return }
-            if self.queue.unwrittenAnswerBytes > self.server.configuration.maxUnwrittenAnswerBytes {
-                self.flush()
-                // It may have been emptied, and this called again, by that.
-                guard self.waiter != nil else { return }
-                if self.queue.unwrittenAnswerBytes > self.server.configuration.maxUnwrittenAnswerBytes { return }
-            }
             let work = self.taken[self.head]
+            // A line that is being done is the task's; nothing else is to hold on to it.
+            self.taken[self.head].event = .tooLong
             self.head += 1
             if self.head == self.taken.count {
                 self.taken = []
                 self.head = 0
-            } else {
-                // A line that is being done is the task's; nothing else is to hold on to it.
-                self.taken[self.head - 1] = .tooLong
+            } else if self.head > 64 {
+                self.taken.removeFirst(self.head)
+                self.head = 0
             }
-            if case .line(let line) = work { self.takenBytes -= line.readableBytes }
+            self.workBytes = work.storage
             self.server.metrics.line()
             self.isBusy = true
+            self.turn += 1
             self.waiter = nil
-            waiter.resume(returning: work)
+            waiter.resume(returning: .take(work.event))
         case .leaving, .closed:
             self.waiter = nil
             waiter.resume(returning: nil)

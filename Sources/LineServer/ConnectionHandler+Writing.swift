@@ -18,7 +18,6 @@ extension ConnectionHandler {
 
     /// Hands to the socket what it has room for.
     func flush() {
-        self.isFlushDue = false
         // A flight can land before the call that sent it returns: the loop below then goes on, not the callback.
         guard !self.isFlushing, let context = self.context else { return }
         self.isFlushing = true

@@ -5,14 +5,28 @@ import NIOTLS
 
 /// One connection's bytes: cuts them into lines for the connection's task, writes what is queued, keeps the deadlines.
 ///
-/// All of it happens on the connection's event loop; the task that does the requests asks for a line with ``next(_:)``
-/// and answers it with ``answer(_:)``.
+/// All of it happens on the connection's event loop; the task that has the requests done asks for a line with
+/// ``next(_:)``, and whoever does it answers with ``answer(_:id:isWhole:)`` and says with
+/// ``done(_:)`` that it is done.
 final class ConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     /// What the connection's task is given to do.
-    typealias Work = LineFramer.Event
+    enum Work {
+        case take(LineFramer.Event)
+
+        /// The request at work has gone on for longer than anything that could hold it.
+        case giveUp
+    }
+
+    /// A line that waits to be done.
+    struct Taken {
+        var event: LineFramer.Event
+
+        /// The storage that nothing holds any more once this and all before it are done, in bytes.
+        var storage: Int
+    }
 
     enum Phase {
         /// What comes before lines is not done. `until`: when the connection is closed otherwise.
@@ -58,18 +72,30 @@ final class ConnectionHandler: ChannelInboundHandler {
     var framer: LineFramer
 
     /// Lines that wait to be done, from `head` on; an array that is empty holds no memory.
-    var taken: [Work] = []
+    var taken: [Taken] = []
     var head = 0
-    var takenBytes = 0
 
-    /// Whether the task is at work on a line.
+    /// The storage that lines hold which were taken, the one at work included, and of that the last one's, in bytes.
+    var takenBytes = 0
+    var workBytes = 0
+
+    /// Whether a line is at work.
     var isBusy = false
+
+    /// The number of the line at work. What a line that was given up answers is known by its old number.
+    var turn = 0
+
+    /// Since when the session is at work on the present request; nil where it is not.
+    var requestBegan: NIODeadline?
 
     /// The task, waiting for the connection to be open; false where it is not served.
     private var opener: CheckedContinuation<Bool, Never>?
 
     /// The task, waiting for a line; nil ends it.
     var waiter: CheckedContinuation<Work?, Never>?
+
+    /// A batch, waiting for room for the answer to its next request.
+    var batch: CheckedContinuation<Void, Never>?
 
     var isReading = false
     var hasInputEnded = false
@@ -201,12 +227,14 @@ final class ConnectionHandler: ChannelInboundHandler {
         if case .closed = self.phase { return }
         self.phase = .closed
         self.server.closed(self.number, peerAddress: self.peerAddress, self.admission)
-        self.loop.remove(self)
+        // The line at work is watched until it is done.
+        if !self.isBusy { self.loop.remove(self) }
         self.outlet?.detach()
         self.outlet = nil
         self.context = nil
         self.forgetTaken()
         self.framer = LineFramer(maxLineBytes: 0)
+        self.queue.abandon()
         self.opener?.resume(returning: false)
         self.opener = nil
         self.serve()

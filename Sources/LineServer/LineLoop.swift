@@ -136,6 +136,7 @@ final class LineLoop: OutletHome {
             if connection.postponesFlush() {
                 local.unflushed.append(connection)
             } else {
+                connection.isFlushDue = false
                 connection.flush()
             }
         }

@@ -10,6 +10,7 @@ final class LineMetrics: Sendable {
     private let lines: Counter
     private let pushes: Counter
     private let lags: Counter
+    private let givenUp: Counter
     private let goodbyes: [GoodbyeCode: Counter]
     private let queueBytes: Meter
 
@@ -25,6 +26,7 @@ final class LineMetrics: Sendable {
         self.lines = Counter(label: "postline_lines_total", factory: factory)
         self.pushes = Counter(label: "postline_pushes_total", factory: factory)
         self.lags = Counter(label: "postline_lagged_total", factory: factory)
+        self.givenUp = Counter(label: "postline_requests_given_up_total", factory: factory)
         self.goodbyes = Dictionary(
             uniqueKeysWithValues: GoodbyeCode.allCases.map {
                 let dimensions = [("code", $0.rawValue)]
@@ -59,6 +61,9 @@ final class LineMetrics: Sendable {
     /// A client fell behind, and its queued pushes were dropped.
     func lagged() { self.lags.increment() }
 
+    /// A request went on for too long, and was answered without it.
+    func gaveUp() { self.givenUp.increment() }
+
     /// A client that was served is told goodbye.
     func saidGoodbye(_ code: GoodbyeCode) { self.goodbyes[code]?.increment() }
 
@@ -76,6 +81,7 @@ extension LineServer {
         "postline_lines_total": "Request lines taken for execution.",
         "postline_pushes_total": "Pushes given to connections.",
         "postline_lagged_total": "Times that a client fell behind and its queued pushes were dropped.",
+        "postline_requests_given_up_total": "Requests that went on for too long, and were answered internal_error.",
         "postline_goodbyes_total": "Goodbyes to clients that were served, by code.",
         "postline_queue_bytes": "Bytes of pushes and answers that wait for clients to read.",
     ]

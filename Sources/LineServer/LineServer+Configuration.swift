@@ -43,6 +43,10 @@ extension LineServer {
         /// included.
         public var authenticationTimeout: Duration = .seconds(60)
 
+        /// How long a request may take before it is given up, logged and answered `internal_error`: longer than all the
+        /// bounds together that could hold it, so that only a fault is given up.
+        public var requestTimeout: Duration = .seconds(60)
+
         /// How long a client that has fallen behind, or reads nothing of what waits for it, is kept.
         public var slowConsumerTimeout: Duration = .seconds(30)
 
@@ -71,8 +75,9 @@ extension LineServer.Configuration {
             pingSeconds: Int(self.pingInterval.components.seconds))
     }
 
-    /// How many bytes of lines that wait to be done are held before reading stops, whatever their number.
-    var maxTakenBytes: Int { max(2 * self.maxLineBytes, 131_072) }
+    /// How many bytes of storage may be held by what was read and is not done, before reading stops. The beginning of the
+    /// largest line, which may hold twice its length, is always less.
+    var maxHeldBytes: Int { max(4 * self.maxLineBytes, 262_144) }
 
     /// How many bytes of answers may be unwritten before the next request waits.
     var maxUnwrittenAnswerBytes: Int { 65_536 }
@@ -80,7 +85,8 @@ extension LineServer.Configuration {
     /// How often deadlines are looked at: a quarter of the shortest, within 5 ms and 1 s.
     var sweepInterval: Duration {
         let shortest = min(
-            self.pingInterval, self.authenticationTimeout, self.slowConsumerTimeout, self.lingerTimeout)
+            self.pingInterval, self.authenticationTimeout, self.slowConsumerTimeout, self.lingerTimeout,
+            self.requestTimeout)
         return min(max(shortest / 4, .milliseconds(5)), .seconds(1))
     }
 }

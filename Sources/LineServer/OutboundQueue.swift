@@ -8,11 +8,15 @@ import NIOCore
 /// the queue holds is what the client has not made room for. Answers are never dropped: whoever makes them is to wait
 /// while ``unwrittenAnswerBytes`` is large. Pushes are bounded: past the bound those queued are dropped, and the client
 /// is told with `sync.lagged` as soon as it reads again.
+///
+/// A batch's answer is queued part by part. Until its last part is, pushes wait, within the same bound: nothing stands
+/// inside a line.
 struct OutboundQueue {
     /// How many bytes of pushes may wait.
     let maxQueueBytes: Int
 
-    /// About how many bytes one flight has: it ends with the line that reaches this.
+    /// About how many bytes one flight has: it ends with the line that reaches this. An answer that is larger is cut, so
+    /// that TLS does not hold all of it a second time.
     let flightBytes: Int
 
     /// Whether pushes are taken.
@@ -30,6 +34,18 @@ struct OutboundQueue {
     /// The entries from `head` on wait; an array that is empty holds no memory, which is what most connections have.
     private var entries: [Entry] = []
     private var head = 0
+
+    /// What is left of the answer that the last flight ended with. It is not dropped: its beginning is out.
+    private var rest = ByteBuffer()
+
+    /// Whether the last bytes handed to the socket were the end of a line.
+    private var isAtLineEnd = true
+
+    /// Whether an answer was begun and its last part is not queued yet.
+    private(set) var isAnswerOpen = false
+
+    /// The pushes that came since it was begun.
+    private var heldPushes: [Push] = []
 
     private var queuedPushBytes = 0
 
@@ -58,20 +74,46 @@ struct OutboundQueue {
     var waitingBytes: Int { self.queuedPushBytes + self.unwrittenAnswerBytes }
 
     /// Whether everything has landed.
-    var isEmpty: Bool { !self.isFlying && self.head == self.entries.count && !(self.isLagged && !self.isTelling) }
+    var isEmpty: Bool {
+        !self.isFlying && self.head == self.entries.count && self.rest.readableBytes == 0 && !self.isAnswerOpen
+            && !(self.isLagged && !self.isTelling)
+    }
 
     /// Whether the pushes that wait would fill a flight, and none is out.
-    var isFlightWaiting: Bool { !self.isFlying && self.queuedPushBytes >= self.flightBytes }
+    var isFlightWaiting: Bool { !self.isFlying && !self.isAnswerOpen && self.queuedPushBytes >= self.flightBytes }
 
     /// How far the client is, for `server.ping`; nil where nothing is pushed.
     var cursor: String? { self.isLive ? self.handedCursor : nil }
 
     /// Queues an answer, or another line that must not be dropped.
-    mutating func answer(_ line: ByteBuffer) {
+    ///
+    /// - Parameter isWhole: whether the line ends with this; otherwise other parts of it follow, one of which ends it.
+    mutating func answer(_ line: ByteBuffer, isWhole: Bool = true) {
         guard !self.isClosed else { return }
         self.unwrittenAnswerBytes += line.readableBytes
         self.entries.append(.answer(line))
+        self.isAnswerOpen = !isWhole
+        guard isWhole, !self.heldPushes.isEmpty else { return }
+        self.entries += self.heldPushes.map { .push($0) }
+        self.heldPushes = []
     }
+
+    /// Queues an answer: a line, or a part of a batch's, which ``endBatch()`` ends.
+    mutating func answer(_ content: Answer.Content, id: JSON, isWhole: Bool) {
+        guard !self.isClosed else { return }
+        var line = ByteBuffer()
+        if !isWhole { line.writeStaticString(self.isAnswerOpen ? "," : "[") }
+        line.writeAnswer(id: id, content)
+        if isWhole { line.writeStaticString("\n") }
+        self.answer(line, isWhole: isWhole)
+    }
+
+    /// Ends a batch's answer; nothing where none was begun.
+    mutating func endBatch() {
+        if self.isAnswerOpen { self.answer(Self.batchEnd) }
+    }
+
+    private static let batchEnd = ByteBuffer(string: "]\n")
 
     /// Queues a push, or ignores it where none is wanted.
     ///
@@ -83,7 +125,7 @@ struct OutboundQueue {
             return false
         }
         self.queuedPushBytes += push.line.readableBytes
-        self.entries.append(.push(push))
+        if self.isAnswerOpen { self.heldPushes.append(push) } else { self.entries.append(.push(push)) }
         return true
     }
 
@@ -116,6 +158,10 @@ struct OutboundQueue {
     /// The client is this far once it has read what is queued.
     mutating func noteCursor(_ cursor: String) {
         guard self.isLive else { return }
+        if let last = self.heldPushes.popLast() {
+            self.heldPushes.append(Push(line: last.line, cursor: cursor))
+            return
+        }
         for index in self.entries[self.head...].indices.reversed() {
             if case .push(let push) = self.entries[index] {
                 self.entries[index] = .push(Push(line: push.line, cursor: cursor))
@@ -125,7 +171,8 @@ struct OutboundQueue {
         self.handedCursor = cursor
     }
 
-    /// Queues the last line. Queued pushes are dropped.
+    /// Queues the last line. Queued pushes are dropped. A batch that is not answered to its end ends with the answers
+    /// that it has, so that what the client gets are lines.
     ///
     /// - Parameter keepingAnswers: whether queued answers still go before it.
     mutating func close(with line: ByteBuffer, keepingAnswers: Bool) {
@@ -134,9 +181,17 @@ struct OutboundQueue {
         if !keepingAnswers {
             self.entries = []
             self.head = 0
-            self.unwrittenAnswerBytes = self.flightAnswerBytes
+            self.unwrittenAnswerBytes = self.flightAnswerBytes + self.rest.readableBytes
+            self.isAnswerOpen = self.rest.readableBytes > 0 ? !self.rest.endsLine : !self.isAtLineEnd
         }
+        self.endBatch()
         self.answer(line)
+        self.isClosed = true
+    }
+
+    /// Lets go of everything: there is nobody to write to.
+    mutating func abandon() {
+        self = OutboundQueue(maxQueueBytes: self.maxQueueBytes, flightBytes: self.flightBytes)
         self.isClosed = true
     }
 
@@ -145,37 +200,53 @@ struct OutboundQueue {
         guard !self.isFlying else { return [] }
         var lines: [ByteBuffer] = []
         var bytes = 0
-        if self.isLagged, !self.isTelling {
-            self.isTelling = true
-            let line = ServerLines.lagged(cursor: self.handedCursor)
-            bytes += line.readableBytes
-            lines.append(line)
-        }
-        while self.head < self.entries.count, bytes < self.flightBytes {
+        while bytes < self.flightBytes, let next = self.next() {
             let line: ByteBuffer
-            switch self.entries[self.head] {
-            case .answer(let answer):
-                line = answer
+            switch next {
+            case .answer(var answer):
+                if answer.readableBytes > self.flightBytes, let part = answer.readSlice(length: self.flightBytes) {
+                    self.rest = answer
+                    line = part
+                } else {
+                    line = answer
+                }
                 self.flightAnswerBytes += line.readableBytes
             case .push(let push):
                 line = push.line
-                self.queuedPushBytes -= line.readableBytes
                 self.handedCursor = push.cursor
             }
+            self.isAtLineEnd = line.endsLine
             bytes += line.readableBytes
             lines.append(line)
-            self.head += 1
         }
         if self.head == self.entries.count {
             self.entries = []
             self.head = 0
         } else if self.head > 64 {
-            // Entries that are gone would hold on to their lines.
             self.entries.removeFirst(self.head)
             self.head = 0
         }
         self.isFlying = !lines.isEmpty
         return lines
+    }
+
+    /// Takes off what is handed to the socket next.
+    private mutating func next() -> Entry? {
+        if self.rest.readableBytes > 0 {
+            defer { self.rest = ByteBuffer() }
+            return .answer(self.rest)
+        }
+        if self.isLagged, !self.isTelling, self.isAtLineEnd {
+            self.isTelling = true
+            return .push(Push(line: ServerLines.lagged(cursor: self.handedCursor), cursor: self.handedCursor))
+        }
+        guard self.head < self.entries.count else { return nil }
+        let entry = self.entries[self.head]
+        // An entry that is gone is not to hold on to its line.
+        self.entries[self.head] = .answer(ByteBuffer())
+        self.head += 1
+        if case .push(let push) = entry { self.queuedPushBytes -= push.line.readableBytes }
+        return entry
     }
 
     /// The flight that was out is with the kernel.
@@ -194,6 +265,11 @@ struct OutboundQueue {
         self.entries.removeSubrange(..<self.head)
         self.head = 0
         self.entries.removeAll { if case .push = $0 { true } else { false } }
+        self.heldPushes = []
         self.queuedPushBytes = 0
     }
+}
+
+extension ByteBuffer {
+    fileprivate var endsLine: Bool { self.readableBytesView.last == UInt8(ascii: "\n") }
 }

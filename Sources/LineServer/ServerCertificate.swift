@@ -37,7 +37,10 @@ public final class ServerCertificate: Sendable {
 
     /// What shakes hands with one client.
     func handler() -> NIOSSLServerHandler {
-        NIOSSLServerHandler(context: self.current.withLock { $0.context })
+        var configuration = NIOSSLHandler.Configuration()
+        // What a connection keeps for its next write, however large the last one was.
+        configuration.maximumPreservedOutboundBufferCapacity = 32_768
+        return NIOSSLServerHandler(context: self.current.withLock { $0.context }, configuration: configuration)
     }
 
     private static func read(_ certificateFile: String, _ keyFile: String) throws(CertificateError) -> Current {

@@ -87,6 +87,20 @@ final class ServerContext: Sendable {
         }
     }
 
+    /// A request was at work for longer than anything that could hold it.
+    ///
+    /// - Returns: what the client is told, with the number under which the log has it.
+    func gaveUp(_ id: RequestID, _ item: Envelope.Item) -> ProtocolError {
+        let incident = ID.random()
+        self.metrics.gaveUp()
+        var metadata: Logger.Metadata = ["incident": "\(incident)", "request": "\(id)"]
+        // The session has taken it for a method, so that the name is hardly the client's own text.
+        if case .success(let request) = item.content { metadata["method"] = "\(request.method.prefix(40))" }
+        metadata["reason"] = "it was given up after \(self.configuration.requestTimeout)"
+        self.logger.error("a request failed", metadata: metadata)
+        return .fault("given up").filed(under: incident)
+    }
+
     /// Clients were turned away because there were no file descriptors left.
     func ranOutOfDescriptors(told: Int) {
         self.metrics.refusedForDescriptors(told)

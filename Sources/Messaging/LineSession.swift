@@ -22,6 +22,9 @@ public struct Answer: Sendable {
         case failure(ProtocolError)
     }
 
+    /// The largest line that an answer may come to, in bytes.
+    public static let maxLineBytes = 4 << 20
+
     public var content: Content
 
     /// Runs once the answer, or the batch it belongs to, is on its way out, before anything that is sent later.
@@ -37,7 +40,8 @@ public struct Answer: Sendable {
 public protocol LineSession: Sendable {
     /// Does what the request asks and never throws: every failure is an answer.
     ///
-    /// The caller gives the next request only after the answer to the last, so that requests take effect in order.
+    /// The caller gives the next request only after the answer to the last, so that requests take effect in order. One
+    /// that is not answered in time it gives up: its task is cancelled, and its answer, if one comes, goes nowhere.
     ///
     /// - Parameter id: what logs call the request.
     func answer(_ request: Request, _ id: RequestID) async -> Answer

@@ -24,12 +24,12 @@ public struct ProtocolError: Error, Sendable, Equatable {
     }
 
     /// A fault of the server: the client is told that there was one, the log what it was.
-    static func fault(_ reason: String) -> ProtocolError {
+    package static func fault(_ reason: String) -> ProtocolError {
         ProtocolError(.internalError, "Something went wrong on our side.", data: [], reason: reason)
     }
 
     /// The same error, with the number under which the log has it.
-    func filed(under incident: ID) -> ProtocolError {
+    package func filed(under incident: ID) -> ProtocolError {
         ProtocolError(
             code, message, data: data + [.init(name: "incident", value: .string(incident.description))], reason: reason)
     }

@@ -67,10 +67,20 @@ actor Session: LineSession {
                 guard user != nil else { throw .unauthenticated }
                 if hasEnded { throw .sessionRevoked }
             }
-            return try await operation.perform(self, params)
+            return try await bounded(operation.perform(self, params))
         } catch {
             return Answer(.failure(file(error, of: operation, id)))
         }
+    }
+
+    /// The answer as it is; pages end before the bound, so that only a single object can be beyond it.
+    private func bounded(_ answer: Answer) async throws(ProtocolError) -> Answer {
+        // The line has the envelope too, and the request's id, which is within the request's line.
+        let limit = Answer.maxLineBytes - service.info.maxLineBytes - 64
+        guard case .result(let json) = answer.content, json.readableBytes > limit else { return answer }
+        // The client will not know of what was to follow the answer.
+        if answer.afterWriting != nil { await endSync() }
+        throw .fault("the answer has \(json.readableBytes) bytes, of \(limit) at most")
     }
 
     func close() async {
@@ -253,7 +263,8 @@ extension Session {
                 throw error
             }
         }
-        guard let start = page.start else {
+        // Nothing follows a page that is not the last, and none that the connection has given up.
+        guard let start = page.start, !Task.isCancelled else {
             await feed.unsubscribe(id)
             return Answer(.result(page.changes))
         }

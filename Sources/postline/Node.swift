@@ -44,6 +44,9 @@ struct Node: Sendable {
         lines.pingInterval = .seconds(settings.pingSeconds)
         lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
         lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
+        // The longest waits that a request may have: its turn for a page of `sync.open`, and then, a few times over, one
+        // of the pool's connections and a statement to its end.
+        lines.requestTimeout = .seconds(30) + (settings.limits.statement + .seconds(5)) * 3
         lines.expectsProxyHeader = settings.proxyProtocol == .on
         lines.certificate = try settings.certificate()
         self.lines = lines

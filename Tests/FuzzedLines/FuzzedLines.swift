@@ -55,10 +55,12 @@ public struct FuzzedLines: Sendable {
         return stream
     }
 
-    /// Sizes to cut a stream in pieces of: now of a few bytes, now of many.
+    /// Sizes to cut a stream in pieces of: now of a few bytes, now of many, now of both.
     public mutating func pieces() -> [Int] {
-        let largest = [3, 40, 500, 5_000][dice.roll(4)]
-        return (0..<7).map { _ in 1 + dice.roll(largest) }
+        let largest = [3, 40, 500, 5_000, 65_536]
+        let isMixed = dice.roll(3) == 0
+        let one = largest[dice.roll(largest.count)]
+        return (0..<7).map { _ in 1 + dice.roll(isMixed ? largest[dice.roll(largest.count)] : one) }
     }
 }
 
@@ -93,8 +95,11 @@ extension FuzzedLines {
     }
 
     private mutating func batch() -> String {
-        let count = dice.roll(20) == 0 ? 45 + dice.roll(10) : dice.roll(4)
-        return "[\((0..<count).map { _ in request() }.joined(separator: ","))]"
+        let count = dice.roll(20) == 0 ? 45 + dice.roll(10) : dice.roll(6)
+        let elements = (0..<count).map { _ in
+            dice.roll(10) == 0 ? Self.values[dice.roll(Self.values.count)] : request()
+        }
+        return "[\(elements.joined(separator: ","))]"
     }
 
     private mutating func changed(_ line: [UInt8]) -> [UInt8] {

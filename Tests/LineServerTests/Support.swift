@@ -43,6 +43,12 @@ final class StubSession: LineSession {
     }
 
     func close() async { self.closed.succeed(()) }
+
+    /// Looks at the session's connection, on its loop; nil where it is closed.
+    func onLoop<Value: Sendable>(_ look: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value? {
+        guard let outlet = self.outlet as? ConnectionOutlet else { throw Failure("no connection") }
+        return try await outlet.loop.eventLoop.submit { outlet.connection.map(look) }.get()
+    }
 }
 
 /// Sessions that answer as a test wants, each given to the test as it is made.

@@ -33,14 +33,15 @@ struct StreamInvariants {
             let end = min(stream.count, place + size)
             framer.feed(ByteBuffer(bytes: stream[place..<end]))
             while let event = framer.next() { found.append(event) }
-            // A buffer's storage is a power of two; it is let go of when it is eight times what it holds.
-            guard framer.heldBytes <= 2 * (max(4_096, 8 * (maxLineBytes + 2)) + size) else {
+            // The beginning of one line is held, in storage that is a power of two, and nothing of what came before it.
+            guard framer.heldBytes <= 2 * (maxLineBytes + 2) else {
                 throw Broken("\(framer.heldBytes) bytes are held of a piece of \(size)", stream)
             }
             place = end
             turn += 1
         }
         guard found == expected else { throw Broken("cut otherwise in pieces of \(pieces)", stream) }
+        try checkAnswers(to: found, flightBytes: 16 * max(1, pieces.first ?? 1), stream)
         var count = 0
         for case .line(let line) in found {
             count += 1
@@ -64,6 +65,88 @@ struct StreamInvariants {
             }
         }
         return events
+    }
+}
+
+// MARK: - Answers
+
+extension StreamInvariants {
+    /// Answers all lines as a connection does, to a client that is pushed to and takes a flight after every third answer,
+    /// and holds what it gets against what it asked: each request answered once, in order, batches in one line, and
+    /// nothing inside a line.
+    private func checkAnswers(
+        to events: [LineFramer.Event], flightBytes: Int, _ stream: [UInt8]
+    ) throws(Broken) {
+        var queue = OutboundQueue(maxQueueBytes: .max, flightBytes: flightBytes)
+        queue.startPushes(cursor: "")
+        var bytes = ByteBuffer()
+        var asked: [(ids: [JSON], isWhole: Bool)] = []
+        var turn = 0
+        for event in events {
+            let (items, isWhole) = Self.items(of: event)
+            for item in items {
+                guard let id = item.id else { continue }
+                let content: Answer.Content =
+                    switch item.content {
+                    case .success(let request): .result(ByteBuffer(string: JSON.object(request.params).text))
+                    case .failure(let error): .failure(error)
+                    }
+                queue.answer(content, id: id, isWhole: isWhole)
+                _ = queue.push(Push(line: ByteBuffer(string: "\(turn)\n"), cursor: ""))
+                turn += 1
+                if turn % 3 == 0 { Self.take(from: &queue, into: &bytes) }
+            }
+            queue.endBatch()
+            let ids = items.compactMap(\.id)
+            if !ids.isEmpty { asked.append((ids, isWhole)) }
+        }
+        while !queue.isEmpty { Self.take(from: &queue, into: &bytes) }
+        guard queue.waitingBytes == 0 else { throw Broken("bytes are counted that do not wait", stream) }
+
+        var answers = asked.makeIterator()
+        var pushes = 0
+        let lines = bytes.readableBytesView.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for line in lines.dropLast() {
+            if line.elementsEqual("\(pushes)".utf8) {
+                pushes += 1
+                continue
+            }
+            guard let answered = try? JSON(parsing: Array(line)), let (ids, isWhole) = answers.next(),
+                answered.ids(isWhole: isWhole) == ids
+            else { throw Broken("answered otherwise than asked: \(String(decoding: line, as: UTF8.self))", stream) }
+        }
+        guard pushes == turn, answers.next() == nil else { throw Broken("not all is answered, or pushed", stream) }
+    }
+
+    private static func items(of event: LineFramer.Event) -> (items: [Envelope.Item], isWhole: Bool) {
+        switch event {
+        case .endless: return ([], true)
+        case .tooLong:
+            let error = ProtocolError(.lineTooLong, "It was discarded.")
+            return ([Envelope.Item(id: .null, content: .failure(error))], true)
+        case .line(let line):
+            switch Envelope(line) {
+            case .single(let item): return ([item], true)
+            case .batch(let items): return (items, false)
+            }
+        }
+    }
+
+    private static func take(from queue: inout OutboundQueue, into bytes: inout ByteBuffer) {
+        if queue.isFlying { queue.landed() }
+        for line in queue.takeFlight() { bytes.writeImmutableBuffer(line) }
+    }
+}
+
+extension JSON {
+    /// The ids that an answer, or a batch's answers, carry; nil where it is none.
+    fileprivate func ids(isWhole: Bool) -> [JSON]? {
+        switch self {
+        case .object(let answer) where isWhole: return answer["id"].map { [$0] }
+        case .array(let answers) where !isWhole:
+            return answers.compactMap { if case .object(let answer) = $0 { answer["id"] } else { nil } }
+        default: return nil
+        }
     }
 }
 

@@ -1,0 +1,131 @@
+import Foundation
+import LineClient
+import Messaging
+import NIOCore
+import Testing
+
+/// Nodes are processes of their own: their memory is nobody else's.
+@Suite("One who sends more than is done, or asks for more than it reads", .serialized, .timeLimit(.minutes(10)))
+struct PipelineTests {
+    /// Lines of about that many bytes, 64 KiB or more of them, each of which asks for some 25 kB.
+    private static func lines(of bytes: Int) -> ByteBuffer {
+        var line =
+            #"{"jsonrpc":"2.0","id":1,"method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)"}}"#
+        line += String(repeating: " ", count: max(0, bytes - line.utf8.count)) + "\n"
+        return ByteBuffer(string: String(repeating: line, count: 65_536 / line.utf8.count + 1))
+    }
+
+    @Test(
+        "row 54: a node grows by less than 1 MiB for each that pipelines without reading, plain and over TLS",
+        arguments: [false, true])
+    func notReading(overTLS: Bool) async throws {
+        try await TestCertificates.with { certificates in
+            try certificates.issue()
+            let trust = overTLS ? try certificates.trust : nil
+            let settings = overTLS ? certificates.environment : [:]
+            try await Self.withNode(settings) { node, _ in
+                let other = try await TestClient.connect(port: node.port, trust: trust)
+                try await other.signIn(.bob)
+                for _ in 0..<300 { try await other.call("messages.list", ["conversation_id": .string(Room.aliceBob)]) }
+                for bytes in [100, 4_000, 60_000] {
+                    let lines = Self.lines(of: bytes)
+                    var clients: [TestClient] = []
+                    for _ in 0..<8 {
+                        let client = try await TestClient.connect(port: node.port, trust: trust)
+                        try await client.signIn(.alice)
+                        try await client.line.setReading(false)
+                        clients.append(client)
+                    }
+                    let before = try await Self.residentBytes(of: node)
+                    try await withThrowingTaskGroup { [clients] group in
+                        for client in clients {
+                            group.addTask {
+                                var sent = 0
+                                while sent < 50 << 20, (try? await client.line.send(bytes: lines)) != nil {
+                                    sent += lines.readableBytes
+                                }
+                            }
+                        }
+                        try await Self.untilStill(node, "messages.list", other)
+                        let after = try await Self.residentBytes(of: node)
+                        #expect(after - before < clients.count << 20, "\(bytes)")
+                        for client in clients { await client.close() }
+                    }
+                    try await Self.untilStill(node, "messages.list", other)
+                    let later = try await Self.residentBytes(of: node)
+                    #expect(later - before < clients.count << 20, "\(bytes)")
+                }
+            }
+        }
+    }
+
+    @Test("row 14: a batch whose answer has 12 MB costs the node a few, read or not, and is whole in the end")
+    func batch() async throws {
+        try await Self.withNode { node, database in
+            // Each has 48 kB as JSON.
+            try await database.psql(
+                """
+                insert into public.messages (conversation_id, sender_id, content)
+                select '\(Room.aliceBob)', '\(Person.bob.id)', repeat(chr(1), 8000) from generate_series(1, 5)
+                """)
+            let other = try await node.signedIn(.bob)
+            let client = try await node.signedIn(.alice)
+            let ask =
+                #"{"jsonrpc":"2.0","id":"x","method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)","limit":5}}"#
+            #expect(try await client.exchange(ask).utf8.count > 240_000)
+            let before = try await Self.residentBytes(of: node)
+            try await client.line.setReading(false)
+            try await client.line.send(line: "[" + [String](repeating: ask, count: 50).joined(separator: ",") + "]")
+            try await Self.untilStill(node, "messages.list", other)
+            #expect(try await Self.residentBytes(of: node) - before < 6 << 20)
+            try await client.line.setReading(true)
+            let answers = try JSON(parsing: ByteBuffer(string: try await client.nextLine())).arrayValue ?? []
+            #expect(answers.count == 50)
+            for answer in answers { #expect(answer["result"]?["messages"]?.arrayValue?.count == 5) }
+            #expect(try await Self.residentBytes(of: node) - before < 6 << 20)
+        }
+    }
+
+    @Test("an answer over 4 MiB is an internal error with an incident, in a batch and alone, and the session lives")
+    func largeAnswer() async throws {
+        try await Self.withNode { node, database in
+            try await database.psql(
+                """
+                update public.user_profiles set attributes = jsonb_build_object('x', repeat('x', 4500000))
+                where id = '\(Person.carol.id)'
+                """)
+            let client = try await node.signedIn(.alice)
+            let refused = try await client.refused(
+                .internalError, "profiles.get", ["ids": [.string(Person.carol.id), .string(Person.bob.id)]])
+            #expect(refused?.data["incident"] != nil)
+            #expect(node.command.errors.contains("the answer has 450"))
+            try await client.call("profiles.get", ["ids": [.string(Person.bob.id)]])
+        }
+    }
+
+    private static func withNode(
+        _ environment: [String: String] = [:],
+        _ body: @Sendable (ServeProcess, TestDatabase) async throws -> Void
+    ) async throws {
+        try await TestDatabase.with { database in
+            let patient = environment.merging(["POSTLINE_SLOW_CONSUMER_SECONDS": "600"]) { $1 }
+            let node = try await ServeProcess.start(database, environment: patient)
+            defer { node.command.signal(SIGKILL) }
+            try await body(node, database)
+        }
+    }
+
+    /// Waits until no more such requests are done, while another client's are.
+    private static func untilStill(_ node: ServeProcess, _ method: String, _ other: TestClient) async throws {
+        var done = -1.0
+        let asked = #"postline_request_seconds_count{code="ok",method="\#(method)"}"#
+        while case let now = try await node.metrics()[asked] ?? 0, now != done {
+            done = now
+            for _ in 0..<100 { try await other.call("me.get") }
+        }
+    }
+
+    private static func residentBytes(of node: ServeProcess) async throws -> Int {
+        Int(try #require(try await node.metrics()["process_resident_memory_bytes"]))
+    }
+}
