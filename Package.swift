@@ -83,6 +83,7 @@ let package = Package(
             name: "LineServer",
             dependencies: [
                 "Messaging",
+                "Threads",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,27 +1,28 @@
 import Synchronization
+import Threads
 
 /// A value that comes once, for whoever waits for it.
 final class Announcement<Value: Sendable>: Sendable {
     private enum State {
-        case waiting([CheckedContinuation<Value, any Error>])
+        case waiting([CheckedContinuation<Result<Value, any Error>, Never>])
         case announced(Result<Value, any Error>)
     }
 
     private let state = Mutex(State.waiting([]))
 
     func value() async throws -> Value {
-        try await withCheckedThrowingContinuation { continuation in
-            let result = self.state.withLock { state -> Result<Value, any Error>? in
+        let result: Result<Value, any Error> = await suspended { caller in
+            self.state.withLock { state in
                 switch state {
                 case .waiting(let others):
-                    state = .waiting(others + [continuation])
-                    return nil
+                    state = .waiting(others + [caller])
+                    return .kept
                 case .announced(let result):
-                    return result
+                    return .over(result)
                 }
             }
-            if let result { continuation.resume(with: result) }
         }
+        return try result.get()
     }
 
     func succeed(_ value: Value) { self.announce(.success(value)) }
@@ -30,11 +31,11 @@ final class Announcement<Value: Sendable>: Sendable {
 
     /// The first announcement stands.
     private func announce(_ result: Result<Value, any Error>) {
-        let waiting = self.state.withLock { state -> [CheckedContinuation<Value, any Error>] in
+        let waiting = self.state.withLock { state -> [CheckedContinuation<Result<Value, any Error>, Never>] in
             guard case .waiting(let waiting) = state else { return [] }
             state = .announced(result)
             return waiting
         }
-        for continuation in waiting { continuation.resume(with: result) }
+        for caller in waiting { caller.resume(returning: result) }
     }
 }

@@ -1,5 +1,6 @@
 import Messaging
 import NIOCore
+import Threads
 
 /// A connection as its task sees it: lines in, the session's answers out, strictly in order.
 actor Connection {
@@ -36,7 +37,10 @@ actor Connection {
     }
 
     private func isOpened() async -> Bool {
-        await withCheckedContinuation { self.handler.value.whenOpen($0) }
+        await suspended { caller in
+            self.handler.value.whenOpen(caller)
+            return .kept
+        }
     }
 
     private func converse(_ sessions: any SessionFactory) async {
@@ -66,7 +70,10 @@ actor Connection {
     private func next() async -> ConnectionHandler.Work? {
         let task = self.work?.task
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { self.handler.value.next($0) }
+            await suspended { caller in
+                self.handler.value.next(caller)
+                return .kept
+            }
         } onCancel: {
             task?.cancel()
         }
@@ -86,8 +93,10 @@ actor Connection {
         case .batch(let items):
             for item in items {
                 // As between lines: the next request waits until the client has made room for its answer.
-                if !self.handler.value.hasRoom {
-                    await withCheckedContinuation { self.handler.value.whenRoom($0) }
+                await suspended { caller in
+                    if self.handler.value.hasRoom { return .over(()) }
+                    self.handler.value.whenRoom(caller)
+                    return .kept
                 }
                 if self.handler.value.isLeaving { break }
                 guard await self.perform(item, isWhole: false, turn, session, &hooks) else { return }
