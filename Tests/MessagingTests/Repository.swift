@@ -35,12 +35,17 @@ enum Repository {
     private static func matches(
         of pattern: Regex<(Substring, Substring)>, inFilesOf directory: String, endingIn ending: String
     ) throws -> [String] {
+        try files(of: directory, endingIn: ending).flatMap { $0.matches(of: pattern).map { String($0.1) } }
+    }
+
+    /// The texts of all files of that kind in a directory.
+    static func files(of directory: String, endingIn ending: String) throws -> [String] {
         let files = FileManager.default.enumerator(
             at: root.appending(path: directory), includingPropertiesForKeys: nil)
         var found: [String] = []
         while let file = files?.nextObject() as? URL {
             guard file.pathExtension == ending else { continue }
-            found += try String(contentsOf: file, encoding: .utf8).matches(of: pattern).map { String($0.1) }
+            found.append(try String(contentsOf: file, encoding: .utf8))
         }
         return found
     }
