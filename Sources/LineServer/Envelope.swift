@@ -79,7 +79,7 @@ extension Envelope.Item {
             return
         }
         guard isLegible else {
-            self.init(invalid: "An id is a string, an integer or null.")
+            self.init(invalid: "An id is a string, an integer of at most 64 bits, or null.")
             return
         }
         guard case .string(let method)? = envelope["method"] else {
@@ -99,11 +99,12 @@ extension Envelope.Item {
         }
     }
 
-    /// Whether this may be an id; none at all is a notification's.
+    /// Whether this may be an id; none at all is a notification's. An integer is one that fits 64 bits: what a client
+    /// could not hold, it could not match either.
     private static func isLegible(_ id: JSON?) -> Bool {
         switch id {
         case nil, .null?, .string?: true
-        case .number(let number)?: number.isInteger
+        case .number(let number)?: number.integer != nil
         case .bool?, .array?, .object?: false
         }
     }

@@ -77,14 +77,23 @@ struct Envelopes {
     @Test(
         "an id is a string, an integer or null, and comes back as it was sent",
         arguments: [
-            "7", "-0", "20.0", "2e1", "0", "-9223372036854775809", "123456789012345678901234567890", "\"\"",
-            "\"a\\\"b\"",
+            "7", "-0", "20.0", "2e1", "0", "-9223372036854775808", "9223372036854775807", "\"\"", "\"a\\\"b\"",
             "\"é\"", "null",
         ])
     func ids(_ id: String) {
         #expect(
             self.answer(#"{"jsonrpc":"2.0","method":"m","id":\#(id)}"#)
                 == #"{"jsonrpc":"2.0","id":\#(id),"result":"m"}"#)
+    }
+
+    @Test(
+        "row 58: an id that is no integer of 64 bits is refused, and nothing is done",
+        arguments: [
+            "1e400", "-1e400", "1e19", "9223372036854775808", "-9223372036854775809", "123456789012345678901234567890",
+            "1e99999999999999999999",
+        ])
+    func largeIDs(_ id: String) {
+        #expect(self.answer(#"{"jsonrpc":"2.0","method":"m","id":\#(id)}"#) == "null invalid_request")
     }
 
     @Test("anything else is no id", arguments: ["1.5", "1e-1", "true", "false", "[]", "{}", "[1]"])

@@ -30,11 +30,74 @@ struct ParamsTests {
         #expect(error["suggestion"] == .string(canonical))
     }
 
+    /// What the source documents call the protocol's params, in each of their layers.
+    static let spellings: [(spelling: String, canonical: String)] = [
+        ("phone", "phone_number"), ("phoneNumber", "phone_number"), ("PhoneNumber", "phone_number"),
+        ("displayName", "full_name"), ("display_name", "full_name"), ("name", "full_name"), ("fullName", "full_name"),
+        ("firstName", "full_name"), ("lastName", "full_name"), ("first_name", "full_name"), ("last_name", "full_name"),
+        ("photoURL", "avatar_url"), ("photo_url", "avatar_url"), ("profilePicture", "avatar_url"),
+        ("profile_picture", "avatar_url"), ("profilePictureUrl", "avatar_url"), ("profile_picture_url", "avatar_url"),
+        ("imageUrl", "avatar_url"), ("profileImage", "avatar_url"), ("avatarUrl", "avatar_url"),
+        ("avatarType", "avatar_type"), ("avatarId", "avatar_id"), ("avatarID", "avatar_id"),
+        ("preferredLanguage", "language_code"), ("language", "language_code"), ("languageCode", "language_code"),
+        ("birthdate", "date_of_birth"), ("birthday", "date_of_birth"), ("dateOfBirth", "date_of_birth"),
+        ("preferredUnitSystem", "preferred_unit_system"), ("biologicalSex", "biological_sex"),
+        ("heightCm", "height_cm"), ("height", "height_cm"), ("newUsername", "username"), ("userName", "username"),
+        ("refreshToken", "refresh_token"), ("accessToken", "access_token"), ("jwt_token", "access_token"),
+        ("token", "access_token"), ("userId", "user_id"), ("convId", "conversation_id"),
+        ("conversationId", "conversation_id"), ("text", "content"), ("last_message", "content"),
+        ("participants", "member_ids"),
+    ]
+
+    @Test("of the source documents' spellings are refused with the canonical one by each method that takes it")
+    func everySpelling() throws {
+        for (spelling, canonical) in Self.spellings {
+            let methods = Operation.all.filter { $0.parameters.contains(canonical) }
+            #expect(!methods.isEmpty, "\(canonical)")
+            for operation in methods {
+                let error = try #require(
+                    try refusal(JSONObject([.init(name: spelling, value: .string("x"))]), of: operation.method))
+                #expect(error["field"] == .string(spelling))
+                #expect(error["suggestion"] == .string(canonical), "\(operation.method) \(spelling)")
+                #expect(error["method"] == nil)
+                #expect(
+                    error.message
+                        == "\"\(operation.method)\" takes no \"\(spelling)\": did you mean \"\(canonical)\"?")
+            }
+        }
+    }
+
+    @Test("of the user's own data are refused with the method that takes them, whichever of its methods is called")
+    func otherMethod() throws {
+        let own = Set([
+            "full_name", "avatar_url", "avatar_type", "avatar_id", "biological_sex", "height_cm", "username",
+        ])
+        let names = Self.spellings.filter { own.contains($0.canonical) } + own.map { ($0, $0) }
+        for (spelling, canonical) in names {
+            for operation in Operation.me + Operation.auth where !operation.parameters.contains(canonical) {
+                let error = try #require(
+                    try refusal(JSONObject([.init(name: spelling, value: .string("x"))]), of: operation.method))
+                #expect(error["suggestion"] == .string(canonical), "\(operation.method) \(spelling)")
+                guard case .string(let method)? = error["method"] else {
+                    Issue.record("\(operation.method) \(spelling) names no method")
+                    continue
+                }
+                #expect(try Operation.named(method).parameters.contains(canonical))
+                #expect(error.message.hasSuffix("did you mean \"\(canonical)\" of \"\(method)\"?"))
+            }
+        }
+        let photo = try #require(try refusal(["photoURL": .string("https://a.example.com/b.png")]))
+        #expect(photo["method"] == .string("me.set_avatar"))
+    }
+
     @Test("that no method knows are refused by name, with those it takes")
     func unknown() throws {
         let error = try #require(try refusal(["zzz": .null]))
         #expect(error["field"] == .string("zzz") && error["suggestion"] == nil)
-        #expect(error.message.contains("full_name"))
+        #expect(error.message.hasPrefix("\"me.update\" takes no \"zzz\". It takes \"full_name\", \"bio\", "))
+        let long = String(repeating: "e\u{301}", count: 10_000)
+        let refusal = try #require(try refusal(JSONObject([.init(name: long, value: .null)])))
+        #expect(refusal.message.utf8.count < 400)
     }
 
     @Test("given twice are refused")

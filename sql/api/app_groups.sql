@@ -51,6 +51,24 @@ begin
 end
 $$;
 
+-- The direct conversation of the caller and another, with both in it: the rows that were deleted by SQL come back.
+-- Definer: of a conversation that one is no member of one sees nothing and adds nobody to it.
+create or replace function app.seat_participants(other uuid) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+    room uuid;
+begin
+    select c.id into room from public.conversations c
+     where c.participant1_id = least(auth.uid(), other) and c.participant2_id = greatest(auth.uid(), other)
+       for no key update;
+    insert into public.conversation_members (conversation_id, user_id)
+    select room, u.id from unnest(array[auth.uid(), other]) as u (id)
+     where room is not null
+       and not exists (select from public.conversation_members m where m.conversation_id = room and m.user_id = u.id);
+    return room;
+end
+$$;
+
 -- Definer: a policy tells rows apart and no columns, so who might write the role of a row might write its mark too, and
 -- everybody may write the mark of their own.
 create or replace function app.give_role(conversation_id uuid, user_id uuid, role text) returns void

@@ -270,7 +270,9 @@ begin
            website = coalesce(p.website, profile.website),
            location = coalesce(p.location, profile.location),
            language_code = coalesce(p.language_code, profile.language_code),
-           attributes = profile.attributes || p.attributes
+           -- Where they are too much together, the guest's go; so below.
+           attributes = case when pg_catalog.octet_length((profile.attributes || p.attributes)::text) <= 32768
+                             then profile.attributes || p.attributes else p.attributes end
      where p.id = account;
     select private.preferences || s.preferences into together from public.user_private s where s.id = account;
     update public.user_private s
@@ -279,10 +281,7 @@ begin
            date_of_birth = coalesce(s.date_of_birth, private.date_of_birth),
            biological_sex = coalesce(s.biological_sex, private.biological_sex),
            height_cm = coalesce(s.height_cm, private.height_cm),
-           -- Where they are too much together, the guest's go.
-           preferences = case when pg_catalog.octet_length(
-                                  pg_catalog.json_strip_nulls(together::text::json)::text) <= 16384
-                              then together else s.preferences end
+           preferences = case when app.json_bytes(together) <= 16384 then together else s.preferences end
      where s.id = account;
 end
 $$;

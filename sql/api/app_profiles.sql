@@ -31,14 +31,25 @@ begin
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
         new.website := nullif(pg_catalog.btrim(new.website), '');
-        if not app.is_https(new.website) then
-            perform app.refuse_param('website', 'A website is an https address of at most 2048 characters.');
+        -- A guest's, from before its bytes were counted, comes with it; likewise its avatar.
+        if not app.is_https(new.website) and not app.is_merging() then
+            perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
+    end if;
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url)
+       and not app.is_https(new.avatar_url) and not app.is_merging() then
+        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2,048 bytes.');
     end if;
     if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
        and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
             or pg_catalog.char_length(new.language_code) > 35) then
         perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+    end if;
+    -- As an answer has them. Longer ones, from before this was held, may shrink.
+    if (tg_op = 'INSERT' or new.attributes is distinct from old.attributes)
+       and pg_catalog.octet_length(new.attributes::text)
+           > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
+        perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
     end if;
 
     if tg_op = 'INSERT' then
@@ -87,6 +98,11 @@ begin
        -- A day of grace: it is tomorrow already in the east.
        and not (new.date_of_birth between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1) then
         perform app.refuse_param('date_of_birth', 'A date of birth lies between 1900 and today.');
+    end if;
+    -- Longer ones, from before they were truly counted, may shrink.
+    if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
+       and app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
+        perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
     end if;
     return new;
 end

@@ -45,8 +45,10 @@ language sql immutable set search_path = '' as $$
           value, '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g')) as name
 $$;
 
+-- An https address of at most 2,048 bytes. Without the two characters that no address has and JSON escapes, it is as
+-- long in an answer.
 create or replace function app.is_https(value text) returns boolean
 language sql immutable parallel safe as $$
-    select pg_catalog.char_length(value) operator(pg_catalog.<=) 2048
-       and value operator(pg_catalog.~) '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'
+    select pg_catalog.octet_length(value) operator(pg_catalog.<=) 2048
+       and value operator(pg_catalog.~) '^https://[^\s"\\/?#\u0001-\u0020\u007f]+[^\s"\\\u0001-\u0020\u007f]*$'
 $$;

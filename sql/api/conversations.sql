@@ -1,4 +1,5 @@
--- The one direct conversation with another user, made if there was none.
+-- The one direct conversation with another user, made if there was none. Whose member row was deleted by SQL is put
+-- back by it.
 create or replace function api.open_conversation(user_id uuid) returns json
 language plpgsql set search_path = '' as $$
 declare
@@ -12,18 +13,27 @@ begin
      where c.participant1_id = least(me, open_conversation.user_id)
        and c.participant2_id = greatest(me, open_conversation.user_id);
     if found_id is null then
-        if not exists (select from public.user_profiles p where p.id = open_conversation.user_id and not p.is_deleted) then
+        if not app.is_present(open_conversation.user_id) then
             perform app.refuse_hidden('There is no such user.');
         end if;
         -- Without a conflict target: naming one asks for the right to see the row before its members are added.
         insert into public.conversations (kind, participant1_id, participant2_id)
         values ('direct', least(me, open_conversation.user_id), greatest(me, open_conversation.user_id))
         on conflict do nothing;
-        select c.id into found_id from public.conversations c
-         where c.participant1_id = least(me, open_conversation.user_id)
-           and c.participant2_id = greatest(me, open_conversation.user_id);
+        found_id := app.seat_participants(open_conversation.user_id);
+    elsif (select count(*) from public.conversation_members m where m.conversation_id = found_id) < 2
+          and app.is_present(open_conversation.user_id) then
+        perform app.seat_participants(open_conversation.user_id);
     end if;
     return api.conversation(found_id);
+end
+$$;
+
+-- Whether somebody is behind that id, and no tombstone.
+create or replace function app.is_present(user_id uuid) returns boolean
+language plpgsql stable set search_path = '' as $$
+begin
+    return exists (select from public.user_profiles p where p.id = is_present.user_id and not p.is_deleted);
 end
 $$;
 
@@ -52,8 +62,15 @@ declare
     limit_id uuid;
     ids uuid[];
     times timestamptz[];
-    shown text;
-    profiles text;
+    objects text[];
+    people uuid[];
+    places integer[];   -- of each of the people, the first conversation that it is in
+    person record;
+    profiles text[] := '{}';
+    room bigint := app.answer_bytes();
+    fitting integer := 0;   -- how many of the conversations the page has room for
+    complete integer := 0;  -- how many profiles stood before the last of those came
+    more boolean;
     next text;
 begin
     if not coalesce(max_results between 1 and 100, false) then
@@ -79,19 +96,61 @@ begin
            and (limit_time is null or (k.newest, c.id) < (limit_time, limit_id))
          order by place
          limit max_results + 1) page;
-    if pg_catalog.cardinality(ids) > max_results then
-        ids := ids[1:max_results];
-        -- Exact in integers: a double would lose microseconds.
-        next := (extract(epoch from times[max_results]) * 1000000)::bigint || '.' || ids[max_results]::text;
-    end if;
+    more := pg_catalog.cardinality(ids) > max_results;
+    ids := ids[:max_results];
 
-    select pg_catalog.string_agg(c.object, ',' order by page.place) into shown
+    select pg_catalog.array_agg(c.object order by page.place) into objects
       from unnest(ids) with ordinality as page (id, place)
       join app.conversation_objects c on c.id = page.id and c.user_id = me;
-    select pg_catalog.string_agg(p.object::text, ',' order by p.id) into profiles
-      from app.profile_objects p
-     where p.id in (select m.user_id from public.conversation_members m where m.conversation_id = any(ids));
-    return ('{"conversations":[' || coalesce(shown, '') || '],"profiles":[' || coalesce(profiles, '')
-            || '],"next":' || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
+    select pg_catalog.array_agg(w.user_id order by w.place, w.user_id),
+           pg_catalog.array_agg(w.place order by w.place, w.user_id)
+      into people, places
+      from (select m.user_id, min(page.place) as place
+              from unnest(ids) with ordinality as page (id, place)
+              join public.conversation_members m on m.conversation_id = page.id
+             group by m.user_id) w;
+
+    -- A conversation comes with all its people, or on the next page; the first with as many as there is room for.
+    <<page>>
+    begin
+        -- A few at a time: a page's groups may have 25,600.
+        for batch in 0 .. coalesce((pg_catalog.cardinality(people) - 1) / 256, -1) loop
+            for person in
+                select w.place, p.object::text as object
+                  from unnest(people[batch * 256 + 1:batch * 256 + 256], places[batch * 256 + 1:batch * 256 + 256])
+                       as w (id, place)
+                  join app.profile_objects p on p.id = w.id
+                 order by w.place, w.id
+            loop
+                while fitting < person.place loop
+                    room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+                    exit page when room < 0 and fitting > 0;
+                    fitting := fitting + 1;
+                    complete := pg_catalog.cardinality(profiles);
+                end loop;
+                room := room - 1 - pg_catalog.octet_length(person.object);
+                if room < 0 then
+                    if fitting > 1 then
+                        fitting := fitting - 1;
+                        profiles := profiles[:complete];
+                    end if;
+                    exit page;
+                end if;
+                profiles := profiles || person.object;
+            end loop;
+        end loop;
+        while fitting < pg_catalog.cardinality(ids) loop
+            room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+            exit page when room < 0;
+            fitting := fitting + 1;
+        end loop;
+    end;
+    if more or fitting < pg_catalog.cardinality(ids) then
+        -- Exact in integers: a double would lose microseconds.
+        next := (extract(epoch from times[fitting]) * 1000000)::bigint || '.' || ids[fitting]::text;
+    end if;
+    return ('{"conversations":[' || coalesce(pg_catalog.array_to_string(objects[:fitting], ','), '') || '],"profiles":['
+            || pg_catalog.array_to_string(profiles, ',') || '],"next":'
+            || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
 end
 $$;

@@ -118,10 +118,6 @@ begin
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
                   from pg_catalog.jsonb_each(private.preferences || (patch -> 'preferences')) merged
                  where merged.value <> 'null') end;
-            if pg_catalog.octet_length(
-                   pg_catalog.json_strip_nulls(private.preferences::text::json)::text) > 16384 then
-                perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
-            end if;
         end if;
         update public.user_private p
            set phone_number = app.patched_text(patch, 'phone_number', p.phone_number),
@@ -191,7 +187,7 @@ begin
             select from public.built_in_avatars a where a.id = set_avatar.avatar_id) then
         perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
     elsif avatar_type = 'custom' and not coalesce(app.is_https(avatar_url), false) then
-        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2048 characters.');
+        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2,048 bytes.');
     end if;
     update public.user_profiles p
        set avatar_type = set_avatar.avatar_type, avatar_id = set_avatar.avatar_id, avatar_url = set_avatar.avatar_url

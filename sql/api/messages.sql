@@ -68,7 +68,8 @@ end
 $$;
 
 -- Walks the index from one message to the next, whatever the statistics say of how long a conversation is: they know
--- the average, and of a long one a sort would read all. What the messages of a page share is looked up once.
+-- the average, and of a long one a sort would read all. What the messages of a page share is looked up once. A page
+-- that is too long for an answer ends early, at the end that the next page goes on from.
 create or replace function api.messages(
     conversation_id uuid, before_seq bigint default null, after_seq bigint default null,
     max_results integer default 50) returns text
@@ -77,7 +78,7 @@ declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
     page public.messages[];
-    objects text;
+    objects text[];
 begin
     perform app.caller();
     if not coalesce(max_results between 1 and 200, false) then
@@ -100,15 +101,15 @@ begin
     if page = '{}' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    select pg_catalog.string_agg(app.message_object(m, s.object, (
+    select pg_catalog.array_agg(app.message_object(m, s.object, (
                select min(r.last_read_seq) from public.conversation_members r
-                where r.conversation_id = messages.conversation_id)), ',' order by m.seq)
+                where r.conversation_id = messages.conversation_id)) order by m.seq)
       into objects
       from unnest(page) m
       join (select s.id, s.object from app.sender_objects s
              where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
         on s.id = m.sender_id;
-    return '{"messages":[' || coalesce(objects, '') || ']}';
+    return '{"messages":[' || app.joined(objects, from_last => after_seq is null) || ']}';
 end
 $$;
 

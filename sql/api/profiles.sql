@@ -1,16 +1,22 @@
+-- All of them: fewer would look as if the others were unknown. What a profile may take leaves room for a hundred, save
+-- where some are longer, from before that was held.
 create or replace function api.profiles(ids uuid[]) returns json
 language plpgsql stable set search_path = '' as $$
+declare
+    objects text;
 begin
     perform app.caller();
     if not coalesce(pg_catalog.cardinality(ids) between 1 and 100, false) then
         perform app.refuse_param('ids', 'Ask for 1 to 100 profiles.');
     end if;
-    return (
-        select ('{"profiles":[' || coalesce(pg_catalog.string_agg(p.object::text, ',' order by wanted.place), '')
-                || ']}')::json
-          from (select w.id, min(w.place) as place
-                  from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
-          join app.profile_objects p on p.id = wanted.id);
+    select coalesce(pg_catalog.string_agg(p.object::text, ',' order by wanted.place), '') into objects
+      from (select w.id, min(w.place) as place
+              from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
+      join app.profile_objects p on p.id = wanted.id;
+    if pg_catalog.octet_length(objects) > app.answer_bytes() then
+        perform app.refuse_param('ids', 'These profiles are too long for one answer: ask for fewer.');
+    end if;
+    return ('{"profiles":[' || objects || ']}')::json;
 end
 $$;
 
@@ -111,8 +117,7 @@ begin
     end if;
 
     return (
-        select ('{"profiles":[' || coalesce(string_agg(p.object::text, ','
-                order by found.place), '') || ']}')::json
+        select ('{"profiles":[' || app.joined(array_agg(p.object::text order by found.place)) || ']}')::json
           from (
             select f.id, row_number() over (
                     order by f.exact desc, f.starts desc, f.holds desc, f.likeness desc, f.username, f.id) as place

@@ -7,10 +7,11 @@ $$;
 
 -- One page of a user's view of the world: all of it (a reset), or what changed since a snapshot.
 --
--- The view is what `until` sees and `since` does not. It is walked in a fixed order (me and left; profiles by id;
+-- The view is what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by id;
 -- conversations by id; messages by conversation and seq; reads by conversation and user), so that a position in it
 -- is the last key given. The function is STABLE: all its queries run on the caller's one snapshot. What changed after
--- `until` is left out of later pages, and found by the delta that follows.
+-- `until` is left out of later pages, and found by the delta that follows. What was not given by this function is
+-- answered with a reset.
 create or replace function api.sync(
     epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
     max_bytes integer,
@@ -22,7 +23,7 @@ declare
     now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
     per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
     room bigint := coalesce(max_bytes, 524288);
-    section text := 'profiles';
+    section text := 'left';
     after_id uuid;
     after_seq bigint;
     after_user uuid;
@@ -33,7 +34,7 @@ declare
     given uuid[];       -- those whose conversation object is in this view
     active uuid[];      -- those in which messages came or changed
     me_object text;
-    left_ids text;
+    left_ids text[] := '{}';
     profiles text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
@@ -44,7 +45,10 @@ declare
 begin
     epoch_now := app.epoch();
     if since is not null and (epoch is distinct from epoch_now
-                              or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen)) then
+                              or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
+       or "position" !~ pg_catalog.replace(
+           '^((left|profiles|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         since := null;
         until := null;
         "position" := null;
@@ -62,16 +66,12 @@ begin
     snapshot := coalesce(until, now_seen)::text;
 
     if "position" is not null then
-        if "position" !~ ('^(profiles|conversations|messages|reads)'
-                          '(:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(:([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}))?)?$') then
-            perform app.refuse_param('cursor', 'That cursor cannot be continued.');
-        end if;
         section := pg_catalog.split_part("position", ':', 1);
-        after_id := nullif(pg_catalog.split_part("position", ':', 2), '')::uuid;
+        after_id := pg_catalog.split_part("position", ':', 2)::uuid;
         if section = 'messages' then
-            after_seq := nullif(pg_catalog.split_part("position", ':', 3), '')::bigint;
+            after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
         elsif section = 'reads' then
-            after_user := nullif(pg_catalog.split_part("position", ':', 3), '')::uuid;
+            after_user := pg_catalog.split_part("position", ':', 3)::uuid;
         end if;
     end if;
 
@@ -96,11 +96,27 @@ begin
                 select o.object::text into me_object from app.me_objects o where o.id = me;
             end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
-            if not whole then
-                select pg_catalog.string_agg('"' || f.conversation_id || '"', ',' order by f.conversation_id)
-                  into left_ids
-                  from app.former_members f where f.user_id = me and app.is_news(f.changed_xid, since, until);
-            end if;
+        end if;
+
+        if section = 'left' and not whole then
+            for part in
+                select f.conversation_id as id
+                  from app.former_members f
+                 where f.user_id = me and (after_id is null or f.conversation_id > after_id)
+                   and app.is_news(f.changed_xid, since, until)
+                 order by f.conversation_id
+            loop
+                left_ids := left_ids || ('"' || part.id || '"');
+                room := room - 39;
+                if room < 0 then
+                    next_position := 'left:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+        if section = 'left' then
+            section := 'profiles';
+            after_id := null;
         end if;
 
         if section = 'profiles' and mine <> '{}' then
@@ -215,6 +231,11 @@ begin
                 loop
                     if part.limited then
                         limited := limited || ('"' || part.id || '"');
+                        room := room - 39;
+                        if room < 0 then
+                            next_position := 'messages:' || part.id || ':0';
+                            exit view;
+                        end if;
                         continue;
                     end if;
                     messages := messages || part.object;
@@ -263,7 +284,7 @@ begin
             '"conversations":[' || pg_catalog.array_to_string(conversations, ',') || ']' end,
         case when messages <> '{}' then '"messages":[' || pg_catalog.array_to_string(messages, ',') || ']' end,
         case when reads <> '{}' then '"reads":[' || pg_catalog.array_to_string(reads, ',') || ']' end,
-        '"left":[' || left_ids || ']',
+        case when left_ids <> '{}' then '"left":[' || pg_catalog.array_to_string(left_ids, ',') || ']' end,
         case when limited <> '{}' then '"limited":[' || pg_catalog.array_to_string(limited, ',') || ']' end], ',')
         || '}';
 end

@@ -51,7 +51,7 @@ $$, array[
     'conversations select: alice 2, mallory 0, postline_feed 2, service_role 2',
     'conversations update: service_role 2',
     'messages delete: service_role 23001',
-    'messages insert: alice PL001, mallory PL001, service_role PL001',
+    'messages insert: alice PL008, mallory PL008, service_role PL008',
     'messages select: alice 2, mallory 0, postline_feed 2, service_role 2',
     'messages update: service_role 2',
     'user_private delete: service_role 4',

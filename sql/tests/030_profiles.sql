@@ -32,8 +32,8 @@ select throws_ok(format('update public.user_profiles set %s where id = tests.id(
   from unnest(array[
         'avatar_type = ''built_in''', 'avatar_type = ''custom''', 'avatar_id = ''fox''',
         'avatar_url = ''https://x.example/a''', 'avatar_type = ''other'', avatar_id = ''fox''',
-        'avatar_type = ''built_in'', avatar_id = ''fox'', avatar_url = ''https://x.example/a''',
-        'avatar_type = ''custom'', avatar_url = ''http://x.example/a''']) bad;
+        'avatar_type = ''built_in'', avatar_id = ''fox'', avatar_url = ''https://x.example/a''']) bad;
+select throws_ok('update public.user_profiles set avatar_type = ''custom'', avatar_url = ''http://x.example/a'' where id = tests.id(''alice'')', 'PL001');
 select throws_ok('update public.user_profiles set avatar_type = ''built_in'', avatar_id = ''nope'' where id = tests.id(''alice'')', '23503');
 select lives_ok('update public.user_profiles set avatar_type = ''built_in'', avatar_id = ''fox'' where id = tests.id(''alice'')');
 select lives_ok('update public.user_profiles set avatar_type = ''custom'', avatar_id = null, avatar_url = ''https://x.example/a'' where id = tests.id(''alice'')');

@@ -26,6 +26,29 @@ select throws_ok('delete from public.conversations', '23001', null, 'conversatio
 set local client_min_messages = warning;
 select throws_ok('truncate public.conversations cascade', '23001', null, 'nor truncated');
 
+-- Member rows deleted by SQL are a removal, until either opens the conversation: that brings it back, with both in it.
+create function tests.opened(who text, other text, variadic gone text[]) returns text language plpgsql as $$
+declare
+    answer text;
+begin
+    delete from public.conversation_members where conversation_id = tests.id('direct') and user_id in (select tests.id(g) from unnest(gone) g);
+    if tests.as(who, format('api.conversation(%L)', tests.id('direct'))) like 'PL008 %' <> (who = any (gone)) then
+        return 'no removal';
+    end if;
+    answer := tests.as(who, format('api.open_conversation(%L)', tests.id(other)));
+    return (select string_agg(i.name, ',' order by i.name) from json_array_elements(answer::json -> 'members') m join tests.ids i on i.id = (m ->> 'user_id')::uuid
+             where answer::json ->> 'id' = tests.id('direct')::text);
+end $$;
+select tests.say('direct', 'alice', 'before');
+select is(tests.opened('alice', 'bob', variadic gone), 'alice,bob', 'row 58a: opened after the removal of ' || array_to_string(gone, ' and ') || ' by SQL')
+  from (values (array['alice', 'bob']), (array['bob']), (array['alice'])) t (gone);
+select is(tests.opened('bob', 'alice', variadic gone), 'alice,bob', 'row 58a: and from the other side after that of ' || array_to_string(gone, ' and '))
+  from (values (array['alice', 'bob']), (array['bob']), (array['alice'])) t (gone);
+select is(tests.as('bob', format('api.messages(%L)::json -> ''messages'' -> 0 ->> ''content''', tests.id('direct'))), 'before', 'who comes back sees all');
+select is(tests.as('mallory', format('api.open_conversation(%L) ->> ''id''', tests.id('alice'))) = tests.id('direct')::text, false, 'a stranger opens its own');
+select is(tests.as('mallory', format('app.seat_participants(%L)', tests.id('carol'))), null, 'and is seated in none that there is not');
+select set_eq($$select user_id from public.conversation_members where conversation_id = tests.id('direct')$$, array[tests.id('alice'), tests.id('bob')], 'the two and no other');
+
 -- As one member sees it.
 select is((select string_agg(key, ',') from json_object_keys(tests.as('alice', format('api.conversation(%L)', tests.id('group')))::json) key),
     'id,kind,title,created_by,participant1_id,participant2_id,members,last_seq,version,last_message_content,'

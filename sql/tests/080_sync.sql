@@ -71,8 +71,14 @@ select is((tests.sync('alice', null, epoch => null)).reset, true, 'no epoch: a r
 -- In pages.
 select ok((tests.walk('alice', null, bytes)).pages > 2, 'pages of ' || bytes || ' bytes') from unnest(array[0, 900, 5000]) bytes;
 select is((tests.walk('alice', null, bytes)).changes, (tests.sync('alice', null)).changes, 'paged by ' || bytes || ' bytes to its end: the whole world, once') from unnest(array[0, 900, 5000]) bytes;
-select throws_ok(format('select tests.sync(''alice'', null, ''4:4:'', %L)', bad), 'PL001', null, 'position ' || bad)
-  from unnest(array['x', 'messages:x', 'profiles;', 'reads:1:2']) bad;
+select is((tests.sync('alice', since, '4:4:', bad)).reset, true, concat_ws(' ', 'row 58a: a position that is none is answered with a reset:', quote_literal(split_part(bad, e'\n', 1)), since))
+  from unnest(array['', 'x', 'messages', 'messages:x', 'profiles;', 'reads:1:2', 'left:', 'reads:' || gen_random_uuid() || ':123',
+                    'messages:' || gen_random_uuid() || ':' || gen_random_uuid(), 'profiles:' || gen_random_uuid() || ':1',
+                    'messages:' || gen_random_uuid() || ':9223372036854775808', 'left:' || gen_random_uuid() || e'\n']) bad,
+       unnest(array[null, '3:3:']) since;
+select is((tests.sync('alice', null, '4:4:', good)).reset, false, 'a position that is one is gone on from: ' || split_part(good, ':', 1))
+  from unnest(array['left:', 'profiles:', 'conversations:', 'messages:' || gen_random_uuid() || ':0', 'reads:' || gen_random_uuid() || ':']) prefix,
+       lateral (select case when prefix like '%:' then prefix || gen_random_uuid() else prefix end) g (good);
 -- What changes after the first page is for the delta that follows.
 create temporary table page as select (tests.sync('alice', null, bytes => 0)).*;
 select tests.say('group', 'bob', 'after');
@@ -132,7 +138,6 @@ delete from public.conversation_members where user_id = tests.id('mallory');
 select is(tests.news('mallory'), array['left group'], 'one who is removed gets left, and nothing of it');
 select tests.say('group', 'alice', 'secret');
 select is(tests.news('mallory'), array['left group'], 'also later');
-select is(tests.news('bob'), array['conversation group', 'group 34'], 'the others get the conversation');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
 select is(tests.news('mallory'), array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group'] || tests.numbers('group', 15, 34) || array['limited group'], 'one who comes back gets left and the whole');
 delete from public.conversation_members where user_id = tests.id('mallory');
@@ -144,6 +149,25 @@ select tests.age();
 select tests.as('mallory', format('api.open_conversation(%L)', tests.id('carol')));
 select is(tests.news('carol'), array['profile mallory', 'conversation ?'], 'a conversation opened with one');
 select is((tests.sync('carol')).conversation_ids @> array[tests.id('group')] and cardinality((tests.sync('carol')).conversation_ids) = 2, true, 'streams on');
+
+-- Many that were left, and many of which nothing is given but that they are limited.
+select tests.age();
+create temporary table rooms (id uuid);
+with made as (
+    insert into public.conversations (kind, title) select 'group', 'Room ' || n from generate_series(1, 40) n returning id)
+insert into rooms select id from made;
+insert into app.former_members (conversation_id, user_id, wrote) select id, tests.id('mallory'), false from rooms;
+select tests.age('5', '4');
+select is((tests.walk('mallory', '4:4:', 390)).pages, 4, 'row 58a: conversations that were left come in pages too');
+select is((tests.walk('mallory', '4:4:', 390)).changes, (tests.sync('mallory')).changes, 'each once');
+insert into public.conversation_members (conversation_id, user_id) select r.id, tests.id('mallory') from rooms r;
+insert into public.messages (conversation_id, sender_id, content) select r.id, tests.id('mallory'), 'x' from rooms r;
+select tests.age();
+create temporary table whole as select (tests.sync('mallory', null, messages => 0)).changes;
+select is(jsonb_array_length(changes -> 'limited'), 40, 'of forty conversations no message') from whole;
+select cmp_ok((tests.walk('mallory', null, 0, 0)).pages, '>', 80, 'row 58a: that a conversation is limited takes room');
+select ok((tests.walk('mallory', null, bytes, 0)).changes = changes, 'each once, in pages of ' || bytes)
+  from whole, unnest(array[0, 390, 12000]) bytes;
 
 -- No word of others' conversations.
 select unalike((tests.sync('mallory', null)).changes::text, '%secret%', 'a stranger''s world holds nothing of it');

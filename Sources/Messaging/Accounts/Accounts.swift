@@ -172,7 +172,7 @@ struct Accounts: Sendable {
     func merge(guestRefreshToken text: String, into account: AccountHolder) async throws(ProtocolError) -> JSON {
         guard let token = RefreshToken(text, key: settings.refreshKey) else {
             throw ProtocolError(
-                .invalidToken, "guest_refresh_token is no guest's token.",
+                .invalidToken, "\"guest_refresh_token\" is no guest's token.",
                 data: [.init(name: "field", value: .string("guest_refresh_token"))])
         }
         let rows = try await database.rows(

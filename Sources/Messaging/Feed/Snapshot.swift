@@ -12,15 +12,16 @@ struct Snapshot: Sendable, Equatable {
     /// As PostgreSQL writes it: `xmin:xmax:xip,xip,…`.
     let text: String
 
-    /// Nil for what is no snapshot.
+    /// Nil for what is no snapshot, or none that PostgreSQL reads: its numbers have 63 bits, and neither bound is one
+    /// that stands for no transaction in any epoch.
     init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.count == 3, let xmin = UInt64(parts[0]), let xmax = UInt64(parts[1]), xmin > 0, xmin <= xmax else {
-            return nil
-        }
+        guard parts.count == 3, let xmin = Self.number(parts[0]), let xmax = Self.number(parts[1]), xmin <= xmax,
+            UInt32(truncatingIfNeeded: xmin) != 0, UInt32(truncatingIfNeeded: xmax) != 0
+        else { return nil }
         var inProgress: [UInt64] = []
         for part in parts[2].split(separator: ",", omittingEmptySubsequences: !parts[2].contains(",")) {
-            guard let xid = UInt64(part), xid >= xmin, xid < xmax, inProgress.last.map({ $0 < xid }) ?? true else {
+            guard let xid = Self.number(part), xid >= xmin, xid < xmax, inProgress.last.map({ $0 < xid }) ?? true else {
                 return nil
             }
             inProgress.append(xid)
@@ -28,6 +29,12 @@ struct Snapshot: Sendable, Equatable {
         self.xmax = xmax
         self.inProgress = inProgress
         self.text = text
+    }
+
+    /// Digits alone: Swift would read `+7` too.
+    private static func number(_ text: Substring) -> UInt64? {
+        guard let number = Int64(text), text.first != "+" else { return nil }
+        return UInt64(exactly: number)
     }
 
     /// Whether what that transaction did is seen, if it was committed.

@@ -33,7 +33,7 @@ extension Operation {
             let before = try params.integer("before_seq", in: 1 ... .max)
             let after = try params.integer("after_seq", in: 0 ... .max)
             guard before == nil || after == nil else {
-                throw .invalid("after_seq", "cannot be given together with before_seq")
+                throw .invalid("after_seq", "cannot be given together with \"before_seq\"")
             }
             let limit = try params.integer("limit", in: 1...200) ?? 50
             return try await session.read(

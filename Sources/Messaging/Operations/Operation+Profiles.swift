@@ -19,8 +19,8 @@ extension Operation {
             case (nil, let username?):
                 return try await session.read(
                     Statement("api.profile_by_username", "select api.profile_by_username($1)"), [username])
-            case (nil, nil): throw .invalid("ids", "is missing: give ids, or a username")
-            case (_?, _?): throw .invalid("username", "cannot be given together with ids")
+            case (nil, nil): throw .invalid("ids", "is missing: give \"ids\", or a \"username\"")
+            case (_?, _?): throw .invalid("username", "cannot be given together with \"ids\"")
             }
         },
         Operation("profiles.search", .user, ["query", "limit"]) { session, params throws(ProtocolError) in

@@ -49,7 +49,7 @@ extension Operation {
             throw ProtocolError(.unknownMethod, "There is no method of that name.")
         }
         throw ProtocolError(
-            .unknownMethod, "There is no method of that name: did you mean \(suggestion)?",
+            .unknownMethod, "There is no method of that name: did you mean \"\(suggestion)\"?",
             data: [.init(name: "suggestion", value: .string(suggestion))])
     }
 

@@ -8,7 +8,7 @@ struct Params: Sendable {
     ///
     /// A NUL is refused here because PostgreSQL's `text` cannot hold one, and libpq would cut the string at it.
     init(_ object: JSONObject, of operation: Operation) throws(ProtocolError) {
-        if let twice = object.duplicate { throw .invalid(twice, "is given twice") }
+        if let twice = object.duplicate { throw .invalid(Self.shown(twice), "is given twice") }
         for member in object.members {
             guard operation.parameters.contains(member.name) else {
                 throw Self.unknown(member.name, of: operation)
@@ -27,20 +27,24 @@ struct Params: Sendable {
     }
 
     private static func unknown(_ name: String, of operation: Operation) -> ProtocolError {
-        let shown = name.utf8.count <= 64 && !name.utf8.contains(0) ? name : String(name.prefix(60)) + "…"
-        if let suggestion = Suggestion.parameter(for: name, among: operation.parameters) {
+        let shown = Self.shown(name)
+        let refusal = "\"\(operation.method)\" takes no \"\(shown)\""
+        let field = JSONObject.Member(name: "field", value: .string(shown))
+        if let suggestion = Suggestion.parameter(for: name, of: operation) {
+            let place = suggestion.method.map { " of \"\($0)\"" } ?? ""
+            let method = suggestion.method.map { [JSONObject.Member(name: "method", value: .string($0))] } ?? []
             return ProtocolError(
-                .invalidParams, "\(operation.method) takes no \(shown): did you mean \(suggestion)?",
-                data: [
-                    .init(name: "field", value: .string(shown)), .init(name: "suggestion", value: .string(suggestion)),
-                ])
+                .invalidParams, "\(refusal): did you mean \"\(suggestion.name)\"\(place)?",
+                data: [field, .init(name: "suggestion", value: .string(suggestion.name))] + method)
         }
-        let taken =
-            operation.parameters.isEmpty
-            ? "It takes no params." : "It takes \(operation.parameters.joined(separator: ", "))."
-        return ProtocolError(
-            .invalidParams, "\(operation.method) takes no \(shown). \(taken)",
-            data: [.init(name: "field", value: .string(shown))])
+        let names = operation.parameters.map { "\"\($0)\"" }.joined(separator: ", ")
+        let taken = names.isEmpty ? "It takes no params." : "It takes \(names)."
+        return ProtocolError(.invalidParams, "\(refusal). \(taken)", data: [field])
+    }
+
+    /// A name that a client made up, as an error shows it.
+    private static func shown(_ name: String) -> String {
+        name.utf8.count <= 64 && !name.utf8.contains(0) ? name : String(name.unicodeScalars.prefix(60)) + "…"
     }
 }
 
@@ -146,7 +150,9 @@ extension Params {
         switch object[name] {
         case nil, .null: return nil
         case .object(let value):
-            if let twice = JSON.object(value).duplicate { throw .invalid(name, "has the member \(twice) twice") }
+            if let twice = JSON.object(value).duplicate {
+                throw .invalid(name, "has the member \"\(Self.shown(twice))\" twice")
+            }
             if JSON.object(value).hasUnboundedNumber { throw .invalid(name, "has a number that is out of range") }
             return JSON.object(value).text
         default: throw .invalid(name, "must be an object")
@@ -163,9 +169,9 @@ extension Params {
 }
 
 extension ProtocolError {
-    /// `invalid_params` that names the param: "`limit` must be 1 to 50."
+    /// `invalid_params` that names the param: `"limit" must be 1 to 50.`
     static func invalid(_ field: String, _ what: String) -> ProtocolError {
-        ProtocolError(.invalidParams, "\(field) \(what).", data: [.init(name: "field", value: .string(field))])
+        ProtocolError(.invalidParams, "\"\(field)\" \(what).", data: [.init(name: "field", value: .string(field))])
     }
 }
 

@@ -1,20 +1,62 @@
 /// Finds the name that somebody who wrote another one probably meant.
 enum Suggestion {
-    /// Other spellings of a field that apps use, and the protocol's own (`docs/protocol.md`, section 2).
-    private static let canonical: [String: String] = [
-        "phone": "phone_number", "phoneNumber": "phone_number",
-        "displayName": "full_name", "display_name": "full_name", "name": "full_name", "fullName": "full_name",
-        "photoURL": "avatar_url", "photo_url": "avatar_url", "profilePicture": "avatar_url",
-        "profile_picture_url": "avatar_url", "avatarUrl": "avatar_url",
-        "preferredLanguage": "language_code", "language": "language_code",
-        "birthdate": "date_of_birth", "birthday": "date_of_birth",
+    /// A param as the protocol names it.
+    struct Parameter: Equatable {
+        let name: String
+
+        /// The method that takes it; nil where it is the one that was called.
+        var method: String?
+    }
+
+    /// The param that was probably meant: one of this method, or else one of the user's own data that another method
+    /// takes.
+    static func parameter(for name: String, of operation: Operation) -> Parameter? {
+        guard name.utf8.count <= 64 else { return nil }
+        let letters = letters(of: name)
+        let known = spellings[String(decoding: letters, as: UTF8.self)] ?? []
+        if let here = known.first(where: operation.parameters.contains) { return Parameter(name: here) }
+        if let here = operation.parameters.first(where: { Self.letters(of: $0) == letters }) {
+            return Parameter(name: here)
+        }
+        if operation.method.hasPrefix("me.") || operation.method.hasPrefix("auth.") {
+            for (method, parameters) in homes {
+                let there = parameters.first { known.contains($0) || Self.letters(of: $0) == letters }
+                if let there { return Parameter(name: there, method: method) }
+            }
+        }
+        return nearest(to: name, among: operation.parameters).map { Parameter(name: $0) }
+    }
+
+    /// What apps call a param (`docs/protocol.md`, section 2), by its letters, and what it may be called here.
+    private static let spellings: [String: [String]] = [
+        "phone": ["phone_number"],
+        "name": ["full_name", "title"], "displayname": ["full_name"], "firstname": ["full_name"],
+        "lastname": ["full_name"],
+        "avatar": ["avatar_url"], "photo": ["avatar_url", "attachment"], "photourl": ["avatar_url", "attachment"],
+        "picture": ["avatar_url", "attachment"], "image": ["avatar_url", "attachment"],
+        "imageurl": ["avatar_url", "attachment"],
+        "profilepicture": ["avatar_url"], "profilepictureurl": ["avatar_url"], "profileimage": ["avatar_url"],
+        "language": ["language_code"], "preferredlanguage": ["language_code"],
+        "birthdate": ["date_of_birth"], "birthday": ["date_of_birth"],
+        "sex": ["biological_sex"], "height": ["height_cm"], "unitsystem": ["preferred_unit_system"],
+        "newusername": ["username"],
+        "token": ["access_token", "refresh_token"], "jwttoken": ["access_token"],
+        "convid": ["conversation_id"],
+        "participant": ["user_id"], "participantid": ["user_id"], "participants": ["member_ids", "user_ids"],
+        "members": ["member_ids", "user_ids"],
+        "text": ["content"], "message": ["content"], "lastmessage": ["content"],
     ]
 
-    /// The canonical name of a param, where `name` is a spelling of one that is taken here.
-    static func parameter(for name: String, among parameters: [String]) -> String? {
-        if let known = canonical[name], parameters.contains(known) { return known }
-        return nearest(to: name, among: parameters)
-    }
+    /// Which method sets what of the user's own data.
+    private static let homes: KeyValuePairs = [
+        "me.update": [
+            "full_name", "bio", "website", "location", "language_code", "phone_number", "date_of_birth",
+            "preferred_unit_system", "preferences",
+        ],
+        "me.update_physical": ["biological_sex", "height_cm"],
+        "me.change_username": ["username"],
+        "me.set_avatar": ["avatar_type", "avatar_id", "avatar_url"],
+    ]
 
     /// The candidate that is nearest to `name`: equal but for case and punctuation, or a few letters away.
     static func nearest(to name: String, among candidates: [String]) -> String? {

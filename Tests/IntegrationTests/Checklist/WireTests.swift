@@ -182,6 +182,21 @@ struct WireTests {
         }
     }
 
+    @Test("row 58: a request whose id no integer of 64 bits holds is invalid_request, and not done")
+    func unboundedID() async throws {
+        try await withNode { node in
+            let client = try await node.signedIn(.alice)
+            for id in ["1e400", "-1e400", "9223372036854775808", String(repeating: "9", count: 1_000)] {
+                let answer = try JSON(
+                    parsing: try await client.exchange(
+                        #"{"jsonrpc":"2.0","id":\#(id),"method":"me.update","params":{"bio":"done"}}"#))
+                #expect(answer["id"] == .null)
+                #expect(answer["error"]?["data"]?["code"] == "invalid_request")
+            }
+            #expect(try await client.call("me.get")["bio"] != "done")
+        }
+    }
+
     @Test("row 8: lone surrogates in every string param of every method are an error, and never an internal one")
     func surrogates() async throws {
         try await withNode { node in

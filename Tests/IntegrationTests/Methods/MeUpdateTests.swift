@@ -161,6 +161,14 @@ struct MeUpdateTests {
                 try await alice.refused(
                     .invalidParams, "me.update", JSONObject([.init(name: name, value: "x")]), field: name)
             }
+            for name in ["photoURL", "profilePicture", "profilePictureUrl", "profile_picture"] {
+                let error = try await alice.refused(
+                    .invalidParams, "me.update", JSONObject([.init(name: name, value: "x")]), field: name)
+                #expect(error?.data["suggestion"] == "avatar_url" && error?.data["method"] == "me.set_avatar")
+                #expect(
+                    error?.message
+                        == "\"me.update\" takes no \"\(name)\": did you mean \"avatar_url\" of \"me.set_avatar\"?")
+            }
             #expect(try await alice.call("me.get") == me)
         }
     }

@@ -46,6 +46,69 @@ struct OpenConversationTests {
         }
     }
 
+    @Test("row 58a: a removal by SQL ends with it, from either side, live and with all that was said")
+    func healing() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            try await alice.sync()
+            try await bob.sync()
+            let removals = [[Person.alice, .bob], [.alice], [.bob]]
+            for (number, gone) in (removals + removals).enumerated() {
+                for person in gone {
+                    try await node.database.psql(
+                        """
+                        delete from public.conversation_members
+                         where user_id = '\(person.id)' and conversation_id = '\(Room.aliceBob)'
+                        """)
+                    let client = person == .alice ? alice : bob
+                    try await client.follow("the removal") { $0.conversations[Room.aliceBob] == nil }
+                    try await client.refused(
+                        .notFound, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "x"])
+                }
+                let (opener, other) = number < removals.count ? (alice, Person.bob.id) : (bob, Person.alice.id)
+                #expect(try await opener.conversation(with: other) == Room.aliceBob)
+                for client in [alice, bob] {
+                    try await client.follow("the conversation") {
+                        $0.conversations[Room.aliceBob]?["members"]?.arrayValue?.count == 2
+                    }
+                }
+                try await alice.send("back \(number)", to: Room.aliceBob)
+                try await bob.follow("the message") { $0.has("back \(number)", in: Room.aliceBob) }
+            }
+        }
+    }
+
+    @Test("row 58a: raced from both sides after a removal by SQL, both are in it once")
+    func healingRace() async throws {
+        try await withNode(NodeSettings(poolSize: 8)) { node in
+            try await node.database.psql(
+                "delete from public.conversation_members where conversation_id = '\(Room.aliceBob)'")
+            try await withThrowingTaskGroup(of: String.self) { group in
+                for number in 0..<8 {
+                    let (me, other) = number.isMultiple(of: 2) ? (Person.alice, Person.bob) : (.bob, .alice)
+                    group.addTask { try await node.signedIn(me).conversation(with: other.id) }
+                }
+                for try await id in group { #expect(id == Room.aliceBob) }
+            }
+            let members = "select count(*) from public.conversation_members where conversation_id = '\(Room.aliceBob)'"
+            #expect(try await node.database.value(members) == "2")
+        }
+    }
+
+    @Test("row 58a: with a tombstone nothing is brought back")
+    func healingDeleted() async throws {
+        try await withNode { node in
+            try await node.database.psql(
+                """
+                update public.user_profiles set is_deleted = true where id = '\(Person.bob.id)';
+                delete from public.conversation_members where conversation_id = '\(Room.aliceBob)'
+                """)
+            let alice = try await node.signedIn(.alice)
+            try await alice.refused(.notFound, "conversations.open", ["user_id": .string(Person.bob.id)])
+        }
+    }
+
     @Test("raced from eight connections of both sides, there is one")
     func race() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in

@@ -198,6 +198,32 @@ struct SendTests {
         }
     }
 
+    @Test("row 58: an attachment's numbers are whole and within 0 to 2^53, or the message is refused")
+    func attachmentNumbers() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            func answer(_ name: String, _ number: String) async throws -> JSON {
+                let attachment = #"{"url":"https://a.example.com/b.png","\#(name)":\#(number)}"#
+                let params = try JSON(
+                    parsing: #"{"conversation_id":"\#(Room.aliceBob)","kind":"image","attachment":\#(attachment)}"#)
+                return try JSON(parsing: try await alice.answerText("messages.send", params))
+            }
+            for name in ["width", "height", "bytes"] {
+                for number in ["0", "20.0", "2e1", "9007199254740992", "null"] {
+                    let shown = try await answer(name, number)["result"]?["attachment"]?[name]
+                    #expect(shown != nil, "\(name) \(number)")
+                }
+                for number in [
+                    "1.5", "0.1", "-1", "9007199254740993", "9223372036854775807", "9223372036854775808", "1e300",
+                    "1e400", "1e-7", "\"3\"", "true",
+                ] {
+                    let refusal = try await answer(name, number)["error"]?["data"]
+                    #expect(refusal?["code"] == "invalid_params" && refusal?["field"] == "attachment", "\(number)")
+                }
+            }
+        }
+    }
+
     @Test("8,000 characters are as many as there may be, counted in code points")
     func bounds() async throws {
         try await withNode { node in

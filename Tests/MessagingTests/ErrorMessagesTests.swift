@@ -1,0 +1,50 @@
+import Foundation
+import Testing
+
+/// The sentences that clients are told, where the sources have them.
+@Suite("The messages of errors")
+struct ErrorMessagesTests {
+    @Test("begin with a capital letter or a name in quotes, and end as a sentence does")
+    func sentences() throws {
+        let swift = try Self.texts(
+            of: [
+                /ProtocolError\(\s*\.\w+,\s*"((?:[^"\\]|\\.)*)"/, /rateLimited\(\s*"((?:[^"\\]|\\.)*)"/,
+                /Item\(invalid: "((?:[^"\\]|\\.)*)"/, /self\.init\(invalid: "((?:[^"\\]|\\.)*)"/,
+                /Goodbye\(\s*\.\w+,\s*"((?:[^"\\]|\\.)*)"/,
+            ], inFilesOf: ["Sources/Messaging", "Sources/LineServer"], endingIn: "swift"
+        ).map { $0.replacing(#"\""#, with: "\"") }
+        let sql = try Self.texts(
+            of: [
+                /refuse_param\([^,']*(?:'\w+')?,\s*(?:pg_catalog\.format\()?'((?:[^']|'')*)'/,
+                /refuse_(?:hidden|forbidden)\(\s*'((?:[^']|'')*)'/, /message = '((?:[^']|'')*)'/,
+            ], inFilesOf: ["sql/api"], endingIn: "sql")
+        #expect(swift.count >= 30)
+        #expect(sql.count >= 80)
+        for text in swift + sql {
+            // What a sentence begins with may be put in, as in `\(refusal)`: Params' own tests hold that.
+            let start = text.hasPrefix("\\(") || text.first == "\"" || text.first?.isUppercase == true
+            #expect(start, "“\(text)”")
+            #expect(text.last.map { ".? )".contains($0) } == true, "“\(text)”")
+        }
+    }
+
+    @Test("that say what is wrong with a param go on from its name in quotes")
+    func params() throws {
+        let texts = try Self.texts(
+            of: [/\.invalid\(\s*[^"\n]*?(?:"\w+")?,\s*"((?:[^"\\]|\\.)*)"/], inFilesOf: ["Sources/Messaging"],
+            endingIn: "swift")
+        #expect(texts.count >= 20)
+        for text in texts {
+            #expect(text.first?.isLowercase == true && text.last != ".", "“\(text)”")
+        }
+    }
+
+    /// What stands in the parentheses of each match.
+    private static func texts(
+        of patterns: [Regex<(Substring, Substring)>], inFilesOf directories: [String], endingIn ending: String
+    ) throws -> [String] {
+        try directories.flatMap { Repository.files(in: $0, endingIn: ending) }.map(Repository.text).flatMap { text in
+            patterns.flatMap { text.matches(of: $0).map { String($0.1) } }
+        }
+    }
+}

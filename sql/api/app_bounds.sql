@@ -1,0 +1,41 @@
+-- How many bytes there may be of what is stored and of what is answered.
+
+-- How long a JSON value is when written without blanks. jsonb's text has one after each comma and colon;
+-- json_strip_nulls writes it anew without, and is kept from stripping by `true`, which is as long, in the place of each
+-- `null`, also in strings (and `\true` is as long as `\null` there).
+create or replace function app.json_bytes(value jsonb) returns bigint
+language sql immutable parallel safe as $$
+    select pg_catalog.octet_length(pg_catalog.json_strip_nulls(
+        pg_catalog.replace(value::text, 'null', 'true')::json)::text)
+$$;
+
+-- What the objects of one answer may take: an answer line has at most 4 MiB, of which the id, that the client chooses,
+-- may take as much as a request line has.
+create or replace function app.answer_bytes() returns integer
+language sql immutable parallel safe as $$
+    select 4100000
+$$;
+
+-- The objects with commas between them, as many as an answer has room for: from the first on, or from the last back.
+-- One at least.
+create or replace function app.joined(objects text[], from_last boolean default false) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+    joined text := coalesce(pg_catalog.array_to_string(objects, ','), '');
+    room bigint := app.answer_bytes();
+    fitting integer := 0;
+    total integer := pg_catalog.cardinality(objects);
+begin
+    if pg_catalog.octet_length(joined) <= room then
+        return joined;
+    end if;
+    loop
+        room := room - 1
+            - pg_catalog.octet_length(objects[case when from_last then total - fitting else fitting + 1 end]);
+        exit when room < 0 and fitting > 0 or fitting = total;
+        fitting := fitting + 1;
+    end loop;
+    return pg_catalog.array_to_string(
+        case when from_last then objects[total - fitting + 1:] else objects[:fitting] end, ',');
+end
+$$;
