@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("auth.login", .timeLimit(.minutes(10)))
+@Suite("auth.login", .timeLimit(.minutes(60)))
 struct LoginTests {
     @Test("answers with tokens and signs the connection in")
     func login() async throws {
