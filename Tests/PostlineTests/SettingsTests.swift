@@ -84,7 +84,9 @@ struct SettingsTests {
 
     /// What is said where that setting has that value; nil where it is taken.
     private static func refusal(_ key: String, _ value: String) async throws -> String? {
-        let options = try SettingOptions.parse(["--\(key.replacing("_", with: "-"))=\(value)"])
+        let flag = "--\(key.replacing("_", with: "-"))"
+        // Joined by a sign, an empty value is none at all; apart from it, a negative one is a flag.
+        let options = try SettingOptions.parse(value.isEmpty ? [flag, ""] : ["\(flag)=\(value)"])
         do {
             _ = try await Settings(options)
             return nil

@@ -24,13 +24,12 @@ enum SettingNames {
 
     /// The setting whose key is nearest to that.
     static func nearestKey(to key: String) -> String? {
-        Suggestion.nearest(to: key, among: SettingOptions.keys.sorted())
+        let nearest = Suggestion.nearest(to: variable(key), among: SettingOptions.keys.map(variable).sorted())
+        return nearest.map { $0.dropFirst(prefix.count).lowercased() }
     }
 
-    /// The variable that is nearest to that.
+    /// The variable that is nearest to that. With its prefix, so that of a short one two letters may be exchanged.
     static func nearestVariable(to variable: String) -> String? {
-        let name = String(variable.dropFirst(prefix.count))
-        let candidates = variables.map { String($0.dropFirst(prefix.count)) }
-        return Suggestion.nearest(to: name, among: candidates.sorted()).map { prefix + $0 }
+        Suggestion.nearest(to: variable, among: variables.sorted())
     }
 }
