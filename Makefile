@@ -15,10 +15,14 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 	swift build -c release --product postline
 	@.build/release/postline dev $(ARGS)
 
-test: build ## Build, and run all tests against a private PostgreSQL.
+test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests").
+ifdef ARGS
+	@scripts/with-postgres swift test --skip-build --disable-xctest $(ARGS)
+else
 	@# The first ends backends as it likes and weighs its own memory, so it has server and process to itself.
 	@scripts/with-postgres swift test --skip-build --disable-xctest --filter '^(Postgres|LineServer)Tests[.]'
 	@scripts/with-postgres sh -c "swift test --skip-build --disable-xctest --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
+endif
 
 check: lint test schema-check sanitize ## All that a change must pass: format, build without warnings, tests, schema, sanitizers.
 

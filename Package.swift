@@ -133,6 +133,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -181,7 +182,11 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PostlineTests",
-            dependencies: ["LineServer", "Messaging", "postline", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "LineServer", "Messaging", "postline",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",

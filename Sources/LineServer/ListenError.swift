@@ -2,17 +2,30 @@ import NIOCore
 
 /// A server cannot listen where it was told to.
 public struct ListenError: Error, CustomStringConvertible {
+    /// Why, as far as it is known what to do about it.
+    public enum Reason: Sendable {
+        case portInUse, portNeedsPrivileges, addressNotHere, hostUnknown, other
+    }
+
+    public let reason: Reason
+
     /// A sentence for whoever started the server.
     public let description: String
 
     public init(host: String, port: Int, _ error: any Error) {
-        let place = "\(host), port \(port)"
-        self.description =
-            switch (error as? IOError)?.errnoCode {
-            case addressInUse: "Cannot listen on \(place): the port is in use."
-            case permissionDenied: "Cannot listen on \(place): the port needs privileges."
-            case addressNotAvailable: "Cannot listen on \(place): this machine does not have that address."
-            default: "Cannot listen on \(place): \(error)"
+        let place = "Cannot listen on \(host), port \(port)"
+        (self.reason, self.description) =
+            switch error {
+            case let error as IOError:
+                switch error.errnoCode {
+                case addressInUse: (.portInUse, "\(place): the port is in use.")
+                case permissionDenied: (.portNeedsPrivileges, "\(place): the port needs privileges.")
+                case addressNotAvailable: (.addressNotHere, "\(place): this machine does not have that address.")
+                default: (.other, "\(place): \(error).")
+                }
+            case is SocketAddressError.UnknownHost:
+                (.hostUnknown, "Cannot listen on \(host): no address is found for that name.")
+            default: (.other, "\(place): \(error).")
             }
     }
 }

@@ -3,9 +3,7 @@ import Threads
 
 /// A fixed number of connections, shared by many callers for one run each.
 ///
-/// The pool lives on the same reactor as its connections, so that between a caller's request and its answer there are two
-/// changes of thread, there and back: leasing, sending, reading and passing the connection on to the next in line take
-/// none.
+/// The pool lives on the same reactor as its connections, so that what it decides and what they tell it needs no lock.
 ///
 /// Nothing of a run is left on a connection but prepared statements: one that is not idle and outside a transaction after
 /// a run is closed. What a run changes for the session (`set`, not `set local`) would stay, so callers do not.

@@ -1,4 +1,6 @@
-/// What a pool has and what it has done, for metrics.
+/// What a pool has and what it has done, at one moment: what the tests of the pool wait for and hold it to.
+///
+/// A node's figures have the waits for a connection (`PoolOptions.onWait`) instead.
 public struct PoolCounters: Sendable, Hashable {
     /// Connections that are open and free.
     public var idle: Int

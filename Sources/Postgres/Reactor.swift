@@ -4,8 +4,7 @@ import Threads
 /// One thread that polls the sockets of many connections and is the executor of their actors.
 ///
 /// libpq is touched by this thread alone: never by Swift's shared pool, whose few threads must not be held up by it, and
-/// never by an event loop of the network side. All that happens between two polls happens without a lock or a thread
-/// switch: an answer that arrives, the lease that ends with it, the next request that is sent.
+/// never by an event loop of the network side. What sockets and deadlines tell is handled here, one after another.
 ///
 /// The thread ends when the last reference to the reactor is gone.
 public final class Reactor: SerialExecutor, Sendable {

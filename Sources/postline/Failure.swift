@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import LineServer
 internal import Messaging
 internal import Postgres
 internal import PrivatePostgres
@@ -25,7 +24,7 @@ enum Failure {
             throw say("\(error)", .failure)
         } catch let error as PostgresError {
             throw say("The database refuses: \(error)", .failure)
-        } catch let error as ListenError {
+        } catch let error as StartError {
             throw say("\(error)", .failure)
         }
     }

@@ -16,7 +16,9 @@ struct Migrate: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reported {
             let settings = try await Settings(options)
-            let applied = try await settings.migrate(logger: .postline(settings.logLevel))
+            let logger = Logger.postline(settings.logLevel)
+            settings.logUnknownVariables(to: logger)
+            let applied = try await settings.migrate(logger: logger)
             print(applied.isEmpty ? "The database is up to date." : "Applied: \(applied.joined(separator: ", ")).")
         }
     }

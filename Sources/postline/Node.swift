@@ -31,6 +31,7 @@ struct Node: Sendable {
         self.settings = settings
         databaseURL = try settings.requireDatabaseURL()
         logger = .postline(settings.logLevel)
+        settings.logUnknownVariables(to: logger)
         var lines = LineServer.Configuration()
         lines.host = settings.host
         lines.port = settings.port
@@ -72,7 +73,7 @@ struct Node: Sendable {
     /// stops.
     ///
     /// - Parameter body: gets where they are served; nil where they are not.
-    /// - Throws: `ListenError`, or what `body` throws.
+    /// - Throws: `SettingsError` or `StartError` where it cannot listen, or what `body` throws.
     func observed(_ body: @escaping @Sendable (LineServer.Address?) async throws -> Void) async throws {
         guard let port = settings.operationsPort else { return try await body(nil) }
         let operations = OperationsServer(
@@ -83,7 +84,11 @@ struct Node: Sendable {
         try await withThrowingTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
                 defer { listening.finish() }
-                try await operations.run { listening.yield($0) }
+                do {
+                    try await operations.run { listening.yield($0) }
+                } catch let error as ListenError {
+                    throw error.naming(host: "POSTLINE_OPERATIONS_HOST", port: "POSTLINE_OPERATIONS_PORT")
+                }
                 return false
             }
             tasks.addTask {
@@ -151,7 +156,13 @@ struct Node: Sendable {
                 services: services.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await withThrowingTaskGroup { tasks in
-            tasks.addTask { try await group.run() }
+            tasks.addTask {
+                do {
+                    try await group.run()
+                } catch let error as ListenError {
+                    throw error.naming(host: "POSTLINE_HOST", port: "POSTLINE_PORT")
+                }
+            }
             // Where the server cannot listen, the group says why.
             if let address = try? await server.address { ready(address) }
             try await tasks.waitForAll()

@@ -9,4 +9,24 @@ struct Postline: AsyncParsableCommand {
         subcommands: [Dev.self, Serve.self, Migrate.self, Token.self, Doctor.self, Chat.self, Bench.self])
 
     static let version = "0.1.0"
+
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            let text = fullMessage(for: error)
+            // A flag that there is not would be a setting that its author believes in, as a key of a config file would.
+            let unknown = message(for: error)
+            if unknown.hasPrefix("Unknown option ") {
+                ProcessEnd.end(Failure.say(unknown, Failure.configuration).rawValue)
+            }
+            ProcessEnd.end(exitCode(for: error).rawValue, saying: text)
+        }
+        ProcessEnd.end(0)
+    }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Questions asked together", .timeLimit(.minutes(1)))
+@Suite("Questions asked together", .timeLimit(.minutes(10)))
 struct GatheringTests {
     /// A database whose calls wait until the test lets them go on.
     private actor Held {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Turns at what many want at once", .timeLimit(.minutes(1)))
+@Suite("Turns at what many want at once", .timeLimit(.minutes(10)))
 struct TurnstileTests {
     /// Who is inside, and waits to be let out.
     private actor Room {

@@ -42,4 +42,26 @@ import Testing
             #expect(!"\(try #require(error))".contains("cret"))
         }
     }
+
+    @Test("a flaw that shows before connecting is found, and one that does not is none")
+    func flaws() {
+        for url in [
+            "this is no url", "hots=db", "postgresql://u:secret@[::1/", "postgresql://db/app?sslmod=require",
+            "host='db",
+        ] {
+            #expect(ConnectionStringFlaw(in: url) == .malformed, "\(url)")
+        }
+        // A password that is not percent-encoded is taken for a port.
+        #expect(ConnectionStringFlaw(in: "postgresql://ada:se/cret@db/app") == .value(keyword: "port"))
+        #expect(ConnectionStringFlaw(in: "host=db port=70000") == .value(keyword: "port"))
+        #expect(ConnectionStringFlaw(in: "host=db sslmode=always") == .value(keyword: "sslmode"))
+        #expect(ConnectionStringFlaw(in: "host=db connect_timeout=soon") == .value(keyword: "connect_timeout"))
+        for url in [
+            "postgresql://ada:se%2Fcret@db:5433/app?sslmode=verify-full", "host=a,b port=5432,5433",
+            "host=a,b port=,5433",
+            "postgresql:///app?host=/run/postgresql&connect_timeout=3", "dbname=app", "",
+        ] {
+            #expect(ConnectionStringFlaw(in: url) == nil, "\(url)")
+        }
+    }
 }

@@ -123,6 +123,7 @@ struct SecondServer {
 
     private func shell(_ command: String) async throws {
         let text = command.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-        try await first.execute("copy (select) to program '\(text) > /dev/null 2>&1'", deadline: .seconds(60))
+        try await first.execute(
+            "copy (select) to program '\(text) > /dev/null 2>&1'", deadline: TestDatabase.watchdogLimit)
     }
 }

@@ -14,7 +14,7 @@ extension DatabaseTests {
     @Suite struct PoolTests {
         @Test("many callers at once get their own answers, over no more connections than the size")
         func manyCallers() async throws {
-            try await TestDatabase.withPool(PoolOptions(size: 4, waitLimit: .seconds(20))) { pool in
+            try await TestDatabase.withPool(PoolOptions(size: 4, waitLimit: TestDatabase.watchdogLimit)) { pool in
                 try await withThrowingTaskGroup(of: Bool.self) { group in
                     for caller in 0..<64 {
                         group.addTask {
@@ -45,7 +45,7 @@ extension DatabaseTests {
                 "select current_user, current_setting('role'), nullif(current_setting('request.jwt.claims', true), '')")
             let fail = Statement("fail", "select 1 / $1::int")
             let role = "pool_tests_\(UInt32.random(in: 0 ... .max))"
-            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .seconds(20))) { pool in
+            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
                 let owner = try await pool.value("select current_user")
                 _ = try await pool.run([Call(Statement("create", "create role \(role)"))])
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -103,7 +103,7 @@ extension DatabaseTests {
         @Test("whoever is cancelled while waiting leaves the line at once, and the next in line is served")
         func cancelledWaiter() async throws {
             try await TestDatabase.withConnection { holder in
-                try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .seconds(20))) { pool in
+                try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
                     let lease = try await self.occupy(pool, holder)
                     let first = Task { try await pool.value("select 'first'") }
                     try await TestDatabase.eventually("one waits") { await pool.counters.waiting == 1 }
@@ -125,7 +125,7 @@ extension DatabaseTests {
 
         @Test("a run past its deadline costs its connection, which is replaced and never used again")
         func deadline() async throws {
-            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .seconds(20))) { pool in
+            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
                 let before = try await pool.value("select pg_backend_pid()")
                 let error = try await postgresError {
                     try await pool.value("select pg_sleep(60)", deadline: .milliseconds(100))
@@ -313,6 +313,27 @@ extension DatabaseTests {
                     }
                 }
                 #expect(later < .seconds(60))
+            }
+        }
+
+        @Test("row 55: a pool that is ended at any moment of its start ends, and leaves no connection behind")
+        func endedWhileStarting() async throws {
+            let url = try TestDatabase.url(replacing: ["application_name": "pool ends early"])
+            for round in 0..<200 {
+                let pool = TestDatabase.makePool(PoolOptions(size: 8), url: url)
+                let life = Task { await pool.run() }
+                // From before the first attempt to connect until all have come to something.
+                try await Task.sleep(for: .microseconds(round * 100))
+                life.cancel()
+                await life.value
+                let counters = await pool.counters
+                #expect((counters.idle, counters.leased, counters.opening) == (0, 0, 0))
+            }
+            try await TestDatabase.withConnection { observer in
+                try await TestDatabase.eventually("their backends are gone") {
+                    try await observer.value(
+                        "select count(*) from pg_stat_activity where application_name = 'pool ends early'") == "0"
+                }
             }
         }
 

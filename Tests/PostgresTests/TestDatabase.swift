@@ -100,11 +100,15 @@ enum TestDatabase {
         }
     }
 
-    /// Waits for something that no event tells of, looking every 10 ms for at most 20 s.
+    /// After how long a wait has hung: no measure of speed, and longer than anything takes on the slowest machine.
+    static let watchdogLimit: Duration = .seconds(240)
+
+    /// Waits for something that no event tells of, looking every 10 ms.
     static func eventually(
         _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
     ) async throws {
-        for _ in 0..<2_000 {
+        let end = ContinuousClock.now + watchdogLimit
+        while .now < end {
             if try await condition() { return }
             try await Task.sleep(for: .milliseconds(10))
         }
@@ -114,8 +118,9 @@ enum TestDatabase {
 
 extension Pool {
     /// The first value of the only call, or nil where there is no row.
-    func value(_ sql: String, _ parameters: [String?] = [], deadline: Duration? = .seconds(20)) async throws -> String?
-    {
+    func value(
+        _ sql: String, _ parameters: [String?] = [], deadline: Duration? = TestDatabase.watchdogLimit
+    ) async throws -> String? {
         let rows = try await run([Call(Statement(sql, sql), parameters)], deadline: deadline)[0]
         return rows.count == 0 ? nil : rows.text(0, 0)
     }
@@ -123,8 +128,9 @@ extension Pool {
 
 extension Connection {
     /// The first value of the only call, or nil where there is no row.
-    func value(_ sql: String, _ parameters: [String?] = [], deadline: Duration? = .seconds(20)) async throws -> String?
-    {
+    func value(
+        _ sql: String, _ parameters: [String?] = [], deadline: Duration? = TestDatabase.watchdogLimit
+    ) async throws -> String? {
         let rows = try await run([Call(Statement(sql, sql), parameters)], deadline: deadline)[0]
         return rows.count == 0 ? nil : rows.text(0, 0)
     }

@@ -1,5 +1,5 @@
 /// Finds the name that somebody who wrote another one probably meant.
-enum Suggestion {
+public enum Suggestion {
     /// A param as the protocol names it.
     struct Parameter: Equatable {
         let name: String
@@ -59,7 +59,7 @@ enum Suggestion {
     ]
 
     /// The candidate that is nearest to `name`: equal but for case and punctuation, or a few letters away.
-    static func nearest(to name: String, among candidates: [String]) -> String? {
+    public static func nearest(to name: String, among candidates: [String]) -> String? {
         guard name.utf8.count <= 64 else { return nil }
         let folded = letters(of: name)
         let ranked = candidates.map { (candidate: $0, distance: distance(folded, letters(of: $0))) }

@@ -28,6 +28,13 @@ struct ConfigurationCheck: Sendable {
                         + "https://PROJECT.supabase.co/auth/v1."))
         }
         if settings.tls != nil { findings.append(certificate()) }
+        for variable in settings.unknownVariables {
+            let nearest = SettingNames.nearestVariable(to: variable).map { "If \($0) is meant, name it so." }
+            findings.append(
+                .warning(
+                    Self.check, "The environment variable \(variable) is no setting and is not read.",
+                    nearest ?? "Take it away, if it was meant for Postline."))
+        }
         return findings
     }
 

@@ -1,4 +1,5 @@
 internal import Hummingbird
+internal import HummingbirdCore
 internal import LineServer
 internal import Logging
 internal import Messaging
@@ -18,6 +19,16 @@ struct OperationsServer: Sendable {
     let measure: @Sendable () -> Void
     let logger: Logger
 
+    /// Enough for any number of balancers, of those who scrape figures and of people who look.
+    var maxConnections = 64
+
+    /// Within it a request must have come and its answer been read, and another be asked.
+    var patience: Duration = .seconds(15)
+
+    /// All that is asked here has no body and a head of a few lines.
+    private static let head = HTTP1Channel.Configuration.DecoderConfiguration(
+        maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 100)
+
     /// Listens and serves until it is cancelled.
     ///
     /// - Parameter listening: is called once it listens.
@@ -26,8 +37,12 @@ struct OperationsServer: Sendable {
         // It would tell as an error that it was cancelled, which is how it ends.
         var quiet = logger
         quiet.logLevel = .critical
+        let connections = OperationsConnections(limit: maxConnections, patience: patience)
         let application = Application(
             router: router,
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [connections.handler()], httpDecoderConfiguration: Self.head)),
             configuration: .init(address: .hostname(host, port: port), serverName: "postline"),
             onServerRunning: { [host, logger] channel in
                 let address = LineServer.Address(host: host, port: channel.localAddress?.port ?? 0)
@@ -37,7 +52,7 @@ struct OperationsServer: Sendable {
             }, logger: quiet)
         do {
             try await application.run()
-        } catch let error as IOError {
+        } catch let error where error is IOError || error is SocketAddressError.UnknownHost {
             throw ListenError(host: host, port: port, error)
         }
     }

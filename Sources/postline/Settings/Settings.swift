@@ -3,7 +3,6 @@ internal import FoundationEssentials
 internal import LineServer
 internal import Logging
 internal import Messaging
-internal import SystemPackage
 
 /// The settings of a server: of its flags, else the environment, else the config file, else the defaults.
 struct Settings: Sendable {
@@ -41,32 +40,37 @@ struct Settings: Sendable {
     var limits: StatementLimits
     var logLevel: Logger.Level
 
+    /// Environment variables that begin as settings do and are none, in order.
+    let unknownVariables: [String]
+
     /// - Throws: `SettingsError`, which names the setting and what it must be.
     init(_ options: SettingOptions) async throws {
         let environment = EnvironmentVariablesProvider().prefixKeys(with: ["postline"])
-        let flags = EnvironmentVariablesProvider(
-            environmentVariables: Dictionary(
-                uniqueKeysWithValues: options.given.map { ($0.key.uppercased(), $0.value) }))
+        let flags = Self.provider(of: options.given)
         var providers: [any ConfigProvider] = [flags, environment]
-        if let path = options.config ?? ConfigReader(provider: environment).string(forKey: "config") {
-            try Self.refuseUnknownKeys(in: path)
-            providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(path)))
+        let named = options.config ?? ConfigReader(provider: environment).string(forKey: "config")
+        if let path = named, !path.isEmpty {
+            providers.append(Self.provider(of: try ConfigFile(path).values))
         }
         providers.append(EnvironmentVariablesProvider(environmentVariables: Self.defaults))
-        let reader = Reader(config: ConfigReader(providers: providers))
+        let reader = SettingsReader(config: ConfigReader(providers: providers))
 
-        databaseURL = reader.text("database_url")
-        listenDatabaseURL = reader.text("listen_database_url").flatMap { $0.isEmpty ? nil : $0 }
-        adminDatabaseURL = reader.text("admin_database_url")
-        host = try reader.required("host")
+        databaseURL = try reader.connectionString("database_url")
+        listenDatabaseURL = try reader.connectionString("listen_database_url")
+        adminDatabaseURL = try reader.connectionString("admin_database_url")
+        host = try reader.host("host")
         port = try reader.integer("port", in: 0...65_535)
         tls = try reader.tlsFiles()
         proxyProtocol = try reader.choice("proxy_protocol")
-        operationsHost = try reader.required("operations_host")
+        operationsHost = try reader.host("operations_host")
         operationsPort = try reader.portOrOff("operations_port")
         accountKeeper = try reader.choice("auth")
         jwtSecret = reader.text("jwt_secret")
         jwksFile = reader.text("jwks_file")
+        guard jwtSecret == nil || jwksFile == nil else {
+            throw SettingsError(
+                "Set POSTLINE_JWT_SECRET or POSTLINE_JWKS_FILE, not both: one of them verifies access tokens.")
+        }
         jwtIssuer = try reader.required("jwt_issuer")
         jwtAudience = try reader.required("jwt_audience")
         accessTokenSeconds = try reader.integer("access_token_seconds", in: 1...31_536_000)
@@ -90,19 +94,23 @@ struct Settings: Sendable {
             statement: .seconds(try reader.integer("statement_timeout_seconds", in: 1...3_600)),
             lock: .seconds(try reader.integer("lock_timeout_seconds", in: 1...3_600)))
         logLevel = try reader.choice("log_level")
+        unknownVariables = ProcessInfo.processInfo.environment.keys
+            .filter { $0.hasPrefix(SettingNames.prefix) && !SettingNames.isKnown($0) }.sorted()
+        try refuseSharedPort()
     }
 
-    /// A key that nothing reads would be a setting that its author believes in.
-    private static func refuseUnknownKeys(in path: String) throws {
-        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
-            throw SettingsError("The config file \(path) cannot be read.")
-        }
-        guard case .object(let object)? = try? JSON(parsing: text) else {
-            throw SettingsError("The config file \(path) must hold one JSON object.")
-        }
-        for member in object.members where !SettingOptions.keys.contains(member.name) {
-            throw SettingsError("The config file \(path) has a key that is no setting: \(member.name).")
-        }
+    /// Texts by key, as one of the places in which settings are looked for.
+    private static func provider(of values: [String: String]) -> EnvironmentVariablesProvider {
+        EnvironmentVariablesProvider(
+            environmentVariables: Dictionary(uniqueKeysWithValues: values.map { ($0.key.uppercased(), $0.value) }))
+    }
+
+    /// Lines and metrics cannot be served at one place. Of two names for one address listening finds it out.
+    private func refuseSharedPort() throws {
+        let hosts = [host, operationsHost]
+        let isOnePlace = host == operationsHost || hosts.contains("0.0.0.0") || hosts.contains("::")
+        guard port == operationsPort, port != 0, isOnePlace else { return }
+        throw SettingsError("POSTLINE_PORT and POSTLINE_OPERATIONS_PORT must not be the same: both are \(port).")
     }
 
     private static let defaults = [
@@ -148,102 +156,21 @@ extension Settings {
                 guard accountKeeper == .external else {
                     throw SettingsError("POSTLINE_JWKS_FILE goes with POSTLINE_AUTH=external: public keys cannot sign.")
                 }
-                let jwks = try String(contentsOfFile: jwksFile, encoding: .utf8)
+                guard let jwks = try? String(contentsOfFile: jwksFile, encoding: .utf8) else {
+                    throw SettingsError("POSTLINE_JWKS_FILE cannot be used: \(jwksFile) cannot be read.")
+                }
                 return try await TokenKeys(jwks: jwks, issuer: jwtIssuer, audience: jwtAudience)
             }
             guard let jwtSecret else {
-                throw SettingsError("No token secret: set POSTLINE_JWT_SECRET to at least 32 random bytes.")
+                let other = accountKeeper == .external ? ", or POSTLINE_JWKS_FILE to a set of public keys" : ""
+                throw SettingsError("No token secret: set POSTLINE_JWT_SECRET to at least 32 random bytes\(other).")
             }
             return try await TokenKeys(
                 secret: jwtSecret, issuer: jwtIssuer, audience: jwtAudience,
                 ignoringKeyID: accountKeeper == .external)
         } catch let error as TokenKeysError {
-            throw SettingsError("The keys of access tokens cannot be used: \(error).")
-        }
-    }
-}
-
-/// Where the certificate chain and the key are.
-struct TLSFiles: Sendable {
-    let certificate: String
-    let key: String
-}
-
-extension CertificateError {
-    /// Names the setting whose file is to be changed.
-    var sentence: String {
-        switch part {
-        case .certificate: "POSTLINE_TLS_CERTIFICATE cannot be used: \(self)."
-        case .key: "POSTLINE_TLS_KEY cannot be used: \(self)."
-        }
-    }
-}
-
-/// What is on or off.
-enum Switch: String, CaseIterable, Sendable {
-    case on, off
-}
-
-/// A setting that cannot be used, in a sentence.
-struct SettingsError: Error, CustomStringConvertible {
-    let description: String
-
-    init(_ description: String) { self.description = description }
-}
-
-/// Reads settings, and names in each error the variable to change.
-private struct Reader {
-    let config: ConfigReader
-
-    func text(_ key: String) -> String? { config.string(forKey: ConfigKey([key])) }
-
-    func required(_ key: String) throws -> String {
-        do {
-            return try config.requiredString(forKey: ConfigKey([key]))
-        } catch {
-            throw SettingsError("\(Self.variable(key)) must be a text.")
-        }
-    }
-
-    func integer(_ key: String, in limits: ClosedRange<Int>) throws(SettingsError) -> Int {
-        let value = try? config.requiredInt(forKey: ConfigKey([key]))
-        guard let value, limits.contains(value) else {
             throw SettingsError(
-                "\(Self.variable(key)) must be an integer from \(limits.lowerBound) to \(limits.upperBound).")
-        }
-        return value
-    }
-
-    /// A file's path, or nil; an empty one is none.
-    func path(_ key: String) -> String? { text(key).flatMap { $0.isEmpty ? nil : $0 } }
-
-    func tlsFiles() throws -> TLSFiles? {
-        switch (path("tls_certificate"), path("tls_key")) {
-        case (nil, nil): return nil
-        case (let certificate?, let key?): return TLSFiles(certificate: certificate, key: key)
-        case (_?, nil): throw SettingsError("POSTLINE_TLS_CERTIFICATE needs its key: set POSTLINE_TLS_KEY.")
-        case (nil, _?):
-            throw SettingsError("POSTLINE_TLS_KEY needs its certificate: set POSTLINE_TLS_CERTIFICATE.")
+                "\(jwksFile == nil ? "POSTLINE_JWT_SECRET" : "POSTLINE_JWKS_FILE") cannot be used: \(error).")
         }
     }
-
-    /// A port, or nil for `off`.
-    func portOrOff(_ key: String) throws -> Int? {
-        if text(key) == "off" { return nil }
-        do {
-            return try integer(key, in: 0...65_535)
-        } catch {
-            throw SettingsError("\(error.description.dropLast()), or off.")
-        }
-    }
-
-    func choice<Value: RawRepresentable & CaseIterable>(_ key: String) throws -> Value where Value.RawValue == String {
-        guard let value = Value(rawValue: try required(key)) else {
-            let all = Value.allCases.map(\.rawValue).joined(separator: ", ")
-            throw SettingsError("\(Self.variable(key)) must be one of \(all).")
-        }
-        return value
-    }
-
-    private static func variable(_ key: String) -> String { "POSTLINE_\(key.uppercased())" }
 }

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("me.delete", .timeLimit(.minutes(10)))
+@Suite("me.delete", .timeLimit(.minutes(60)))
 struct DeleteTests {
     private static let password: JSONObject = ["password": .string(TestNode.password)]
 

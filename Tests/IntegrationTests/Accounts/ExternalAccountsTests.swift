@@ -3,7 +3,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Accounts that another server keeps", .timeLimit(.minutes(10)))
+@Suite("Accounts that another server keeps", .timeLimit(.minutes(60)))
 struct ExternalAccountsTests {
     private static let external = NodeSettings(accountKeeper: .external)
 

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("auth.guest and auth.upgrade", .timeLimit(.minutes(10)))
+@Suite("auth.guest and auth.upgrade", .timeLimit(.minutes(60)))
 struct GuestTests {
     private static func account(_ email: String) -> JSONObject {
         ["email": .string(email), "password": .string(TestNode.password)]

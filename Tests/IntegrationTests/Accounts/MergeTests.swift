@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("auth.login of a guest's holder: the guest comes into the account", .timeLimit(.minutes(10)))
+@Suite("auth.login of a guest's holder: the guest comes into the account", .timeLimit(.minutes(60)))
 struct MergeTests {
     private static func params(_ person: Person, _ guest: JSON) -> JSONObject {
         [

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("auth.refresh", .timeLimit(.minutes(10)))
+@Suite("auth.refresh", .timeLimit(.minutes(60)))
 struct RefreshTests {
     /// The next tokens; the connection need not be anybody's.
     private static func refresh(_ tokens: JSON, on node: TestNode) async throws -> JSON {

@@ -4,7 +4,7 @@ import NIOCore
 import Postgres
 import Testing
 
-@Suite("auth.logout and auth.change_password", .timeLimit(.minutes(10)))
+@Suite("auth.logout and auth.change_password", .timeLimit(.minutes(60)))
 struct SessionEndTests {
     @Test("logging out ends this session alone, and its connections on every node")
     func logout() async throws {

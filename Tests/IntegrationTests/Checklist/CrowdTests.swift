@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("Many connections", .timeLimit(.minutes(10)))
+@Suite("Many connections", .timeLimit(.minutes(60)))
 struct CrowdTests {
     /// What one idle connection may cost a node.
     private static let bytesPerConnection = 16 << 10

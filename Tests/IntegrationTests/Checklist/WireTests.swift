@@ -4,7 +4,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What the wire must survive", .timeLimit(.minutes(10)))
+@Suite("What the wire must survive", .timeLimit(.minutes(60)))
 struct WireTests {
     /// A request's line with params that are written down as they are.
     private func line(_ method: String, _ params: String) -> String {

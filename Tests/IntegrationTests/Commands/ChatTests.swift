@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("postline chat in line mode, through pipes", .timeLimit(.minutes(10)))
+@Suite("postline chat in line mode, through pipes", .timeLimit(.minutes(60)))
 struct ChatTests {
     private func chat(_ person: Person, _ node: TestNode, password: String = TestNode.password) throws -> Command {
         try Command(["chat", person.email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])

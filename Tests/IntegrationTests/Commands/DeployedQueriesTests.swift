@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("The alerts and the dashboard in deploy/, held against a node", .timeLimit(.minutes(10)))
+@Suite("The alerts and the dashboard in deploy/, held against a node", .timeLimit(.minutes(60)))
 struct DeployedQueriesTests {
     /// What an alert or a panel asks Prometheus for.
     private struct Query {

@@ -7,7 +7,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-@Suite("postline doctor, as a person runs it", .timeLimit(.minutes(10)))
+@Suite("postline doctor, as a person runs it", .timeLimit(.minutes(60)))
 struct DoctorTests {
     /// What it says of one thing.
     private struct Finding {

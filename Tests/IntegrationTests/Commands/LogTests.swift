@@ -4,7 +4,7 @@ import Messaging
 import Postgres
 import Testing
 
-@Suite("What a node's log says, and what it never says", .timeLimit(.minutes(10)))
+@Suite("What a node's log says, and what it never says", .timeLimit(.minutes(60)))
 struct LogTests {
     @Test("at its most talkative a node logs no token, no password and no content, and one line an event")
     func secrets() async throws {

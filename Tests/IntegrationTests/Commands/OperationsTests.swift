@@ -5,7 +5,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-@Suite("What those who run a node can ask it", .timeLimit(.minutes(10)))
+@Suite("What those who run a node can ask it", .timeLimit(.minutes(60)))
 struct OperationsTests {
     @Test("each limit that is reached over the wire is seen in /metrics, as is what was served")
     func limits() async throws {
@@ -150,13 +150,61 @@ struct OperationsTests {
                 #expect(taken.status == 1)
                 #expect(
                     taken.errors.contains(
-                        "postline: Cannot listen on 127.0.0.1, port \(node.operationsPort): the port is in use."))
+                        "postline: Cannot listen on 127.0.0.1, port \(node.operationsPort): the port is in use. "
+                            + "Stop what listens there, or set POSTLINE_OPERATIONS_PORT to another."))
                 let silent = try Command(["serve", "--operations-port", "off"], environment: environment)
                 defer { silent.signal(SIGKILL) }
                 let client = try await TestClient.connect(port: try await silent.port(of: "serving lines"))
                 try await client.call("server.info")
                 #expect(!silent.errors.contains("serving health and metrics"))
                 await client.close()
+            }
+        }
+    }
+
+    @Test("of 300 who send half a request each and no more, 64 are kept at most and none for long; others are answered")
+    func slowRequests() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let before = try node.descriptors()
+                let half = Array("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".utf8)
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<300 {
+                        let peer = try await BarePeer.connect(port: node.operationsPort)
+                        group.addTask {
+                            let answer = try await peer.exchange(half)
+                            #expect(answer.isEmpty)
+                        }
+                    }
+                    for path in ["/healthz", "/readyz", "/metrics"] {
+                        #expect(try await node.get(path).status == 200, "\(path)")
+                    }
+                    #if os(Linux)
+                    try await within("the surplus to be closed") {
+                        while try node.descriptors() > before + 64 + 8 { try await Task.sleep(for: .milliseconds(20)) }
+                    }
+                    #endif
+                    // Each is closed by the node.
+                    try await group.waitForAll()
+                }
+                #expect(try await node.get("/healthz").status == 200)
+            }
+        }
+    }
+
+    @Test("a head of a request that is far too large is refused, and the connection ends")
+    func largeHead() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let heads = [
+                    "GET /healthz HTTP/1.1\r\nX: " + String(repeating: "x", count: 40_000) + "\r\n\r\n",
+                    "GET /healthz HTTP/1.1\r\n" + String(repeating: "X: y\r\n", count: 1_000) + "\r\n",
+                ]
+                for head in heads {
+                    let answer = try await BarePeer.connect(port: node.operationsPort).exchange(Array(head.utf8))
+                    #expect(answer.isEmpty || String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 400 "))
+                }
+                #expect(try await node.get("/healthz").status == 200)
             }
         }
     }

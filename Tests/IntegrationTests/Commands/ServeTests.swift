@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(10)))
+@Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(60)))
 struct ServeTests {
     private func environment(_ database: TestDatabase, port: Int = 0) -> [String: String] {
         [
@@ -50,41 +50,191 @@ struct ServeTests {
 
     @Test("row 52: a bad configuration is one clear sentence that names the setting, and exit 78")
     func badConfiguration() async throws {
-        try await TestDatabase.with { database in
-            let config = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
-            defer { try? FileManager.default.removeItem(at: config) }
-            try Data(#"{"databse_url": "x"}"#.utf8).write(to: config)
-            let good = environment(database)
-            let bad: [([String], [String: String], String)] = [
-                (["--port", "http"], [:], "POSTLINE_PORT must be an integer from 0 to 65535."),
-                ([], ["POSTLINE_PORT": "70000"], "POSTLINE_PORT must be an integer from 0 to 65535."),
-                (
-                    [], ["POSTLINE_OPERATIONS_PORT": "x"],
-                    "POSTLINE_OPERATIONS_PORT must be an integer from 0 to 65535, or off."
-                ),
-                (
-                    ["--max-connections-per-address", "0"], [:],
-                    "POSTLINE_MAX_CONNECTIONS_PER_ADDRESS must be an integer from 1"
-                ),
-                ([], ["POSTLINE_POOL_SIZE": "0"], "POSTLINE_POOL_SIZE must be an integer from 1"),
-                ([], ["POSTLINE_AUTH": "none"], "POSTLINE_AUTH must be one of builtin, external."),
-                ([], ["POSTLINE_JWT_SECRET": "short"], "at least 32 bytes"),
-                (["--config", config.path], [:], "databse_url"),
-                (["--config", "/nowhere.json"], [:], "/nowhere.json"),
-                ([], ["POSTLINE_LOG_LEVEL": "loud"], "POSTLINE_LOG_LEVEL must be one of"),
+        let external = ["POSTLINE_AUTH": "external", "POSTLINE_JWT_SECRET": ""]
+        let bad: [([String], [String: String], String)] = [
+            (["--port", "http"], [:], "POSTLINE_PORT must be an integer from 0 to 65535."),
+            ([], ["POSTLINE_PORT": "70000"], "POSTLINE_PORT must be an integer from 0 to 65535."),
+            (
+                [], ["POSTLINE_OPERATIONS_PORT": "x"],
+                "POSTLINE_OPERATIONS_PORT must be an integer from 0 to 65535, or off."
+            ),
+            (
+                [], ["POSTLINE_PORT": "7480", "POSTLINE_OPERATIONS_PORT": "7480"],
+                "POSTLINE_PORT and POSTLINE_OPERATIONS_PORT must not be the same: both are 7480."
+            ),
+            (["--pool-size", "0"], [:], "POSTLINE_POOL_SIZE must be an integer from 1 to 1000."),
+            ([], ["POSTLINE_DATABASE_URL": ""], "No database: set POSTLINE_DATABASE_URL"),
+            ([], ["POSTLINE_JWT_SECRET": ""], "No token secret: set POSTLINE_JWT_SECRET"),
+            ([], ["POSTLINE_JWT_SECRET": "short"], "POSTLINE_JWT_SECRET cannot be used: "),
+            ([], ["POSTLINE_JWT_SECRET": "short"], "at least 32 bytes"),
+            ([], external, "or POSTLINE_JWKS_FILE to a set of public keys."),
+            (
+                [], external.merging(["POSTLINE_JWKS_FILE": "/nowhere.jwks"]) { $1 },
+                "POSTLINE_JWKS_FILE cannot be used: /nowhere.jwks cannot be read."
+            ),
+            (
+                [], external.merging(["POSTLINE_JWKS_FILE": "/dev/null"]) { $1 },
+                "POSTLINE_JWKS_FILE cannot be used: "
+            ),
+            (
+                [], ["POSTLINE_JWKS_FILE": "/nowhere.jwks"],
+                "Set POSTLINE_JWT_SECRET or POSTLINE_JWKS_FILE, not both"
+            ),
+            (
+                [], ["POSTLINE_JWT_SECRET": "", "POSTLINE_JWKS_FILE": "/nowhere.jwks"],
+                "POSTLINE_JWKS_FILE goes with POSTLINE_AUTH=external"
+            ),
+            (["--config", "/nowhere.json"], [:], "The config file /nowhere.json cannot be read."),
+            ([], ["POSTLINE_CONFIG": "/nowhere.json"], "The config file /nowhere.json cannot be read."),
+        ]
+        // Nothing of it gets as far as a database.
+        let good = ["POSTLINE_DATABASE_URL": "postgresql:///nowhere", "POSTLINE_JWT_SECRET": TestNode.secret]
+        for (arguments, changes, sentence) in bad { try await Self.expectRefused(arguments, good, changes, sentence) }
+        try await Self.expectRefused(
+            [], good.filter { $0.key != "POSTLINE_DATABASE_URL" }, [:], "POSTLINE_DATABASE_URL")
+        try await Self.expectRefused([], good.filter { $0.key != "POSTLINE_JWT_SECRET" }, [:], "POSTLINE_JWT_SECRET")
+    }
+
+    @Test("row 52: a config file that cannot be used is one clear sentence that names the key, and exit 78")
+    func badFile() async throws {
+        let config = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: config) }
+        let bad = [
+            ("", "must hold one JSON object."), ("[]", "must hold one JSON object."),
+            (#"{"port": 7432"#, "must hold one JSON object."), (#"{"port": true}"#, "port must be a text or a number."),
+            (#"{"host": ["127.0.0.1"]}"#, "host must be a text or a number."),
+            (#"{"host": null}"#, "host must be a text or a number."),
+            (#"{"port": 7432, "port": 7433}"#, "has the key port twice."),
+            (#"{"port": 70000}"#, "POSTLINE_PORT must be an integer from 0 to 65535."),
+            (#"{"rate_limits": "of"}"#, "POSTLINE_RATE_LIMITS must be one of on, off."),
+        ]
+        let good = ["POSTLINE_DATABASE_URL": "postgresql:///nowhere", "POSTLINE_JWT_SECRET": TestNode.secret]
+        for (text, sentence) in bad {
+            try Data(text.utf8).write(to: config)
+            try await Self.expectRefused(["--config", config.path], good, [:], sentence)
+        }
+    }
+
+    @Test("row 52: a connection string that is none is no database that is away: exit 78, and nothing of it is told")
+    func malformedURLs() async throws {
+        let good = ["POSTLINE_DATABASE_URL": "postgresql:///nowhere", "POSTLINE_JWT_SECRET": TestNode.secret]
+        for name in ["POSTLINE_DATABASE_URL", "POSTLINE_LISTEN_DATABASE_URL", "POSTLINE_ADMIN_DATABASE_URL"] {
+            let bad = [
+                ("this is no url", "\(name) cannot be read as a connection string: write a URL such as"),
+                ("postgresql://ada:s3cret@[::1/", "\(name) cannot be read as a connection string"),
+                ("password=s3cret hots=db", "\(name) cannot be read as a connection string"),
+                ("postgresql://ada:s3/cret@db/app", "\(name) has no usable port"),
+                ("postgresql://ada:s3cret@db/app?sslmode=s3cret", "\(name) has no usable sslmode"),
             ]
-            for (arguments, changes, sentence) in bad {
-                let result = try await Command.run(["serve"] + arguments, environment: good.merging(changes) { $1 })
-                #expect(result.status == 78, "\(arguments) \(changes)")
-                #expect(result.errors.contains(sentence), "\(arguments) \(changes): \(result.errors)")
-                #expect(result.errors.split(separator: "\n").count == 1, "\(result.errors)")
+            for (url, sentence) in bad {
+                let errors = try await Self.expectRefused([], good, [name: url], sentence)
+                #expect(!errors.contains("s3") && !errors.contains("cret@"), "\(errors)")
             }
-            for missing in ["POSTLINE_DATABASE_URL", "POSTLINE_JWT_SECRET"] {
-                let result = try await Command.run(["serve"], environment: good.filter { $0.key != missing })
-                #expect(result.status == 78)
-                #expect(result.errors.contains(missing))
+            let migrated = try await Command.run(["migrate"], environment: good.merging([name: "no url"]) { $1 })
+            #expect(migrated.status == 78, "\(migrated.errors)")
+        }
+    }
+
+    @Test("row 55: a host that is no address, or none of this machine, is one sentence that names the setting, exit 78")
+    func badHosts() async throws {
+        try await TestDatabase.with { database in
+            let good = environment(database)
+            for name in ["POSTLINE_HOST", "POSTLINE_OPERATIONS_HOST"] {
+                for host in ["not an address", "", "127.0.0.1:7432", "http://localhost", "[::1]", "999.0.0.1", "1"] {
+                    try await Self.expectRefused(
+                        [], good, [name: host], "\(name) must be an address or a name of this machine, without a port")
+                }
+                // Those that only listening finds out. The log has said by then where the other port is.
+                for (host, why) in [
+                    ("192.0.2.1", "this machine does not have that address."),
+                    ("no-such-host.invalid", "no address is found"),
+                ] {
+                    let errors = try await Self.expectRefused([], good, [name: host], "Set \(name) to", lines: 1...2)
+                    #expect(errors.contains("postline: Cannot listen on \(host)") && errors.contains(why), "\(errors)")
+                }
             }
         }
+    }
+
+    @Test("row 55: of a hundred starts that cannot listen each ends with its sentence, and none by a signal")
+    func cannotListen() async throws {
+        try await TestDatabase.with { database in
+            let environment = environment(database).merging(["POSTLINE_HOST": "192.0.2.1"]) { $1 }
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        for _ in 0..<25 {
+                            let result = try await Command.run(["serve"], environment: environment)
+                            #expect(result.status == 78, "\(result.errors)")
+                            #expect(result.errors.contains("Set POSTLINE_HOST to"), "\(result.errors)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("row 57: a setting that does not exist is named with the nearest one, and exit 78, in the file and as a flag")
+    func unknownSettings() async throws {
+        let config = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: config) }
+        let good = ["POSTLINE_DATABASE_URL": "postgresql:///nowhere", "POSTLINE_JWT_SECRET": TestNode.secret]
+        for (key, nearest) in [("databse_url", "database_url"), ("poolSize", "pool_size"), ("hots", "host")] {
+            try Data(#"{"\#(key)": "x"}"#.utf8).write(to: config)
+            try await Self.expectRefused(
+                ["--config", config.path], good, [:],
+                "has a key that is no setting: \(key). Did you mean \(nearest)?")
+        }
+        try Data(#"{"colour": "red"}"#.utf8).write(to: config)
+        try await Self.expectRefused(["--config", config.path], good, [:], "has a key that is no setting: colour.")
+        for (flag, nearest) in [("--prot", "--port"), ("--pool-sizes", "--pool-size")] {
+            try await Self.expectRefused(
+                [flag, "7"], good, [:], "Unknown option '\(flag)'. Did you mean '\(nearest)'?")
+        }
+    }
+
+    @Test("row 57: a variable that is no setting is a warning that names it and the nearest one; the node serves")
+    func unknownVariables() async throws {
+        try await TestDatabase.with { database in
+            let others = [
+                "POSTLINE_HOTS": "192.0.2.1", "POSTLINE_COLOUR_OF_ALL": "red", "POSTLINE_TEST_SEED": "1",
+                "POSTLINE_PASSWORD": "x",
+            ]
+            let node = try await ServeProcess.start(database, environment: others)
+            defer { node.command.signal(SIGKILL) }
+            let client = try await node.connect()
+            try await client.call("server.info")
+            await client.close()
+            let warnings = node.command.errors.split(separator: "\n").filter { $0.contains("is no setting") }
+            #expect(warnings.count == 2, "\(warnings)")
+            #expect(warnings.contains { $0.hasSuffix(" nearest=POSTLINE_HOST variable=POSTLINE_HOTS") }, "\(warnings)")
+            #expect(warnings.contains { $0.hasSuffix("not read variable=POSTLINE_COLOUR_OF_ALL") }, "\(warnings)")
+            let doctor = try await Command.run(
+                ["doctor"],
+                environment: [
+                    "POSTLINE_DATABASE_URL": database.url, "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_HOTS": "x",
+                ])
+            #expect(doctor.output.contains("The environment variable POSTLINE_HOTS is no setting"), "\(doctor.output)")
+        }
+    }
+
+    /// Starts a server that must refuse with that in its last line; what it said.
+    ///
+    /// - Parameter lines: how many lines it says.
+    @discardableResult
+    private static func expectRefused(
+        _ arguments: [String], _ environment: [String: String], _ changes: [String: String], _ sentence: String,
+        lines: ClosedRange<Int> = 1...1, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let result = try await Command.run(["serve"] + arguments, environment: environment.merging(changes) { $1 })
+        let what: Comment = "\(arguments) \(changes): \(result.errors)"
+        let last = result.errors.split(separator: "\n").last ?? ""
+        #expect(result.status == 78, what, sourceLocation: sourceLocation)
+        #expect(last.hasPrefix("postline: ") && last.contains(sentence), what, sourceLocation: sourceLocation)
+        #expect(
+            lines.contains(result.errors.split(separator: "\n").count), what, sourceLocation: sourceLocation)
+        return result.errors
     }
 
     @Test("row 52: a login role that the rules would not hold for is refused: a superuser, and the tables' owner")
@@ -104,7 +254,9 @@ struct ServeTests {
             let result = try await Command.run(["serve"], environment: environment(node.database, port: node.port))
             #expect(result.status != 0)
             #expect(
-                result.errors.contains("postline: Cannot listen on 127.0.0.1, port \(node.port): the port is in use."))
+                result.errors.contains(
+                    "postline: Cannot listen on 127.0.0.1, port \(node.port): the port is in use. Stop what listens there, "
+                        + "or set POSTLINE_PORT to another."))
         }
     }
 

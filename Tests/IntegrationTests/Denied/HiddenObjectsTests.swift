@@ -3,7 +3,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("What a user may not know of is told by nothing", .timeLimit(.minutes(10)))
+@Suite("What a user may not know of is told by nothing", .timeLimit(.minutes(60)))
 struct HiddenObjectsTests {
     @Test("row 42: every method on a conversation of others answers byte for byte as on one that does not exist")
     func conversations() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("Who is not signed in", .timeLimit(.minutes(10)))
+@Suite("Who is not signed in", .timeLimit(.minutes(60)))
 struct UnauthenticatedTests {
     /// The protocol's `U`.
     private static let open: Set<String> = [

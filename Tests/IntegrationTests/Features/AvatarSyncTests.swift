@@ -3,7 +3,7 @@ import Messaging
 import Testing
 
 /// The test cases of the avatar and name sync document, by its titles, with four clients on two nodes.
-@Suite("Avatar and name syncing", .timeLimit(.minutes(10)))
+@Suite("Avatar and name syncing", .timeLimit(.minutes(60)))
 struct AvatarSyncTests {
     private static let photo = "https://images.example.com/photo-1.jpg"
     private static let otherPhoto = "https://images.example.com/photo-2.jpg"

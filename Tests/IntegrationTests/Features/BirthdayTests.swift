@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("A birthday from guest to account", .timeLimit(.minutes(10)))
+@Suite("A birthday from guest to account", .timeLimit(.minutes(60)))
 struct BirthdayTests {
     private static let birthday: JSONObject = ["date_of_birth": "2000-02-29"]
 

@@ -4,7 +4,7 @@ import NIOCore
 import Testing
 
 /// The rows of the messages feature, each the whole way: one client's line, the server, PostgreSQL, another's line.
-@Suite("The messages feature", .timeLimit(.minutes(10)))
+@Suite("The messages feature", .timeLimit(.minutes(60)))
 struct MessagesFeatureTests {
     @Test("fetch conversations with the other's profile, open one, send, read, and find people: no N+1")
     func screens() async throws {

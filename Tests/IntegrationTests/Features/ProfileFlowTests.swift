@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("A profile's way to everyone who sees it", .timeLimit(.minutes(10)))
+@Suite("A profile's way to everyone who sees it", .timeLimit(.minutes(60)))
 struct ProfileFlowTests {
     @Test("chat list, profile, sync, push and message sender are the same object, member by member")
     func sameObject() async throws {

@@ -3,7 +3,7 @@ import Messaging
 import Postgres
 import Testing
 
-@Suite("Nothing missing, nothing twice", .timeLimit(.minutes(10)))
+@Suite("Nothing missing, nothing twice", .timeLimit(.minutes(60)))
 struct ExactnessTests {
     @Test("between the answer of sync.open and the first push, while others send all the time")
     func noGap() async throws {

@@ -47,7 +47,7 @@ actor CapturingClient {
         }
         // Cancelled as soon as the line is here; else it ends the wait.
         let watch = Task { [channel] in
-            try await Task.sleep(for: .seconds(30))
+            try await Task.sleep(for: watchdogLimit)
             channel.close(promise: nil)
         }
         defer { watch.cancel() }

@@ -3,7 +3,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("session.authenticate", .timeLimit(.minutes(10)))
+@Suite("session.authenticate", .timeLimit(.minutes(60)))
 struct AuthenticateTests {
     @Test("a good token makes the connection that user's")
     func good() async throws {

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("avatars.list", .timeLimit(.minutes(10)))
+@Suite("avatars.list", .timeLimit(.minutes(60)))
 struct AvatarsTests {
     @Test("gives the catalogue to anybody, signed in or not")
     func catalogue() async throws {

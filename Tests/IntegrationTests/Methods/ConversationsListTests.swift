@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("conversations.get and conversations.list", .timeLimit(.minutes(10)))
+@Suite("conversations.get and conversations.list", .timeLimit(.minutes(60)))
 struct ConversationsListTests {
     @Test("a conversation is given whole, as the member sees it")
     func get() async throws {

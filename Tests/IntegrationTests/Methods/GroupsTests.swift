@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("Groups", .timeLimit(.minutes(10)))
+@Suite("Groups", .timeLimit(.minutes(60)))
 struct GroupsTests {
     private func id(_ conversation: String, _ members: [JSONObject.Member] = []) -> JSONObject {
         JSONObject([.init(name: "conversation_id", value: .string(conversation))] + members)

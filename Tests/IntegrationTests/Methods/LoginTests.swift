@@ -3,7 +3,7 @@ import Logging
 import Messaging
 import Testing
 
-@Suite("auth.login", .timeLimit(.minutes(10)))
+@Suite("auth.login", .timeLimit(.minutes(60)))
 struct LoginTests {
     @Test("answers with tokens and signs the connection in")
     func login() async throws {

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("messages.mark_read", .timeLimit(.minutes(10)))
+@Suite("messages.mark_read", .timeLimit(.minutes(60)))
 struct MarkReadTests {
     @Test("answers with the mark and what is left unread; a mark never goes back, and is cut to the last message")
     func marks() async throws {

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("me.get", .timeLimit(.minutes(10)))
+@Suite("me.get", .timeLimit(.minutes(60)))
 struct MeGetTests {
     @Test("answers with the complete Me")
     func whole() async throws {

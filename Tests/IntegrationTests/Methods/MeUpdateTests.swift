@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("me.update", .timeLimit(.minutes(10)))
+@Suite("me.update", .timeLimit(.minutes(60)))
 struct MeUpdateTests {
     @Test("each field is set, answered and stored; null clears it; what is absent stays")
     func fields() async throws {

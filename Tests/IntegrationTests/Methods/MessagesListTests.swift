@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("messages.list", .timeLimit(.minutes(10)))
+@Suite("messages.list", .timeLimit(.minutes(60)))
 struct MessagesListTests {
     private func seqs(_ client: TestClient, _ params: (String, JSON)...) async throws -> [Int] {
         let members = [("conversation_id", JSON.string(Room.aliceBob))] + params

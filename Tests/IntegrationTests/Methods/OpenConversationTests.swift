@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("conversations.open", .timeLimit(.minutes(10)))
+@Suite("conversations.open", .timeLimit(.minutes(60)))
 struct OpenConversationTests {
     @Test("gives the one direct conversation of the two, from both sides, each as it sees it")
     func existing() async throws {

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("profiles.get", .timeLimit(.minutes(10)))
+@Suite("profiles.get", .timeLimit(.minutes(60)))
 struct ProfilesGetTests {
     @Test("gives profiles in the order asked, each once, and leaves unknown ids out")
     func order() async throws {

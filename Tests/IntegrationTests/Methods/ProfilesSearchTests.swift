@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("profiles.search", .timeLimit(.minutes(10)))
+@Suite("profiles.search", .timeLimit(.minutes(60)))
 struct ProfilesSearchTests {
     private func found(_ query: String, by client: TestClient, limit: Int? = nil) async throws -> [String] {
         let members =

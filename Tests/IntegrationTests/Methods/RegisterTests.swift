@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("auth.register", .timeLimit(.minutes(10)))
+@Suite("auth.register", .timeLimit(.minutes(60)))
 struct RegisterTests {
     private static let whole: JSONObject = [
         "email": "New.Person@Example.com", "password": "correct horse", "username": "New.Person",

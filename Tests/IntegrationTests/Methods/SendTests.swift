@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("messages.send", .timeLimit(.minutes(10)))
+@Suite("messages.send", .timeLimit(.minutes(60)))
 struct SendTests {
     private static let clientID = "12345678-1234-4234-8234-123456789abc"
 

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("server.info", .timeLimit(.minutes(10)))
+@Suite("server.info", .timeLimit(.minutes(60)))
 struct ServerInfoTests {
     @Test("says what the hello said, and the time, to anybody")
     func info() async throws {

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("me.change_username", .timeLimit(.minutes(10)))
+@Suite("me.change_username", .timeLimit(.minutes(60)))
 struct UsernameTests {
     private static func name(_ name: String) -> JSONObject { ["username": .string(name)] }
 

@@ -138,7 +138,7 @@ extension Device {
     /// Calls a method until it is answered by a result or by an error that is final: on another connection where the
     /// one it was called on is lost, and again where the node says that it may be tried again.
     func surely(_ method: String, _ params: JSONObject) async throws -> JSON {
-        try await within("\(name): the answer of \(method)", limit: .seconds(120)) { [self] in
+        try await within("\(name): the answer of \(method)") { [self] in
             while true {
                 do {
                     return try await connected().call(method, params)

@@ -104,7 +104,7 @@ struct Havoc: Sendable {
 
     /// Tries again while the database is on its way up.
     private func surely<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await within("the database", limit: .seconds(60)) {
+        try await within("the database") {
             while true {
                 do { return try await body() } catch is PostgresError { try await Task.sleep(for: .milliseconds(20)) }
             }

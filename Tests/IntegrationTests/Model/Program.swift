@@ -113,7 +113,7 @@ actor Program {
         while true {
             do {
                 let connection = try await opened()
-                let rows = try await connection.run(calls, deadline: .seconds(60))
+                let rows = try await connection.run(calls, deadline: watchdogLimit)
                 if let kind { await ledger.note(kind) }
                 return rows
             } catch PostgresError.server(let error) where !Self.isTransient(error.sqlState.rawValue) {

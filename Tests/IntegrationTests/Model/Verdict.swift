@@ -19,7 +19,7 @@ struct Verdict: Sendable {
             "update public.user_private set preferences = preferences || '{\"fence\":\(fence)}'")
         for device in devices {
             do {
-                try await within("the fence", limit: .seconds(60)) { await device.sees(fence) }
+                try await within("the fence") { await device.sees(fence) }
             } catch is NotInTime {
                 await ledger.broken("what was written did not come within a minute", by: device.name)
                 continue
@@ -125,7 +125,7 @@ struct Verdict: Sendable {
         let claims = #"{"sub":"\#(user)","role":"authenticated"}"#
         do {
             let rows = try await connection.run(
-                [Call(rights, [claims]), Call(Statement("world", sql), parameters)], deadline: .seconds(60))[1]
+                [Call(rights, [claims]), Call(Statement("world", sql), parameters)], deadline: watchdogLimit)[1]
             await connection.close()
             return (0..<rows.count).compactMap { rows.text($0, 0) }
         } catch {

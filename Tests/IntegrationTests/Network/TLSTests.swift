@@ -5,7 +5,7 @@ import NIOCore
 import NIOSSL
 import Testing
 
-@Suite("Lines over TLS", .timeLimit(.minutes(10)))
+@Suite("Lines over TLS", .timeLimit(.minutes(60)))
 struct TLSTests {
     /// Runs a node that serves with a certificate of that authority, or another of the same place.
     private func withTLS(

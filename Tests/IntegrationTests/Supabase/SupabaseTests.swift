@@ -5,7 +5,7 @@ import Messaging
 import PrivatePostgres
 import Testing
 
-@Suite("Postline on a Supabase project's database", .timeLimit(.minutes(10)))
+@Suite("Postline on a Supabase project's database", .timeLimit(.minutes(60)))
 struct SupabaseTests {
     @Test("migrates as the project's owner, who is no superuser, and touches nothing of Supabase's")
     func migrates() async throws {

@@ -9,7 +9,7 @@ extension TestClient {
         _ content: String, to conversation: String, refused: @escaping @Sendable (ErrorCode?) async -> Void = { _ in }
     ) async throws -> JSON {
         let id = UUID().uuidString.lowercased()
-        return try await within("an answer to \(content)", limit: .seconds(60)) { [self] in
+        return try await within("an answer to \(content)") { [self] in
             while true {
                 do {
                     return try await call(

@@ -69,6 +69,11 @@ struct ServeProcess: Sendable {
         return metrics
     }
 
+    /// How many descriptors it has open; only on Linux.
+    func descriptors() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/\(command.processID)/fd").count
+    }
+
     /// The processor time that it has used, in seconds; only on Linux.
     func processorSeconds() throws -> Double {
         let text = try String(contentsOfFile: "/proc/\(command.processID)/stat", encoding: .utf8)

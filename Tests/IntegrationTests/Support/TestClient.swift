@@ -26,7 +26,7 @@ actor TestClient {
     static func connect(
         host: String = "127.0.0.1", port: Int, trust: ServerTrust? = nil
     ) async throws -> TestClient {
-        TestClient(try await LineClient.connect(host: host, port: port, trust: trust))
+        TestClient(try await LineClient.connect(host: host, port: port, trust: trust, timeout: watchdogLimit))
     }
 
     private init(_ line: LineClient) {
@@ -254,7 +254,7 @@ extension TestClient {
     private nonisolated func watchdog() -> Task<Void, any Error> {
         // Its owner cancels it; else it ends by itself, with a connection that nobody waits for any more.
         Task { [line] in
-            try await Task.sleep(for: .seconds(30))
+            try await Task.sleep(for: watchdogLimit)
             await line.close()
         }
     }

@@ -69,7 +69,7 @@ struct TestDatabase: Sendable {
     func column(_ sql: String) async throws -> [String?] {
         let connection = try await connect()
         do {
-            let rows = try await connection.run([Call(Statement("q", sql))], deadline: .seconds(30))[0]
+            let rows = try await connection.run([Call(Statement("q", sql))], deadline: watchdogLimit)[0]
             await connection.close()
             return (0..<rows.count).map { rows.text($0, 0) }
         } catch {

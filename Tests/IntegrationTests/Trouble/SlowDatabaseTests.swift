@@ -3,7 +3,7 @@ import Messaging
 import Postgres
 import Testing
 
-@Suite("A database that is busy, or in doubt", .timeLimit(.minutes(10)))
+@Suite("A database that is busy, or in doubt", .timeLimit(.minutes(60)))
 struct SlowDatabaseTests {
     @Test("row 25: a lock that another program holds is a timeout, and the connection serves the next request")
     func lockTimeout() async throws {
@@ -26,7 +26,7 @@ struct SlowDatabaseTests {
 
     @Test("row 25: a statement that takes too long is a timeout, and leaves nothing behind")
     func statementTimeout() async throws {
-        let limits = StatementLimits(statement: .milliseconds(300), lock: .seconds(5))
+        let limits = StatementLimits(statement: .seconds(2), lock: .seconds(30))
         try await withNode(NodeSettings(poolSize: 1, limits: limits)) { node in
             let alice = try await node.signedIn(.alice)
             let program = try await node.database.connect()

@@ -1,0 +1,36 @@
+internal import FoundationEssentials
+internal import Messaging
+
+/// The settings of a config file: one JSON object, whose keys are settings and whose values are texts or numbers.
+struct ConfigFile: Sendable {
+    /// The settings' values as texts, by key.
+    let values: [String: String]
+
+    /// - Throws: `SettingsError` where the file cannot be read, or has a key that nothing reads: it would be a setting
+    ///   that its author believes in.
+    init(_ path: String) throws {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            throw SettingsError("The config file \(path) cannot be read.")
+        }
+        guard case .object(let object)? = try? JSON(parsing: text) else {
+            throw SettingsError("The config file \(path) must hold one JSON object.")
+        }
+        var values: [String: String] = [:]
+        for member in object.members {
+            guard SettingOptions.keys.contains(member.name) else {
+                let nearest = SettingNames.nearestKey(to: member.name).map { " Did you mean \($0)?" } ?? ""
+                throw SettingsError("The config file \(path) has a key that is no setting: \(member.name).\(nearest)")
+            }
+            guard values[member.name] == nil else {
+                throw SettingsError("The config file \(path) has the key \(member.name) twice.")
+            }
+            switch member.value {
+            case .string(let text): values[member.name] = text
+            case .number: values[member.name] = member.value.text
+            case .null, .bool, .array, .object:
+                throw SettingsError("In the config file \(path), \(member.name) must be a text or a number.")
+            }
+        }
+        self.values = values
+    }
+}

@@ -1,0 +1,35 @@
+internal import Messaging
+
+/// The names by which anything of Postline's is set, and what was meant by one that is none of them.
+enum SettingNames {
+    static let prefix = "POSTLINE_"
+
+    /// The environment variable of a setting.
+    static func variable(_ key: String) -> String { prefix + key.uppercased() }
+
+    /// Variables that are no settings of a server: of `chat`, of docker-compose.yml and of the build.
+    private static let others: Set<String> = [
+        "POSTLINE_CONFIG", "POSTLINE_PASSWORD", "POSTLINE_DATABASE_PASSWORD", "POSTLINE_PUBLISH", "POSTLINE_PART",
+    ]
+
+    /// How the variables of the tests begin.
+    private static let testPrefixes = ["POSTLINE_TEST_", "POSTLINE_MODEL_", "POSTLINE_COMPOSED_"]
+
+    private static let variables = others.union(SettingOptions.keys.map(variable))
+
+    /// Whether something of Postline's reads that variable.
+    static func isKnown(_ variable: String) -> Bool {
+        variables.contains(variable) || testPrefixes.contains { variable.hasPrefix($0) }
+    }
+
+    /// The setting whose key is nearest to that.
+    static func nearestKey(to key: String) -> String? {
+        let nearest = Suggestion.nearest(to: variable(key), among: SettingOptions.keys.map(variable).sorted())
+        return nearest.map { $0.dropFirst(prefix.count).lowercased() }
+    }
+
+    /// The variable that is nearest to that. With its prefix, so that of a short one two letters may be exchanged.
+    static func nearestVariable(to variable: String) -> String? {
+        Suggestion.nearest(to: variable, among: variables.sorted())
+    }
+}

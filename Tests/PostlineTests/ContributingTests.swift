@@ -1,0 +1,33 @@
+import Foundation
+import Testing
+
+@Suite("What CONTRIBUTING.md says of the commands")
+struct ContributingTests {
+    private static func text(_ path: String) throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    @Test("each command of make that it names is one, and one that it gives ARGS to reads them")
+    func commands() throws {
+        let makefile = try Self.text("Makefile")
+        let text = try Self.text("CONTRIBUTING.md")
+        let named = Set(text.matches(of: /make ([a-z-]+)/).map { String($0.1) })
+        #expect(named.count > 8)
+        for command in named { #expect(makefile.contains(try Regex("(?m)^\(command):")), "make \(command)") }
+        for match in text.matches(of: /(?m)make ([a-z-]+)`?[^\n]*ARGS=/) {
+            let rule = try #require(
+                makefile.firstMatch(of: try Regex("(?m)^\(match.1):[^\n]*\n(?:(?:\t|ifdef|else|endif)[^\n]*\n)+")))
+            #expect(rule.output[0].substring?.contains("$(ARGS)") == true, "make \(match.1)")
+        }
+    }
+
+    @Test("each script that it names is there")
+    func scripts() throws {
+        let text = try Self.text("CONTRIBUTING.md")
+        let scripts = Set(text.matches(of: /scripts\/[a-z-]+/).map { String($0.0) })
+        #expect(scripts.count > 3)
+        for script in scripts { #expect((try? Self.text(script)) != nil, "\(script)") }
+    }
+}

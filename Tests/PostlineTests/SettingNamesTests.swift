@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@testable import postline
+
+@Suite("The names of settings")
+struct SettingNamesTests {
+    /// What people, scripts and containers set.
+    private static let files = [
+        "README.md", "CONTRIBUTING.md", "Makefile", "Package.swift", "Dockerfile", "docker-compose.yml", "deploy",
+        "docs", "scripts",
+    ]
+
+    @Test("row 57: each variable that the documents, scripts and containers of this repository name is a known one")
+    func known() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        var names: Set<String> = []
+        for file in Self.files {
+            let url = root.appending(path: file)
+            let inside = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []
+            for file in [url] + inside.compactMap({ $0 as? URL }) {
+                guard let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
+                names.formUnion(text.matches(of: /POSTLINE_[A-Z_]*[A-Z]/).map { String($0.0) })
+            }
+        }
+        #expect(names.count > 40)
+        #expect(names.filter { !SettingNames.isKnown($0) } == [])
+    }
+
+    @Test("the nearest name is a known one, and of what resembles none there is none")
+    func nearest() {
+        #expect(SettingNames.nearestVariable(to: "POSTLINE_HOTS") == "POSTLINE_HOST")
+        #expect(SettingNames.nearestVariable(to: "POSTLINE_Host") == "POSTLINE_HOST")
+        #expect(SettingNames.nearestVariable(to: "POSTLINE_DATABSE_URL") == "POSTLINE_DATABASE_URL")
+        #expect(SettingNames.nearestVariable(to: "POSTLINE_COLOUR_OF_ALL") == nil)
+        #expect(SettingNames.nearestKey(to: "maxConnections") == "max_connections")
+        #expect(!SettingNames.isKnown("POSTLINE_HOTS"))
+        #expect(SettingNames.isKnown("POSTLINE_TEST_SEED"))
+    }
+}
