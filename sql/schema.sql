@@ -74,7 +74,7 @@ begin
         select u.id, u.encrypted_password::text from auth.users u
          where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
-           and (u.banned_until is null or u.banned_until < pg_catalog.now());
+           and not app.is_banned(u);
 end
 $$;
 
@@ -117,13 +117,16 @@ declare
     account auth.users;
     guest boolean;
 begin
-    -- A user seen before costs one look at its profile.
+    -- A user seen before costs one look.
     select p.is_guest into guest from public.user_profiles p
-      join public.user_private s on s.id = p.id where p.id = ensure_profile.user_id and not p.is_deleted;
+      join public.user_private s on s.id = p.id
+      join auth.users u on u.id = p.id and u.deleted_at is null and not app.is_banned(u)
+     where p.id = ensure_profile.user_id and not p.is_deleted;
     if found and guest = coalesce(ensure_profile.is_anonymous, guest) then
         return guest;
     end if;
-    select u.* into account from auth.users u where u.id = ensure_profile.user_id and u.deleted_at is null;
+    select u.* into account from auth.users u
+     where u.id = ensure_profile.user_id and u.deleted_at is null and not app.is_banned(u);
     if not found then
         raise exception using errcode = 'PL004', message = 'This account is not known here.';
     end if;
@@ -152,20 +155,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION accounts.is_bcrypt_of(hash text, password text) RETURNS boolean
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
-    AS $_$
-declare
-    home name := (select e.extnamespace::pg_catalog.regnamespace from pg_catalog.pg_extension e
-                   where e.extname = 'pgcrypto');
-    answer boolean;
-begin
-    execute pg_catalog.format('select %I.crypt($1, $2) = $2', home) into answer using password, hash;
-    return answer;
-end
-$_$;
-
 CREATE FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -180,7 +169,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) RETURNS json
+CREATE FUNCTION accounts.merge_guest(user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
@@ -192,14 +181,20 @@ begin
     -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first did.
     select u.* into guest from auth.users u
      where u.id = (select s.user_id from app.sessions s where s.id = session_id) for update;
+    -- Whoever changes the account's password waits until the guest is in it, or is seen here.
+    perform 1 from auth.users u
+     where u.id = merge_guest.user_id and u.deleted_at is null and not app.is_banned(u)
+       and nullif(u.encrypted_password::text, '') is not distinct from merge_guest.password_hash for share;
+    if not found then
+        perform app.refuse_sign_in(merge_guest.user_id);
+    end if;
     select g.* into merged from app.merged_guests g
      where g.guest_id = guest.id and g.account_id = merge_guest.user_id;
     if not found then
         select s.* into session from app.sessions s where s.id = session_id;
         if not coalesce(guest.is_anonymous and guest.deleted_at is null
                         and app.is_taken(session, generation, reuse_seconds), false)
-           or not exists (select from auth.users u where u.id = merge_guest.user_id and not u.is_anonymous
-                             and u.deleted_at is null) then
+           or (select u.is_anonymous from auth.users u where u.id = merge_guest.user_id) then
             raise exception using errcode = 'PL004', message = 'That guest is not known here.';
         end if;
         merged := app.merge_users(guest.id, merge_guest.user_id);
@@ -208,21 +203,29 @@ begin
 end
 $$;
 
-CREATE FUNCTION accounts.open_session(session_id uuid, user_id uuid) RETURNS TABLE(generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
+CREATE FUNCTION accounts.open_session(session_id uuid, user_id uuid, password_hash text) RETURNS TABLE(generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
 begin
-    perform accounts.ensure_profile(user_id, null);
-    -- Waits for a deletion or merge under way.
+    -- Waits for a change of the password, a ban, a deletion or a merge under way. One that comes later waits for this,
+    -- and ends the session.
     update auth.users u set last_sign_in_at = pg_catalog.now()
-     where u.id = open_session.user_id and u.deleted_at is null;
+     where u.id = open_session.user_id and u.deleted_at is null and not app.is_banned(u)
+       and nullif(u.encrypted_password::text, '') is not distinct from open_session.password_hash;
     if not found then
-        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+        perform app.refuse_sign_in(open_session.user_id);
     end if;
+    perform accounts.ensure_profile(user_id, null);
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.id in (select l.id from app.sessions l
+                     where l.user_id = open_session.user_id and l.revoked_at is null
+                     order by l.refreshed_at desc, l.id offset 99);
+    perform app.forget_sessions();
     return query
         with opened as (
-            insert into app.sessions as s (id, user_id) values (open_session.session_id, open_session.user_id)
+            insert into app.sessions as s (id, user_id, refreshed_at)
+            values (open_session.session_id, open_session.user_id, app.now())
             returning s.generation)
         select o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
                coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
@@ -258,7 +261,8 @@ begin
         returning s.* into session;
     end if;
     if session.revoked_at is not null or exists (
-           select from auth.users u where u.id = session.user_id and u.banned_until > pg_catalog.now()) then
+           select from auth.users u
+            where u.id = session.user_id and (u.deleted_at is not null or app.is_banned(u))) then
         outcome := 'revoked';
         return next;
         return;
@@ -310,13 +314,14 @@ begin
 end
 $$;
 
-CREATE FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) RETURNS void
+CREATE FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
 begin
     update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
-     where u.id = replace_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+     where u.id = renew_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
+    return accounts.password_hash(renew_hash.user_id);
 end
 $$;
 
@@ -393,7 +398,7 @@ begin
     return (
         select ('{"avatars":[' || coalesce(pg_catalog.string_agg(pg_catalog.row_to_json(w)::text, ','
                 order by a."position", a.id), '') || ']}')::json
-          from public.built_in_avatars a
+          from (select * from public.built_in_avatars a order by a."position", a.id limit 4096) a
          cross join lateral (select a.id, a.name, a.color) w);
 end
 $$;
@@ -444,8 +449,15 @@ declare
     limit_id uuid;
     ids uuid[];
     times timestamptz[];
-    shown text;
-    profiles text;
+    objects text[];
+    people uuid[];
+    places integer[];   -- of each of the people, the first conversation that it is in
+    person record;
+    profiles text[] := '{}';
+    room bigint := app.answer_bytes();
+    fitting integer := 0;   -- how many of the conversations the page has room for
+    complete integer := 0;  -- how many profiles stood before the last of those came
+    more boolean;
     next text;
 begin
     if not coalesce(max_results between 1 and 100, false) then
@@ -471,20 +483,62 @@ begin
            and (limit_time is null or (k.newest, c.id) < (limit_time, limit_id))
          order by place
          limit max_results + 1) page;
-    if pg_catalog.cardinality(ids) > max_results then
-        ids := ids[1:max_results];
-        -- Exact in integers: a double would lose microseconds.
-        next := (extract(epoch from times[max_results]) * 1000000)::bigint || '.' || ids[max_results]::text;
-    end if;
+    more := pg_catalog.cardinality(ids) > max_results;
+    ids := ids[:max_results];
 
-    select pg_catalog.string_agg(c.object, ',' order by page.place) into shown
+    select pg_catalog.array_agg(c.object order by page.place) into objects
       from unnest(ids) with ordinality as page (id, place)
       join app.conversation_objects c on c.id = page.id and c.user_id = me;
-    select pg_catalog.string_agg(p.object::text, ',' order by p.id) into profiles
-      from app.profile_objects p
-     where p.id in (select m.user_id from public.conversation_members m where m.conversation_id = any(ids));
-    return ('{"conversations":[' || coalesce(shown, '') || '],"profiles":[' || coalesce(profiles, '')
-            || '],"next":' || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
+    select pg_catalog.array_agg(w.user_id order by w.place, w.user_id),
+           pg_catalog.array_agg(w.place order by w.place, w.user_id)
+      into people, places
+      from (select m.user_id, min(page.place) as place
+              from unnest(ids) with ordinality as page (id, place)
+              join public.conversation_members m on m.conversation_id = page.id
+             group by m.user_id) w;
+
+    -- A conversation comes with all its people, or on the next page; the first with as many as there is room for.
+    <<page>>
+    begin
+        -- A few at a time: a page's groups may have 25,600.
+        for batch in 0 .. coalesce((pg_catalog.cardinality(people) - 1) / 256, -1) loop
+            for person in
+                select w.place, p.object::text as object
+                  from unnest(people[batch * 256 + 1:batch * 256 + 256], places[batch * 256 + 1:batch * 256 + 256])
+                       as w (id, place)
+                  join app.profile_objects p on p.id = w.id
+                 order by w.place, w.id
+            loop
+                while fitting < person.place loop
+                    room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+                    exit page when room < 0 and fitting > 0;
+                    fitting := fitting + 1;
+                    complete := pg_catalog.cardinality(profiles);
+                end loop;
+                room := room - 1 - pg_catalog.octet_length(person.object);
+                if room < 0 then
+                    if fitting > 1 then
+                        fitting := fitting - 1;
+                        profiles := profiles[:complete];
+                    end if;
+                    exit page;
+                end if;
+                profiles := profiles || person.object;
+            end loop;
+        end loop;
+        while fitting < pg_catalog.cardinality(ids) loop
+            room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+            exit page when room < 0;
+            fitting := fitting + 1;
+        end loop;
+    end;
+    if more or fitting < pg_catalog.cardinality(ids) then
+        -- Exact in integers: a double would lose microseconds.
+        next := (extract(epoch from times[fitting]) * 1000000)::bigint || '.' || ids[fitting]::text;
+    end if;
+    return ('{"conversations":[' || coalesce(pg_catalog.array_to_string(objects[:fitting], ','), '') || '],"profiles":['
+            || pg_catalog.array_to_string(profiles, ',') || '],"next":'
+            || coalesce(pg_catalog.to_json(next)::text, 'null') || '}')::json;
 end
 $_$;
 
@@ -620,7 +674,7 @@ declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
     page public.messages[];
-    objects text;
+    objects text[];
 begin
     perform app.caller();
     if not coalesce(max_results between 1 and 200, false) then
@@ -643,15 +697,15 @@ begin
     if page = '{}' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    select pg_catalog.string_agg(app.message_object(m, s.object, (
+    select pg_catalog.array_agg(app.message_object(m, s.object, (
                select min(r.last_read_seq) from public.conversation_members r
-                where r.conversation_id = messages.conversation_id)), ',' order by m.seq)
+                where r.conversation_id = messages.conversation_id)) order by m.seq)
       into objects
       from unnest(page) m
       join (select s.id, s.object from app.sender_objects s
              where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
         on s.id = m.sender_id;
-    return '{"messages":[' || coalesce(objects, '') || ']}';
+    return '{"messages":[' || app.joined(objects, from_last => after_seq is null) || ']}';
 end
 $$;
 
@@ -670,16 +724,17 @@ begin
      where c.participant1_id = least(me, open_conversation.user_id)
        and c.participant2_id = greatest(me, open_conversation.user_id);
     if found_id is null then
-        if not exists (select from public.user_profiles p where p.id = open_conversation.user_id and not p.is_deleted) then
+        if not app.is_present(open_conversation.user_id) then
             perform app.refuse_hidden('There is no such user.');
         end if;
         -- Without a conflict target: naming one asks for the right to see the row before its members are added.
         insert into public.conversations (kind, participant1_id, participant2_id)
         values ('direct', least(me, open_conversation.user_id), greatest(me, open_conversation.user_id))
         on conflict do nothing;
-        select c.id into found_id from public.conversations c
-         where c.participant1_id = least(me, open_conversation.user_id)
-           and c.participant2_id = greatest(me, open_conversation.user_id);
+        found_id := app.seat_participants(open_conversation.user_id);
+    elsif (select count(*) from public.conversation_members m where m.conversation_id = found_id) < 2
+          and app.is_present(open_conversation.user_id) then
+        perform app.seat_participants(open_conversation.user_id);
     end if;
     return api.conversation(found_id);
 end
@@ -706,17 +761,21 @@ CREATE FUNCTION api.profiles(ids uuid[]) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
+declare
+    objects text;
 begin
     perform app.caller();
     if not coalesce(pg_catalog.cardinality(ids) between 1 and 100, false) then
         perform app.refuse_param('ids', 'Ask for 1 to 100 profiles.');
     end if;
-    return (
-        select ('{"profiles":[' || coalesce(pg_catalog.string_agg(p.object::text, ',' order by wanted.place), '')
-                || ']}')::json
-          from (select w.id, min(w.place) as place
-                  from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
-          join app.profile_objects p on p.id = wanted.id);
+    select coalesce(pg_catalog.string_agg(p.object::text, ',' order by wanted.place), '') into objects
+      from (select w.id, min(w.place) as place
+              from unnest(ids) with ordinality as w (id, place) group by w.id) wanted
+      join app.profile_objects p on p.id = wanted.id;
+    if pg_catalog.octet_length(objects) > app.answer_bytes() then
+        perform app.refuse_param('ids', 'These profiles are too long for one answer: ask for fewer.');
+    end if;
+    return ('{"profiles":[' || objects || ']}')::json;
 end
 $$;
 
@@ -834,8 +893,7 @@ begin
     end if;
 
     return (
-        select ('{"profiles":[' || coalesce(string_agg(p.object::text, ','
-                order by found.place), '') || ']}')::json
+        select ('{"profiles":[' || app.joined(array_agg(p.object::text order by found.place)) || ']}')::json
           from (
             select f.id, row_number() over (
                     order by f.exact desc, f.starts desc, f.holds desc, f.likeness desc, f.username, f.id) as place
@@ -918,7 +976,7 @@ begin
             select from public.built_in_avatars a where a.id = set_avatar.avatar_id) then
         perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
     elsif avatar_type = 'custom' and not coalesce(app.is_https(avatar_url), false) then
-        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2048 characters.');
+        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2,048 bytes.');
     end if;
     update public.user_profiles p
        set avatar_type = set_avatar.avatar_type, avatar_id = set_avatar.avatar_id, avatar_url = set_avatar.avatar_url
@@ -952,7 +1010,7 @@ declare
     now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
     per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
     room bigint := coalesce(max_bytes, 524288);
-    section text := 'profiles';
+    section text := 'left';
     after_id uuid;
     after_seq bigint;
     after_user uuid;
@@ -963,7 +1021,7 @@ declare
     given uuid[];       -- those whose conversation object is in this view
     active uuid[];      -- those in which messages came or changed
     me_object text;
-    left_ids text;
+    left_ids text[] := '{}';
     profiles text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
@@ -974,7 +1032,10 @@ declare
 begin
     epoch_now := app.epoch();
     if since is not null and (epoch is distinct from epoch_now
-                              or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen)) then
+                              or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
+       or "position" !~ pg_catalog.replace(
+           '^((left|profiles|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         since := null;
         until := null;
         "position" := null;
@@ -992,16 +1053,12 @@ begin
     snapshot := coalesce(until, now_seen)::text;
 
     if "position" is not null then
-        if "position" !~ ('^(profiles|conversations|messages|reads)'
-                          '(:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}(:([0-9]{1,18}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}))?)?$') then
-            perform app.refuse_param('cursor', 'That cursor cannot be continued.');
-        end if;
         section := pg_catalog.split_part("position", ':', 1);
-        after_id := nullif(pg_catalog.split_part("position", ':', 2), '')::uuid;
+        after_id := pg_catalog.split_part("position", ':', 2)::uuid;
         if section = 'messages' then
-            after_seq := nullif(pg_catalog.split_part("position", ':', 3), '')::bigint;
+            after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
         elsif section = 'reads' then
-            after_user := nullif(pg_catalog.split_part("position", ':', 3), '')::uuid;
+            after_user := pg_catalog.split_part("position", ':', 3)::uuid;
         end if;
     end if;
 
@@ -1026,11 +1083,27 @@ begin
                 select o.object::text into me_object from app.me_objects o where o.id = me;
             end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
-            if not whole then
-                select pg_catalog.string_agg('"' || f.conversation_id || '"', ',' order by f.conversation_id)
-                  into left_ids
-                  from app.former_members f where f.user_id = me and app.is_news(f.changed_xid, since, until);
-            end if;
+        end if;
+
+        if section = 'left' and not whole then
+            for part in
+                select f.conversation_id as id
+                  from app.former_members f
+                 where f.user_id = me and (after_id is null or f.conversation_id > after_id)
+                   and app.is_news(f.changed_xid, since, until)
+                 order by f.conversation_id
+            loop
+                left_ids := left_ids || ('"' || part.id || '"');
+                room := room - 39;
+                if room < 0 then
+                    next_position := 'left:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+        if section = 'left' then
+            section := 'profiles';
+            after_id := null;
         end if;
 
         if section = 'profiles' and mine <> '{}' then
@@ -1145,6 +1218,11 @@ begin
                 loop
                     if part.limited then
                         limited := limited || ('"' || part.id || '"');
+                        room := room - 39;
+                        if room < 0 then
+                            next_position := 'messages:' || part.id || ':0';
+                            exit view;
+                        end if;
                         continue;
                     end if;
                     messages := messages || part.object;
@@ -1193,7 +1271,7 @@ begin
             '"conversations":[' || pg_catalog.array_to_string(conversations, ',') || ']' end,
         case when messages <> '{}' then '"messages":[' || pg_catalog.array_to_string(messages, ',') || ']' end,
         case when reads <> '{}' then '"reads":[' || pg_catalog.array_to_string(reads, ',') || ']' end,
-        '"left":[' || left_ids || ']',
+        case when left_ids <> '{}' then '"left":[' || pg_catalog.array_to_string(left_ids, ',') || ']' end,
         case when limited <> '{}' then '"limited":[' || pg_catalog.array_to_string(limited, ',') || ']' end], ',')
         || '}';
 end
@@ -1261,10 +1339,6 @@ begin
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
                   from pg_catalog.jsonb_each(private.preferences || (patch -> 'preferences')) merged
                  where merged.value <> 'null') end;
-            if pg_catalog.octet_length(
-                   pg_catalog.json_strip_nulls(private.preferences::text::json)::text) > 16384 then
-                perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
-            end if;
         end if;
         update public.user_private p
            set phone_number = app.patched_text(patch, 'phone_number', p.phone_number),
@@ -1390,6 +1464,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.answer_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select 4100000
+$$;
+
 CREATE FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1486,27 +1566,25 @@ $$;
 CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
-    AS $_$
+    AS $$
 begin
     if not coalesce(
         pg_catalog.jsonb_typeof(attachment) = 'object'
         and attachment - '{url,mime_type,width,height,bytes}'::text[] = '{}'
         and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
-        and pg_catalog.char_length(attachment ->> 'url') <= 2048
-        and attachment ->> 'url' ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'
+        and app.is_https(attachment ->> 'url')
         and coalesce(pg_catalog.jsonb_typeof(attachment -> 'mime_type'), 'null') in ('string', 'null')
-        and pg_catalog.char_length(coalesce(attachment ->> 'mime_type', '')) <= 255
-        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'width'), 'null') in ('number', 'null')
-        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'height'), 'null') in ('number', 'null')
-        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'bytes'), 'null') in ('number', 'null')
-        and not attachment @? '$.* ? (@.type() == "number" && @ < 0)', false)
+        and pg_catalog.octet_length(coalesce(attachment ->> 'mime_type', '')) <= 255
+        and app.is_count(attachment -> 'width')
+        and app.is_count(attachment -> 'height')
+        and app.is_count(attachment -> 'bytes'), false)
     then
-        perform app.refuse_param('attachment', 'An attachment is an object with a "url" (https, up to 2048 characters) '
-            'and, where you know them, "mime_type" (up to 255 characters) and "width", "height" and "bytes" (numbers '
-            'from 0 on).');
+        perform app.refuse_param('attachment', 'An attachment is an object with a "url" (https, up to 2,048 bytes) '
+            'and, where you know them, "mime_type" (up to 255 bytes) and "width", "height" and "bytes" (whole numbers '
+            'from 0 to 2^53).');
     end if;
 end
-$_$;
+$$;
 
 CREATE FUNCTION app.checked_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
@@ -1582,8 +1660,19 @@ begin
         new.revoked_at := old.revoked_at;
     else
         new.ended_xid := pg_catalog.pg_current_xact_id();
+        new.forget_at := case when not app.is_merging() then app.now() + interval '7 days' end;
     end if;
     return new;
+end
+$$;
+
+CREATE FUNCTION app.end_sessions() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
+    return null;
 end
 $$;
 
@@ -1622,7 +1711,8 @@ begin
            username_changed_at = null, username_change_count = 0
      where id = new.id;
     -- Of its names, those that are held stay until they are free.
-    delete from public.username_history h where h.user_id = new.id and h.held_until <= app.now();
+    delete from public.username_history h
+     where h.user_id = new.id and (h.held_until <= app.now() or app.leaves_no_name(new));
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
     for room in
         select m.conversation_id from public.conversation_members m
@@ -1631,6 +1721,7 @@ begin
     loop
         perform app.leave_group(room, new.id);
     end loop;
+    update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     return null;
 end
 $$;
@@ -1686,6 +1777,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.forget_sessions() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.sessions s
+     where s.id in (select e.id from app.sessions e where e.forget_at <= app.now()
+                     order by e.forget_at limit 10 for update skip locked);
+end
+$$;
+
 CREATE FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1727,6 +1829,15 @@ CREATE FUNCTION app.home() RETURNS text
      where d.datname = pg_catalog.current_database()
 $$;
 
+CREATE FUNCTION app.is_banned(account auth.users) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return coalesce(account.banned_until > pg_catalog.now(), false);
+end
+$$;
+
 CREATE FUNCTION app.is_blank(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$
@@ -1734,11 +1845,21 @@ CREATE FUNCTION app.is_blank(value text) RETURNS boolean
         '^[\s\u0085\u00a0\u00ad\u115f\u1160\u1680\u180e\u2000-\u200f\u2028\u2029\u202f\u205f\u2060-\u2064\u3000\u3164\ufe0f\ufeff]*$'
 $_$;
 
+CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    select case coalesce(pg_catalog.jsonb_typeof(value), 'null')
+        when 'null' then true
+        when 'number' then value::text operator(pg_catalog.~) '^[0-9]{1,16}(\.0{1,8})?$'
+                           and value::numeric operator(pg_catalog.<=) 9007199254740992
+        else false end
+$_$;
+
 CREATE FUNCTION app.is_https(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$
-    select pg_catalog.char_length(value) operator(pg_catalog.<=) 2048
-       and value operator(pg_catalog.~) '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'
+    select pg_catalog.octet_length(value) operator(pg_catalog.<=) 2048
+       and value operator(pg_catalog.~) '^https://[^\s"\\/?#\u0001-\u0020\u007f]+[^\s"\\\u0001-\u0020\u007f]*$'
 $_$;
 
 CREATE FUNCTION app.is_member(conversation_id uuid) RETURNS boolean
@@ -1782,6 +1903,15 @@ CREATE FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) RETU
        and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
 $$;
 
+CREATE FUNCTION app.is_present(user_id uuid) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return exists (select from public.user_profiles p where p.id = is_present.user_id and not p.is_deleted);
+end
+$$;
+
 CREATE TABLE app.sessions (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     user_id uuid NOT NULL,
@@ -1789,7 +1919,8 @@ CREATE TABLE app.sessions (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     refreshed_at timestamp with time zone DEFAULT now() NOT NULL,
     revoked_at timestamp with time zone,
-    ended_xid xid8
+    ended_xid xid8,
+    forget_at timestamp with time zone
 );
 
 CREATE FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) RETURNS boolean
@@ -1802,6 +1933,37 @@ begin
         or session.generation - 1 = is_taken.generation
            and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
 end
+$$;
+
+CREATE FUNCTION app.joined(objects text[], from_last boolean DEFAULT false) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+declare
+    joined text := coalesce(pg_catalog.array_to_string(objects, ','), '');
+    room bigint := app.answer_bytes();
+    fitting integer := 0;
+    total integer := pg_catalog.cardinality(objects);
+begin
+    if pg_catalog.octet_length(joined) <= room then
+        return joined;
+    end if;
+    loop
+        room := room - 1
+            - pg_catalog.octet_length(objects[case when from_last then total - fitting else fitting + 1 end]);
+        exit when room < 0 and fitting > 0 or fitting = total;
+        fitting := fitting + 1;
+    end loop;
+    return pg_catalog.array_to_string(
+        case when from_last then objects[total - fitting + 1:] else objects[:fitting] end, ',');
+end
+$$;
+
+CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.octet_length(pg_catalog.json_strip_nulls(
+        pg_catalog.replace(value::text, 'null', 'true')::json)::text)
 $$;
 
 CREATE FUNCTION app.keep_conversation() RETURNS trigger
@@ -1985,6 +2147,11 @@ begin
        and not (new.date_of_birth between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1) then
         perform app.refuse_param('date_of_birth', 'A date of birth lies between 1900 and today.');
     end if;
+    -- Longer ones, from before they were truly counted, may shrink.
+    if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
+       and app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
+        perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+    end if;
     return new;
 end
 $_$;
@@ -2022,14 +2189,25 @@ begin
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
         new.website := nullif(pg_catalog.btrim(new.website), '');
-        if not app.is_https(new.website) then
-            perform app.refuse_param('website', 'A website is an https address of at most 2048 characters.');
+        -- A guest's, from before its bytes were counted, comes with it; likewise its avatar.
+        if not app.is_https(new.website) and not app.is_merging() then
+            perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
+    end if;
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url)
+       and not app.is_https(new.avatar_url) and not app.is_merging() then
+        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2,048 bytes.');
     end if;
     if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
        and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
             or pg_catalog.char_length(new.language_code) > 35) then
         perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+    end if;
+    -- As an answer has them. Longer ones, from before this was held, may shrink.
+    if (tg_op = 'INSERT' or new.attributes is distinct from old.attributes)
+       and pg_catalog.octet_length(new.attributes::text)
+           > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
+        perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
     end if;
 
     if tg_op = 'INSERT' then
@@ -2089,6 +2267,47 @@ begin
     perform app.touch_conversation(leave_group.conversation_id);
     delete from public.conversation_members m
      where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id;
+end
+$$;
+
+CREATE TABLE public.user_profiles (
+    id uuid NOT NULL,
+    username text,
+    full_name text,
+    bio text,
+    avatar_type text,
+    avatar_id text,
+    avatar_url text,
+    website text,
+    location text,
+    language_code text,
+    is_verified boolean DEFAULT false NOT NULL,
+    is_guest boolean DEFAULT false NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    public_changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT user_profiles_attributes_valid CHECK ((jsonb_typeof(attributes) = 'object'::text)),
+    CONSTRAINT user_profiles_avatar_type_valid CHECK ((((avatar_type IS NULL) AND (avatar_id IS NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'built_in'::text) AND (avatar_id IS NOT NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'custom'::text) AND (avatar_id IS NULL) AND (avatar_url IS NOT NULL)))),
+    CONSTRAINT user_profiles_avatar_url_valid CHECK (((char_length(avatar_url) <= 2048) AND (avatar_url ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text))),
+    CONSTRAINT user_profiles_bio_valid CHECK (((char_length(bio) >= 1) AND (char_length(bio) <= 500))),
+    CONSTRAINT user_profiles_full_name_valid CHECK ((((char_length(full_name) >= 1) AND (char_length(full_name) <= 100)) AND (full_name IS NFC NORMALIZED) AND (full_name !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
+    CONSTRAINT user_profiles_language_code_valid CHECK (((char_length(language_code) <= 35) AND (language_code ~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'::text))),
+    CONSTRAINT user_profiles_location_valid CHECK ((((char_length(location) >= 1) AND (char_length(location) <= 100)) AND (location !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
+    CONSTRAINT user_profiles_tombstone_blank CHECK (((NOT is_deleted) OR ((num_nonnulls(username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code) = 0) AND (NOT is_verified) AND (attributes = '{}'::jsonb)))),
+    CONSTRAINT user_profiles_username_valid CHECK ((username ~ '^[a-z][a-z0-9_.]{2,29}$'::text)),
+    CONSTRAINT user_profiles_website_valid CHECK (((char_length(website) <= 2048) AND (website ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text)))
+);
+
+CREATE FUNCTION app.leaves_no_name(profile public.user_profiles) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return profile.is_deleted and profile.is_guest and not app.is_merging();
 end
 $$;
 
@@ -2189,6 +2408,11 @@ begin
     update public.user_profiles p set is_deleted = true where p.id = guest;
     -- The names that the guest gave up are held for its holder.
     update public.username_history h set user_id = account where h.user_id = guest;
+    -- Of many guests' not all: the five that are held longest.
+    delete from public.username_history h
+     where h.user_id = account and h.held_until > app.now()
+       and h.id not in (select k.id from public.username_history k where k.user_id = account
+                         order by k.held_until desc, k.id desc limit 5);
     update public.user_profiles p
        set username = coalesce(p.username, profile.username),
            full_name = coalesce(p.full_name, profile.full_name),
@@ -2199,7 +2423,9 @@ begin
            website = coalesce(p.website, profile.website),
            location = coalesce(p.location, profile.location),
            language_code = coalesce(p.language_code, profile.language_code),
-           attributes = profile.attributes || p.attributes
+           -- Where they are too much together, the guest's go; so below.
+           attributes = case when pg_catalog.octet_length((profile.attributes || p.attributes)::text) <= 32768
+                             then profile.attributes || p.attributes else p.attributes end
      where p.id = account;
     select private.preferences || s.preferences into together from public.user_private s where s.id = account;
     update public.user_private s
@@ -2208,10 +2434,7 @@ begin
            date_of_birth = coalesce(s.date_of_birth, private.date_of_birth),
            biological_sex = coalesce(s.biological_sex, private.biological_sex),
            height_cm = coalesce(s.height_cm, private.height_cm),
-           -- Where they are too much together, the guest's go.
-           preferences = case when pg_catalog.octet_length(
-                                  pg_catalog.json_strip_nulls(together::text::json)::text) <= 16384
-                              then together else s.preferences end
+           preferences = case when app.json_bytes(together) <= 16384 then together else s.preferences end
      where s.id = account;
 end
 $$;
@@ -2450,7 +2673,7 @@ begin
     if tg_op = 'UPDATE' then
         if old.username is not distinct from new.username then
             return null;
-        elsif old.username is not null then
+        elsif old.username is not null and not app.leaves_no_name(new) then
             insert into public.username_history (user_id, old_username, new_username, changed_at, held_until)
             values (new.id, old.username, new.username, app.now(), app.now() + interval '120 days');
             update public.user_private
@@ -2483,6 +2706,10 @@ CREATE FUNCTION app.number_message() RETURNS trigger
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
+    -- The policy refuses it too, but only after this trigger, which would tell who is a member and what was sent.
+    if coalesce(new.sender_id <> auth.uid(), new.sender_id is null) then
+        perform app.refuse_message();
+    end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
     end if;
@@ -2512,20 +2739,20 @@ begin
     -- `on conflict do nothing` would skip the row after its number was given.
     update public.conversation_members m
        set last_read_seq = new.seq, sent_seq = new.seq, sent_xid = xid
-     where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
+     where m.conversation_id = new.conversation_id and m.user_id = new.sender_id and not m.is_deleted
        and (new.client_id is null or not exists (
             select from public.messages s
              where s.conversation_id = new.conversation_id and s.sender_id = new.sender_id
                and s.client_id = new.client_id));
     if not found then
         if exists (select from public.conversation_members m
-                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id) then
+                    where m.conversation_id = new.conversation_id and m.user_id = new.sender_id
+                      and not m.is_deleted) then
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = 'This client_id was used before in this conversation.';
         end if;
-        raise exception using errcode = 'PL008', message = 'There is no such conversation.',
-            hint = 'The sender of a message is a member of its conversation.';
+        perform app.refuse_message();
     end if;
 
     new.version := 1;
@@ -2629,6 +2856,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.refuse_message() RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'PL008', message = 'There is no such conversation.',
+        hint = 'The sender of a message is a member of its conversation.';
+end
+$$;
+
 CREATE FUNCTION app.refuse_param(field text, message text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -2636,6 +2873,18 @@ CREATE FUNCTION app.refuse_param(field text, message text) RETURNS void
 begin
     raise exception using errcode = 'PL001', message = message,
         detail = pg_catalog.json_build_object('field', field)::text;
+end
+$$;
+
+CREATE FUNCTION app.refuse_sign_in(user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
+        perform app.refuse_credentials();
+    end if;
+    raise exception using errcode = 'PL004', message = 'This account is not known here.';
 end
 $$;
 
@@ -2756,6 +3005,24 @@ begin
 exception when unique_violation then
     return (select c.id from public.conversations c
              where c.participant1_id = least(account, other) and c.participant2_id = greatest(account, other));
+end
+$$;
+
+CREATE FUNCTION app.seat_participants(other uuid) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    room uuid;
+begin
+    select c.id into room from public.conversations c
+     where c.participant1_id = least(auth.uid(), other) and c.participant2_id = greatest(auth.uid(), other)
+       for no key update;
+    insert into public.conversation_members (conversation_id, user_id)
+    select room, u.id from unnest(array[auth.uid(), other]) as u (id)
+     where room is not null
+       and not exists (select from public.conversation_members m where m.conversation_id = room and m.user_id = u.id);
+    return room;
 end
 $$;
 
@@ -2890,6 +3157,41 @@ CREATE FUNCTION auth.uid() RETURNS uuid
     AS $$ select coalesce(nullif(current_setting('request.jwt.claim.sub', true), ''),
                                   nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid $$;
 
+CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    SET jit TO 'off'
+    AS $$
+    select u.id
+      from unnest(users) as u (id)
+     where exists (
+            select from public.user_profiles p
+             where p.id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
+        or exists (
+            select from app.former_members f
+             where f.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(f.changed_xid, since))
+        -- last_message_xid moves with each message that is sent, edited or deleted.
+        or exists (
+            select from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+             where m.user_id = u.id
+               and not (pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+                        and pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
+                        and coalesce(pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since), true)))
+        or exists (
+            select from public.conversation_members m
+              join public.conversation_members o on o.conversation_id = m.conversation_id
+              join public.user_profiles p on p.id = o.user_id
+             where m.user_id = u.id
+               and not (pg_catalog.pg_visible_in_snapshot(o.changed_xid, since)
+                        and coalesce(pg_catalog.pg_visible_in_snapshot(o.sent_xid, since), true)
+                        and pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since)))
+        or exists (
+            select from public.conversation_members m
+              join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
+              join public.user_profiles p on p.id = f.user_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
+$$;
+
 CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -2907,29 +3209,79 @@ declare
          where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
-    memberships boolean;
-    profiles boolean;
-    conversations boolean;
-    messages boolean;
-    removals boolean;
-    entered uuid[];
+    -- Rows, and bytes of content, that one look tells of at most.
+    most_rows constant integer := 5000;
+    most_profiles constant integer := 1000;
+    most_conversations constant integer := 1000;
+    most_entered constant integer := 250;
+    most_bytes constant bigint := 16777216;
+    memberships integer;
+    profiles integer;
+    conversations integer;
+    messages integer;
+    removals integer;
+    bytes bigint;
+    entered uuid[] := '{}';
 begin
-    select exists (select from public.messages t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.messages t where t.changed_xid = any(open)),
-           exists (select from public.conversation_members t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.conversation_members t where t.changed_xid = any(open)),
-           exists (select from public.user_profiles t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.user_profiles t where t.changed_xid = any(open)),
-           exists (select from public.conversations t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from public.conversations t where t.changed_xid = any(open)),
-           exists (select from app.former_members t where t.changed_xid >= beyond and t.changed_xid < bound)
-           or exists (select from app.former_members t where t.changed_xid = any(open))
-      into messages, memberships, profiles, conversations, removals;
-    if not (messages or memberships or profiles or conversations or removals) then
+    -- Counted no further than the bounds.
+    select (select count(*) from (
+                select from public.conversation_members t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from public.conversation_members t where t.changed_xid = any(open)
+                limit most_rows + 1) n),
+           (select count(*) from (
+                select from public.user_profiles t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from public.user_profiles t where t.changed_xid = any(open)
+                limit most_profiles + 1) n),
+           (select count(*) from (
+                select from public.conversations t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from public.conversations t where t.changed_xid = any(open)
+                limit most_conversations + 1) n),
+           (select count(*) from (
+                select from app.former_members t where t.changed_xid >= beyond and t.changed_xid < bound
+                union all select from app.former_members t where t.changed_xid = any(open)
+                limit most_rows + 1) n)
+      into memberships, profiles, conversations, removals;
+    select count(*), coalesce(sum(n.length), 0)
+      into messages, bytes
+      from (select pg_catalog.octet_length(t.content) as length
+              from public.messages t where t.changed_xid >= beyond and t.changed_xid < bound
+            union all
+            select pg_catalog.octet_length(t.content) from public.messages t where t.changed_xid = any(open)
+            limit most_rows + 1) n;
+    if memberships + profiles + conversations + messages + removals = 0 then
         return;
     end if;
 
-    if removals then
+    if profiles > 0 then
+        return query
+        select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from public.user_profiles p
+         where p.changed_xid >= beyond and p.changed_xid < bound and p.is_deleted
+        union all
+        select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from public.user_profiles p where p.changed_xid = any(open) and p.is_deleted;
+    end if;
+
+    if memberships between 1 and most_rows then
+        entered := array(
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid >= beyond and m.changed_xid < bound
+               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+            union
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+    end if;
+    if memberships > most_rows or profiles > most_profiles or conversations > most_conversations
+       or messages > most_rows or bytes > most_bytes or removals > most_rows
+       or pg_catalog.cardinality(entered) > most_entered then
+        return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
+                            null::text, null::bigint[];
+        return;
+    end if;
+
+    if removals > 0 then
         return query
         select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
                null::bigint[]
@@ -2940,7 +3292,7 @@ begin
           from app.former_members f where f.changed_xid = any(open);
     end if;
 
-    if memberships then
+    if memberships > 0 then
         -- A membership's changed_xid is never older than its joined_xid.
         return query
         select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
@@ -2953,16 +3305,9 @@ begin
                null::text, null::bigint[]
           from public.conversation_members m
          where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
-        entered := array(
-            select m.conversation_id from public.conversation_members m
-             where m.changed_xid >= beyond and m.changed_xid < bound
-               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-            union
-            select m.conversation_id from public.conversation_members m
-             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
     end if;
 
-    if profiles then
+    if profiles > 0 then
         return query
         select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
                null::bigint[]
@@ -2989,7 +3334,7 @@ begin
           from app.profile_objects o where o.public_changed_xid = any(open);
     end if;
 
-    if conversations then
+    if conversations > 0 then
         return query
         select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
           from app.conversation_parts c where c.changed_xid >= beyond and c.changed_xid < bound
@@ -2998,7 +3343,7 @@ begin
           from app.conversation_parts c where c.changed_xid = any(open);
     end if;
 
-    if messages then
+    if messages > 0 then
         return query
         select 'message', n.xid::text, n.conversation_id, n.sender_id, n.seq, null::uuid[], n.object::text, null::text,
                null::bigint[]
@@ -3011,7 +3356,7 @@ begin
          order by n.conversation_id, n.seq;
     end if;
 
-    if memberships then
+    if memberships > 0 then
         return query
         select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
                null::text, null::bigint[]
@@ -3024,7 +3369,7 @@ begin
           from public.conversation_members m
          where m.changed_xid = any(open) and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
-    if messages then
+    if messages > 0 then
         -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
         return query
         select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
@@ -3075,7 +3420,8 @@ CREATE TABLE public.conversation_members (
     last_read_seq bigint NOT NULL,
     sent_seq bigint DEFAULT 0 NOT NULL,
     sent_xid xid8,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='70');
 
@@ -3145,38 +3491,6 @@ CREATE TABLE app.former_members (
     changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
-CREATE TABLE public.user_profiles (
-    id uuid NOT NULL,
-    username text,
-    full_name text,
-    bio text,
-    avatar_type text,
-    avatar_id text,
-    avatar_url text,
-    website text,
-    location text,
-    language_code text,
-    is_verified boolean DEFAULT false NOT NULL,
-    is_guest boolean DEFAULT false NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL,
-    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
-    version bigint DEFAULT 1 NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    public_changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT user_profiles_attributes_valid CHECK ((jsonb_typeof(attributes) = 'object'::text)),
-    CONSTRAINT user_profiles_avatar_type_valid CHECK ((((avatar_type IS NULL) AND (avatar_id IS NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'built_in'::text) AND (avatar_id IS NOT NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'custom'::text) AND (avatar_id IS NULL) AND (avatar_url IS NOT NULL)))),
-    CONSTRAINT user_profiles_avatar_url_valid CHECK (((char_length(avatar_url) <= 2048) AND (avatar_url ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text))),
-    CONSTRAINT user_profiles_bio_valid CHECK (((char_length(bio) >= 1) AND (char_length(bio) <= 500))),
-    CONSTRAINT user_profiles_full_name_valid CHECK ((((char_length(full_name) >= 1) AND (char_length(full_name) <= 100)) AND (full_name IS NFC NORMALIZED) AND (full_name !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
-    CONSTRAINT user_profiles_language_code_valid CHECK (((char_length(language_code) <= 35) AND (language_code ~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'::text))),
-    CONSTRAINT user_profiles_location_valid CHECK ((((char_length(location) >= 1) AND (char_length(location) <= 100)) AND (location !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
-    CONSTRAINT user_profiles_tombstone_blank CHECK (((NOT is_deleted) OR ((num_nonnulls(username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code) = 0) AND (NOT is_verified) AND (attributes = '{}'::jsonb)))),
-    CONSTRAINT user_profiles_username_valid CHECK ((username ~ '^[a-z][a-z0-9_.]{2,29}$'::text)),
-    CONSTRAINT user_profiles_website_valid CHECK (((char_length(website) <= 2048) AND (website ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text)))
-);
-
 CREATE VIEW app.profile_objects WITH (security_invoker='true') AS
  SELECT p.id,
     p.username,
@@ -3225,7 +3539,7 @@ CREATE TABLE public.user_private (
     CONSTRAINT user_private_date_of_birth_valid CHECK ((date_of_birth >= '1900-01-01'::date)),
     CONSTRAINT user_private_height_cm_valid CHECK (((height_cm >= (30)::numeric) AND (height_cm <= (300)::numeric))),
     CONSTRAINT user_private_phone_number_valid CHECK ((phone_number ~ '^\+[1-9][0-9]{6,14}$'::text)),
-    CONSTRAINT user_private_preferences_valid CHECK (((jsonb_typeof(preferences) = 'object'::text) AND (octet_length((json_strip_nulls(((preferences)::text)::json))::text) <= 16384))),
+    CONSTRAINT user_private_preferences_valid CHECK ((jsonb_typeof(preferences) = 'object'::text)),
     CONSTRAINT user_private_preferred_unit_system_valid CHECK ((preferred_unit_system = ANY (ARRAY['metric'::text, 'imperial'::text])))
 );
 
@@ -3351,6 +3665,9 @@ ALTER TABLE ONLY auth.users
 ALTER TABLE ONLY auth.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
+ALTER TABLE public.built_in_avatars
+    ADD CONSTRAINT built_in_avatars_name_valid CHECK (((char_length(name) >= 1) AND (char_length(name) <= 100))) NOT VALID;
+
 ALTER TABLE ONLY public.built_in_avatars
     ADD CONSTRAINT built_in_avatars_pkey PRIMARY KEY (id);
 
@@ -3390,6 +3707,10 @@ CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_
 CREATE INDEX merged_guests_merged_xid ON app.merged_guests USING btree (merged_xid);
 
 CREATE INDEX sessions_ended_xid ON app.sessions USING btree (ended_xid) WHERE (ended_xid IS NOT NULL);
+
+CREATE INDEX sessions_forget_at ON app.sessions USING btree (forget_at) WHERE (forget_at IS NOT NULL);
+
+CREATE INDEX sessions_living ON app.sessions USING btree (user_id) WHERE (revoked_at IS NULL);
 
 CREATE INDEX sessions_user_id ON app.sessions USING btree (user_id);
 
@@ -3436,6 +3757,8 @@ CREATE INDEX username_history_user_id ON public.username_history USING btree (us
 CREATE TRIGGER end_session BEFORE UPDATE ON app.sessions FOR EACH ROW WHEN ((new.revoked_at IS DISTINCT FROM old.revoked_at)) EXECUTE FUNCTION app.end_session();
 
 CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.is_anonymous IS DISTINCT FROM new.is_anonymous))) EXECUTE FUNCTION app.follow_account();
+
+CREATE TRIGGER postline_ended_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((new.deleted_at IS NOT NULL) AND (old.deleted_at IS NULL)) OR ((new.banned_until > now()) AND (new.banned_until IS DISTINCT FROM old.banned_until)))) EXECUTE FUNCTION app.end_sessions();
 
 CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users FOR EACH ROW EXECUTE FUNCTION app.follow_account();
 
@@ -3687,17 +4010,14 @@ GRANT ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean
 REVOKE ALL ON FUNCTION accounts.guest(full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.guest(full_name text) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) FROM PUBLIC;
-GRANT ALL ON FUNCTION accounts.is_bcrypt_of(hash text, password text) TO postline_accounts;
-
 REVOKE ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION accounts.merge_guest(user_id uuid, session_id uuid, generation integer, reuse_seconds integer) TO postline_accounts;
+REVOKE ALL ON FUNCTION accounts.merge_guest(user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.merge_guest(user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION accounts.open_session(session_id uuid, user_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION accounts.open_session(session_id uuid, user_id uuid) TO postline_accounts;
+REVOKE ALL ON FUNCTION accounts.open_session(session_id uuid, user_id uuid, password_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.open_session(session_id uuid, user_id uuid, password_hash text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.password_hash(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.password_hash(user_id uuid) TO postline_accounts;
@@ -3708,8 +4028,8 @@ GRANT ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reus
 REVOKE ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) FROM PUBLIC;
-GRANT ALL ON FUNCTION accounts.replace_hash(user_id uuid, old_hash text, new_hash text) TO postline_accounts;
+REVOKE ALL ON FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) TO postline_accounts;
@@ -3796,6 +4116,9 @@ REVOKE ALL ON FUNCTION app.admit(login name) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.adopt_account(account auth.users) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.answer_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.answer_bytes() TO authenticated;
+
 REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.attachment_object(attachment jsonb) FROM PUBLIC;
@@ -3821,6 +4144,8 @@ REVOKE ALL ON FUNCTION app.empty_conversation(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.end_session() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.end_sessions() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.epoch() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.epoch() TO authenticated;
 GRANT ALL ON FUNCTION app.epoch() TO postline_feed;
@@ -3833,6 +4158,8 @@ REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.forget_sessions() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
 
@@ -3841,8 +4168,12 @@ GRANT ALL ON FUNCTION app.has_control(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_banned(account auth.users) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_blank(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_blank(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_https(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_https(value text) TO authenticated;
@@ -3857,7 +4188,15 @@ REVOKE ALL ON FUNCTION app.is_name_word(word text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.is_present(user_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_present(user_id uuid) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.keep_conversation() FROM PUBLIC;
 
@@ -3876,6 +4215,30 @@ REVOKE ALL ON FUNCTION app.keep_profile() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.keep_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.leave_group(conversation_id uuid, user_id uuid) FROM PUBLIC;
+
+GRANT ALL ON TABLE public.user_profiles TO service_role;
+GRANT SELECT ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT ON TABLE public.user_profiles TO postline_feed;
+
+GRANT UPDATE(username) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(full_name) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(bio) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(avatar_type) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(avatar_id) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(avatar_url) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(website) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(location) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(language_code) ON TABLE public.user_profiles TO authenticated;
+
+REVOKE ALL ON FUNCTION app.leaves_no_name(profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) TO authenticated;
@@ -3971,8 +4334,12 @@ GRANT ALL ON FUNCTION app.refuse_forbidden(message text) TO authenticated;
 REVOKE ALL ON FUNCTION app.refuse_hidden(message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_hidden(message text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.refuse_message() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.refuse_param(field text, message text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_param(field text, message text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.refuse_sign_in(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[]) TO authenticated;
@@ -3992,6 +4359,9 @@ GRANT ALL ON FUNCTION app.seal() TO postline_feed;
 REVOKE ALL ON FUNCTION app.seat_owner(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.seat_participants(other uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
@@ -4020,6 +4390,9 @@ REVOKE ALL ON FUNCTION auth.uid() FROM PUBLIC;
 GRANT ALL ON FUNCTION auth.uid() TO anon;
 GRANT ALL ON FUNCTION auth.uid() TO authenticated;
 GRANT ALL ON FUNCTION auth.uid() TO service_role;
+
+REVOKE ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
@@ -4059,28 +4432,6 @@ GRANT SELECT ON TABLE app.conversation_objects TO postline_feed;
 GRANT SELECT ON TABLE app.former_members TO service_role;
 GRANT SELECT ON TABLE app.former_members TO authenticated;
 GRANT SELECT ON TABLE app.former_members TO postline_feed;
-
-GRANT ALL ON TABLE public.user_profiles TO service_role;
-GRANT SELECT ON TABLE public.user_profiles TO authenticated;
-GRANT SELECT ON TABLE public.user_profiles TO postline_feed;
-
-GRANT UPDATE(username) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(full_name) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(bio) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(avatar_type) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(avatar_id) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(avatar_url) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(website) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(location) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(language_code) ON TABLE public.user_profiles TO authenticated;
 
 GRANT SELECT ON TABLE app.profile_objects TO authenticated;
 GRANT SELECT ON TABLE app.profile_objects TO postline_feed;

@@ -1,12 +1,13 @@
 internal import Metrics
 
-/// What bounds one client's share: guessing by address, account and session, and sends and searches by user.
+/// What bounds one client's share: guessing by address, account and session; sends, other changes and searches by user.
 ///
 /// Each node counts for itself.
 struct RateLimits: Sendable {
     private let signIns: RateLimiter<AddressKey>
     private let passwords: RateLimiter<PasswordAttempts>
     private let sends: RateLimiter<ID>
+    private let changes: RateLimiter<ID>
     private let searches: RateLimiter<ID>
     private let isOn: Bool
     private let counters: [Limit: Counter]
@@ -15,6 +16,7 @@ struct RateLimits: Sendable {
         case signIns = "sign_ins"
         case failedLogins = "failed_logins"
         case sends
+        case changes
         case searches
     }
 
@@ -30,10 +32,11 @@ struct RateLimits: Sendable {
         let given = rates ?? Rates()
         signIns = RateLimiter(TokenBucket.Rate(tokens: Double(given.signInsPerMinute), per: .seconds(60)))
         passwords = RateLimiter(TokenBucket.Rate(tokens: Double(given.failedLoginsPerMinute), per: .seconds(60)))
-        sends = RateLimiter(
-            TokenBucket.Rate(
-                tokens: Double(given.sendsPerSecond), per: .seconds(1),
-                burst: Double(max(given.sendBurst, given.sendsPerSecond))))
+        let writes = TokenBucket.Rate(
+            tokens: Double(given.sendsPerSecond), per: .seconds(1),
+            burst: Double(max(given.sendBurst, given.sendsPerSecond)))
+        sends = RateLimiter(writes)
+        changes = RateLimiter(writes)
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(given.searchesPerSecond), per: .seconds(1)))
         isOn = rates != nil
     }
@@ -48,6 +51,11 @@ struct RateLimits: Sendable {
     /// - Throws: `rate_limited`.
     func takeSend(of user: ID) throws(ProtocolError) {
         try take(user, from: sends, .sends, "You send too quickly.")
+    }
+
+    /// - Throws: `rate_limited`.
+    func takeChange(of user: ID) throws(ProtocolError) {
+        try take(user, from: changes, .changes, "You change things too quickly.")
     }
 
     /// - Throws: `rate_limited`.
@@ -89,9 +97,9 @@ public struct Rates: Sendable {
     public var failedLoginsPerMinute = 5
     /// Sign-ins, registrations, guests and upgrades of one address.
     public var signInsPerMinute = 60
-    /// Messages of one user, over time.
+    /// Messages of one user, over time; and its other changes, counted apart.
     public var sendsPerSecond = 20
-    /// Messages of one user at once.
+    /// Messages of one user at once; and its other changes.
     public var sendBurst = 100
     /// Searches of one user.
     public var searchesPerSecond = 5

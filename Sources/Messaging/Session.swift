@@ -225,7 +225,13 @@ extension Session {
         Answer(.result(try await service.database.json(function, parameters, as: caller)))
     }
 
-    /// Changes something as the signed-in user, and lets the feed know.
+    /// Changes something as the signed-in user, within what one user may change, and lets the feed know.
+    func change(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
+        try limits.takeChange(of: token.user)
+        return try await write(function, parameters)
+    }
+
+    /// Writes as the signed-in user, and lets the feed know.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         // Also after a failure: the connection may have been lost when the commit was done.
         defer { service.feed.changed() }

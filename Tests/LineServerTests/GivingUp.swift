@@ -24,7 +24,7 @@ struct GivingUp {
         }
     }
 
-    let impatient = LineServer.Configuration.test { $0.requestTimeout = .milliseconds(100) }
+    let impatient = LineServer.Configuration.test { $0.requestTimeout = .seconds(2) }
 
     func isInternalError(_ line: some StringProtocol, id: Int) -> Bool {
         line.hasPrefix(#"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32603,"#)

@@ -206,7 +206,7 @@ struct Pushing {
             .test {
                 $0.maxQueueBytes = 100_000
                 // Long enough that the queue is over its bound before the kernel's buffer has stood still for it.
-                $0.slowConsumerTimeout = .seconds(isSanitized ? 10 : 1)
+                $0.slowConsumerTimeout = .seconds(isSanitized ? 10 : 4)
                 $0.lingerTimeout = .milliseconds(100)
             }, Self.live
         ) { server in

@@ -26,8 +26,8 @@ enum Repository {
     /// What the SQL tests say of themselves, as far as a row of the checklist stands first.
     static func sqlTestNames() throws -> Set<String> {
         Set(
-            try matches(of: /'(row \d+: (?:[^']|'')*)'/, inFilesOf: "sql/tests", endingIn: "sql").map {
-                $0.replacing("''", with: "'")
+            try matches(of: /'(row \d+[a-z]?: (?:[^']|'')*)'/, inFilesOf: "sql/tests", endingIn: "sql").map {
+                $0.replacing("''", with: "'").trimmingCharacters(in: .whitespaces)
             })
     }
 

@@ -287,7 +287,8 @@ extension Feed {
         if case .nobody = look.concerned {
         } else {
             logger.notice(
-                "more has changed than is told: sessions fetch it by sync.open", metadata: ["sessions": "\(behind.count)"])
+                "more has changed than is told: sessions fetch it by sync.open",
+                metadata: ["sessions": "\(behind.count)"])
         }
         for id in behind { leaveBehind(id) }
         deliver(fanout.distribute(look))
@@ -303,7 +304,9 @@ extension Feed {
             let rows = try await connection.run(
                 [
                     preamble.call(for: .feed),
-                    Call(Self.concerned, [position?.snapshot.text, "{\(users.map(\.description).joined(separator: ","))}"]),
+                    Call(
+                        Self.concerned,
+                        [position?.snapshot.text, "{\(users.map(\.description).joined(separator: ","))}"]),
                 ], deadline: settings.limits.deadline)[1]
             concerned.formUnion((0..<rows.count).compactMap { rows.id($0, 0) })
             unasked = unasked.dropFirst(users.count)

@@ -4,7 +4,7 @@ extension Operation {
     /// `conversations.*`.
     static let conversations = [
         Operation("conversations.open", .user, ["user_id"]) { session, params throws(ProtocolError) in
-            try await session.write(
+            try await session.change(
                 Statement("api.open_conversation", "select api.open_conversation($1::uuid)"),
                 [try params.required("user_id", params.uuid)])
         },
@@ -25,14 +25,14 @@ extension Operation {
             let members = try params.required("member_ids") { name throws(ProtocolError) in
                 try params.uuids(name, count: 1...255)
             }
-            return try await session.write(
+            return try await session.change(
                 Statement("api.create_group", "select api.create_group($1, $2::uuid[])"), [title, members])
         },
         Operation("conversations.update", .user, ["conversation_id", "title"]) {
             session, params throws(ProtocolError) in
             let conversation = try params.required("conversation_id", params.uuid)
             let title = try params.requiredString("title")
-            return try await session.write(
+            return try await session.change(
                 Statement("api.update_conversation", "select api.update_conversation($1::uuid, $2)"),
                 [conversation, title])
         },
@@ -42,12 +42,12 @@ extension Operation {
             let users = try params.required("user_ids") { name throws(ProtocolError) in
                 try params.uuids(name, count: 1...255)
             }
-            return try await session.write(
+            return try await session.change(
                 Statement("api.add_members", "select api.add_members($1::uuid, $2::uuid[])"), [conversation, users])
         },
         Operation("conversations.remove_member", .user, ["conversation_id", "user_id"]) {
             session, params throws(ProtocolError) in
-            try await session.write(
+            try await session.change(
                 Statement("api.remove_member", "select api.remove_member($1::uuid, $2::uuid)"),
                 [try params.required("conversation_id", params.uuid), try params.required("user_id", params.uuid)])
         },
@@ -59,7 +59,7 @@ extension Operation {
             guard ["owner", "admin", "member"].contains(role) else {
                 throw .invalid("role", "must be owner, admin or member")
             }
-            return try await session.write(
+            return try await session.change(
                 Statement("api.set_member_role", "select api.set_member_role($1::uuid, $2::uuid, $3)"),
                 [conversation, user, role])
         },

@@ -12,7 +12,7 @@ extension Operation {
                 throw .invalid("preferences", "must be at most 16 KiB of JSON")
             }
             let version = try params.integer("if_version", in: 0 ... .max)
-            return try await session.write(
+            return try await session.change(
                 Statement("api.update_me", "select api.update_me($1::jsonb, $2::bigint)"),
                 [params.patch(updatable), version.map(String.init)])
         },
@@ -20,20 +20,20 @@ extension Operation {
             for name in physical where name != "height_cm" { _ = try params.string(name) }
             try params.requireNumber("height_cm", in: 30...300)
             let version = try params.integer("if_version", in: 0 ... .max)
-            return try await session.write(
+            return try await session.change(
                 Statement("api.update_physical", "select api.update_physical($1::jsonb, $2::bigint)"),
                 [params.patch(physical), version.map(String.init)])
         },
         Operation("me.change_username", .user, ["username"]) { session, params throws(ProtocolError) in
             let username = try params.requiredString("username")
-            return try await session.write(
+            return try await session.change(
                 Statement("api.change_username", "select api.change_username($1)"), [username])
         },
         Operation("me.set_avatar", .user, ["avatar_type", "avatar_id", "avatar_url"]) {
             session, params throws(ProtocolError) in
             // Null is a choice, to have none; to leave it out is none.
             guard params["avatar_type"] != nil else { throw .invalid("avatar_type", "is missing") }
-            return try await session.write(
+            return try await session.change(
                 Statement("api.set_avatar", "select api.set_avatar($1, $2, $3)"),
                 [params.string("avatar_type"), params.string("avatar_id"), params.string("avatar_url")])
         },

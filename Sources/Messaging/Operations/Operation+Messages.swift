@@ -48,19 +48,19 @@ extension Operation {
             let content = try params.required("content") { name throws(ProtocolError) in
                 try params.string(name, characters: 0...8_000)
             }
-            return try await session.write(
+            return try await session.change(
                 Statement("api.edit_message", "select api.edit_message($1::uuid, $2::bigint, $3)"),
                 [conversation, seq, content])
         },
         Operation("messages.delete", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
             let conversation = try params.required("conversation_id", params.uuid)
-            return try await session.write(
+            return try await session.change(
                 Statement("api.delete_message", "select api.delete_message($1::uuid, $2::bigint)"),
                 [conversation, try params.requiredSeq(from: 1)])
         },
         Operation("messages.mark_read", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
             let conversation = try params.required("conversation_id", params.uuid)
-            return try await session.write(
+            return try await session.change(
                 Statement("api.mark_read", "select api.mark_read($1::uuid, $2::bigint)"),
                 [conversation, try params.requiredSeq(from: 0)])
         },

@@ -166,7 +166,7 @@ struct GuessingTests {
         return 1_000
     }
 
-    @Test("a user who sends or searches too quickly is told when to go on, and nobody else is held back")
+    @Test("a user who sends, changes or searches too quickly is told when to go on, and nobody else is held back")
     func perUser() async throws {
         // Slow enough for a machine with much else to do.
         var rates = Rates()
@@ -176,7 +176,9 @@ struct GuessingTests {
             let bob = try await node.signedIn(.bob)
             let message: JSONObject = ["conversation_id": .string(Room.aliceBob), "content": "again"]
             for (method, params, burst) in [
-                ("messages.send", message, 10), ("profiles.search", ["query": "bob"], 1),
+                ("messages.send", message, 10), ("me.update", ["bio": "again"], 10),
+                ("conversations.open", ["user_id": .string(Person.carol.id)], 1),
+                ("profiles.search", ["query": "bob"], 1),
             ] as [(String, JSONObject, Int)] {
                 #expect(burst..<1_000 ~= (try await Self.triesUntilLimited(alice, method, params)))
                 try await bob.call(method, params)

@@ -13,7 +13,8 @@ struct BoundedLookTests {
             let (samID, kimID) = (await sam.userID, await kim.userID)
             let room = try await sam.conversation(with: kimID)
             try await one.database.psql(
-                "insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 3000)")
+                "insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 3000)"
+            )
             for client in [alice, bob, sam, kim] { try await client.sync() }
 
             try await one.database.psql(
