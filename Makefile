@@ -19,8 +19,10 @@ test: build ## Build, and run all tests against a private PostgreSQL, or some (A
 ifdef ARGS
 	@scripts/with-postgres swift test --skip-build --disable-xctest $(ARGS)
 else
-	@# The first ends backends as it likes, and the second weighs its own memory: each has a process to itself.
-	@scripts/with-postgres swift test --skip-build --disable-xctest --filter '^(Postgres|LineServer)Tests[.]' --skip '[.]Pipelines'
+	@# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory:
+	@# each has a process to itself.
+	@scripts/with-postgres swift test --skip-build --disable-xctest --filter '^PostgresTests[.]'
+	@swift test --skip-build --disable-xctest --filter '^LineServerTests[.]' --skip '[.]Pipelines'
 	@swift test --skip-build --disable-xctest --filter '^LineServerTests[.]Pipelines'
 	@scripts/with-postgres sh -c "swift test --skip-build --disable-xctest --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
 endif

@@ -55,7 +55,8 @@ extension Params {
         case nil, .null: return nil
         case .string(let value):
             if let limits, !limits.contains(value.utf8.count) {
-                throw .invalid(name, "must be \(limits.lowerBound) to \(limits.upperBound) bytes long")
+                let least = limits.lowerBound == 0 ? "at most" : "\(limits.lowerBound) to"
+                throw .invalid(name, "must be \(least) \(limits.upperBound) bytes long")
             }
             return value
         default: throw .invalid(name, "must be a string")

@@ -14,10 +14,10 @@ public enum Suggestion {
         guard name.utf8.count <= 64 else { return nil }
         let letters = letters(of: name)
         let known = spellings[String(decoding: letters, as: UTF8.self)] ?? []
-        if let here = known.first(where: operation.parameters.contains) { return Parameter(name: here) }
         if let here = operation.parameters.first(where: { Self.letters(of: $0) == letters }) {
             return Parameter(name: here)
         }
+        if let here = known.first(where: operation.parameters.contains) { return Parameter(name: here) }
         if operation.method.hasPrefix("me.") || operation.method.hasPrefix("auth.") {
             for (method, parameters) in homes {
                 let there = parameters.first { known.contains($0) || Self.letters(of: $0) == letters }
@@ -39,12 +39,13 @@ public enum Suggestion {
         "language": ["language_code"], "preferredlanguage": ["language_code"],
         "birthdate": ["date_of_birth"], "birthday": ["date_of_birth"],
         "sex": ["biological_sex"], "height": ["height_cm"], "unitsystem": ["preferred_unit_system"],
-        "newusername": ["username"],
+        "newusername": ["username"], "username": ["email"], "login": ["email"], "oldpassword": ["current_password"],
         "token": ["access_token", "refresh_token"], "jwttoken": ["access_token"],
         "convid": ["conversation_id"],
         "participant": ["user_id"], "participantid": ["user_id"], "participants": ["member_ids", "user_ids"],
         "members": ["member_ids", "user_ids"],
-        "text": ["content"], "message": ["content"], "lastmessage": ["content"],
+        "text": ["content"], "message": ["content"], "body": ["content"], "gender": ["biological_sex"], "q": ["query"],
+        "lastmessage": ["content"],
     ]
 
     /// Which method sets what of the user's own data.

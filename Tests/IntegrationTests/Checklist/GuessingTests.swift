@@ -177,7 +177,6 @@ struct GuessingTests {
             let message: JSONObject = ["conversation_id": .string(Room.aliceBob), "content": "again"]
             for (method, params, burst) in [
                 ("messages.send", message, 10), ("me.update", ["bio": "again"], 10),
-                ("conversations.open", ["user_id": .string(Person.carol.id)], 1),
                 ("profiles.search", ["query": "bob"], 1),
             ] as [(String, JSONObject, Int)] {
                 #expect(burst..<1_000 ~= (try await Self.triesUntilLimited(alice, method, params)))

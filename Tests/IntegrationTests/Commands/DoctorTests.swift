@@ -294,9 +294,14 @@ struct DoctorTests {
                 }
                 .bind(host: "127.0.0.1", port: 0).get()
             let port = try #require(other.localAddress?.port)
+            let second = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    channel.writeAndFlush(ByteBuffer(string: "220 another\r\n")).flatMap { channel.close() }
+                }
+                .bind(host: "127.0.0.1", port: 0).get()
             var environment = Self.environment(database)
             environment["POSTLINE_PORT"] = "\(port)"
-            environment["POSTLINE_OPERATIONS_PORT"] = "\(port)"
+            environment["POSTLINE_OPERATIONS_PORT"] = "\(try #require(second.localAddress?.port))"
             let taken = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
             #expect(taken.map(\.level) == ["problem", "problem"])
             #expect(taken.allSatisfy { $0.message.contains("the port is in use") }, "\(taken)")
