@@ -288,26 +288,25 @@ struct DoctorTests {
                 #expect(served.map(\.level) == ["ok", "ok"])
                 #expect(served.allSatisfy { $0.message.contains("a Postline") }, "\(served)")
             }
-            let other = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .childChannelInitializer { channel in
-                    channel.writeAndFlush(ByteBuffer(string: "220 another\r\n")).flatMap { channel.close() }
-                }
-                .bind(host: "127.0.0.1", port: 0).get()
-            let port = try #require(other.localAddress?.port)
-            let second = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .childChannelInitializer { channel in
-                    channel.writeAndFlush(ByteBuffer(string: "220 another\r\n")).flatMap { channel.close() }
-                }
-                .bind(host: "127.0.0.1", port: 0).get()
+            let others = [try await Self.anotherProgram(), try await Self.anotherProgram()]
             var environment = Self.environment(database)
-            environment["POSTLINE_PORT"] = "\(port)"
-            environment["POSTLINE_OPERATIONS_PORT"] = "\(try #require(second.localAddress?.port))"
+            environment["POSTLINE_PORT"] = "\(try #require(others[0].localAddress?.port))"
+            environment["POSTLINE_OPERATIONS_PORT"] = "\(try #require(others[1].localAddress?.port))"
             let taken = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
             #expect(taken.map(\.level) == ["problem", "problem"])
             #expect(taken.allSatisfy { $0.message.contains("the port is in use") }, "\(taken)")
             #expect(taken.first?.advice.contains("POSTLINE_PORT") == true)
-            try await other.close()
+            for other in others { try await other.close() }
         }
+    }
+
+    /// A port that something serves which is no Postline.
+    private static func anotherProgram() async throws -> any Channel {
+        try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.writeAndFlush(ByteBuffer(string: "220 another\r\n")).flatMap { channel.close() }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
     }
 
     @Test(
