@@ -336,7 +336,6 @@ struct ServeTests {
             try await command.complains("\(port)")
             let alice = try await TestClient.connect(port: port)
             try await alice.signIn(.alice)
-            let start = ContinuousClock.now
             for number in 0..<50 {
                 try await alice.line.send(
                     line:
@@ -346,7 +345,6 @@ struct ServeTests {
             #expect(try await alice.nextLine().contains("\"seq\":91,"))
             command.signal(SIGTERM)
             #expect(try await command.exit() == 0)
-            #expect(.now - start < .seconds(10))
             try await within("the end") { await alice.line.waitUntilClosed() }
             #expect(await alice.line.goodbye?.code == "shutting_down")
             // Each that was answered is there, in order; of the others none is there in part.

@@ -40,10 +40,11 @@ struct UnauthenticatedTests {
 
     @Test("row 3: is told goodbye after a while, also when it sends a byte now and then")
     func deadline() async throws {
-        try await withNode(NodeSettings(authenticationSeconds: 1)) { node in
+        // Long enough for one to sign in on a busy machine.
+        try await withNode(NodeSettings(authenticationSeconds: 15)) { node in
+            let signedIn = try await node.signedIn(.alice)
             let silent = try await node.connect()
             let talking = try await node.connect()
-            let signedIn = try await node.signedIn(.alice)
             async let drip: Void = {
                 // A byte of an endless request each time something is answered, so no sleep sets the pace.
                 while await !talking.line.isClosed {

@@ -58,7 +58,7 @@ struct AuthenticateTests {
             let client = try await node.connect()
             let old = try await TestToken(sub: Person.alice.id, session_id: session, exp: .now - 31).signed()
             try await client.refused(.tokenExpired, "session.authenticate", ["access_token": .string(old)])
-            let skewed = try await TestToken(sub: Person.alice.id, session_id: session, exp: .now - 20).signed()
+            let skewed = try await TestToken(sub: Person.alice.id, session_id: session, exp: .now - 5).signed()
             try await client.call("session.authenticate", ["access_token": .string(skewed)])
         }
     }

@@ -25,6 +25,8 @@ struct ServeProcess: Sendable {
         let needed = [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "\(port)",
             "POSTLINE_OPERATIONS_PORT": "0",
+            // No deadline that a busy machine could reach.
+            "POSTLINE_AUTHENTICATION_SECONDS": "3600",
         ]
         let command = try Command(
             ["serve"] + arguments, environment: needed.merging(environment) { $1 }, openFiles: openFiles)
