@@ -163,9 +163,14 @@ struct ProxyHeaders {
                 #expect((try? await client.rest()) ?? [] == [])
             }
             #expect(server.metrics.text.contains("postline_lines_total 0\n"))
-            // An end before the header is whole is an end.
+        }
+    }
+
+    @Test("an end before the header is whole is the connection's end, in silence")
+    func ended() async throws {
+        try await withServer(.test { $0.expectsProxyHeader = true }) { server in
             let client = try await TestClient(server.address)
-            try await client.send(ByteBuffer(bytes: whole.prefix(20)))
+            try await client.send(ByteBuffer(bytes: Self.client([192, 0, 2, 7]).prefix(20)))
             try await client.end()
             #expect(try await client.rest() == [])
         }
