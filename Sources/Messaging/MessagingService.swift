@@ -28,6 +28,9 @@ public final class MessagingService: Service, SessionFactory {
         /// Where the feed listens and looks: a way to the same database on which a session keeps its backend.
         public var listenDatabaseURL: String
         public var poolSize: Int
+
+        /// How long a request waits for a connection to the database before it is `unavailable`.
+        public var poolWait: Duration = .seconds(3)
         public var limits: StatementLimits
         public var accountKeeper: AccountKeeper
         public var keys: TokenKeys
@@ -70,7 +73,7 @@ public final class MessagingService: Service, SessionFactory {
     public init(
         configuration: Configuration, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory
     ) {
-        var options = PoolOptions(size: configuration.poolSize)
+        var options = PoolOptions(size: configuration.poolSize, waitLimit: configuration.poolWait)
         options.connection = .logging(to: logger)
         let waits = Timer(label: "postline_pool_wait_seconds", factory: metrics)
         options.onWait = { waits.recordNanoseconds(Int64($0 / .nanoseconds(1))) }

@@ -96,6 +96,7 @@ extension LineServer.Configuration {
         configuration.pingInterval = .seconds(3_600)
         configuration.authenticationTimeout = .seconds(3_600)
         configuration.slowConsumerTimeout = .seconds(3_600)
+        configuration.requestTimeout = .seconds(3_600)
         configuration.lingerTimeout = .seconds(60)
         change(&configuration)
         return configuration

@@ -69,6 +69,7 @@ struct NodeSettings: Sendable {
     var refreshReuseSeconds = 10
 
     // No deadline that a busy machine could reach: a test whose promise is one sets its own.
+    var poolWait: Duration = .seconds(120)
     var authenticationSeconds = 86_400
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
@@ -112,22 +113,23 @@ func withNode<Value: Sendable>(
     lines.maxQueueBytes = settings.maxQueueBytes
     lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
     lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
+    lines.requestTimeout = .seconds(3_600)
     let keys: TokenKeys
     if let given = settings.keys {
         keys = given
     } else {
         keys = try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")
     }
-    let service = MessagingService(
-        configuration: .init(
-            databaseURL: settings.databaseURL ?? database.url,
-            listenDatabaseURL: settings.listenDatabaseURL ?? settings.databaseURL ?? database.url,
-            poolSize: settings.poolSize,
-            limits: settings.limits, accountKeeper: settings.accountKeeper,
-            keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
-            refreshReuseSeconds: settings.refreshReuseSeconds, refreshSecret: TestNode.secret, rates: settings.rates,
-            info: lines.info),
-        logger: settings.logger, metrics: metrics)
+    var configuration = MessagingService.Configuration(
+        databaseURL: settings.databaseURL ?? database.url,
+        listenDatabaseURL: settings.listenDatabaseURL ?? settings.databaseURL ?? database.url,
+        poolSize: settings.poolSize,
+        limits: settings.limits, accountKeeper: settings.accountKeeper,
+        keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
+        refreshReuseSeconds: settings.refreshReuseSeconds, refreshSecret: TestNode.secret, rates: settings.rates,
+        info: lines.info)
+    configuration.poolWait = settings.poolWait
+    let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
     let group = ServiceGroup(
         configuration: .init(services: [.init(service: service), .init(service: server)], logger: .quiet))

@@ -11,7 +11,7 @@ struct DatabaseAwayTests {
     func away() async throws {
         try await withPrivateServer { postgres, database in
             try await postgres.stop()
-            try await withNode(database) { node in
+            try await withNode(database, NodeSettings(poolWait: .seconds(3))) { node in
                 let alice = try await node.connect()
                 let login: JSONObject = ["email": "alice@example.com", "password": .string(TestNode.password)]
                 let error = try await alice.refused(.unavailable, "auth.login", login)
@@ -134,7 +134,7 @@ struct DatabaseAwayTests {
         try await withPrivateServer(settings: ["max_connections": "12", "superuser_reserved_connections": "2"]) {
             _, database in
             let hogs = try await (0..<10).asyncMap { _ in try await database.connect(as: "postline") }
-            try await withNode(database) { node in
+            try await withNode(database, NodeSettings(poolWait: .seconds(3))) { node in
                 let alice = try await node.connect()
                 let login: JSONObject = ["email": "alice@example.com", "password": .string(TestNode.password)]
                 try await alice.refused(.unavailable, "auth.login", login)
