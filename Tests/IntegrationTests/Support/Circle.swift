@@ -31,6 +31,43 @@ struct Circle: Sendable {
         for client in everybody { try await client.sync() }
     }
 
+    /// Has Alice change how she looks, and expects it on her own screens, in the database and with her contacts in the
+    /// documents' times.
+    ///
+    /// - Parameter face: what the method is to set; null for what it is to leave out.
+    func change(
+        _ method: String, to face: JSONObject, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        @Sendable func isShown(_ face: JSONObject, by object: JSON?) -> Bool {
+            face.members.allSatisfy { object?[$0.name] == $0.value }
+        }
+        func set(_ face: JSONObject) async throws {
+            let params = face.members.filter { $0.name == "avatar_type" || $0.value != .null }
+            let me = try await alice.call(method, JSONObject(params))
+            #expect(isShown(face, by: me), sourceLocation: sourceLocation)
+        }
+        func seen(_ face: JSONObject) async throws {
+            try await elsewhere.follow("her own change") { isShown(face, by: $0.me) }
+            for client in contacts {
+                try await client.follow("her change") { isShown(face, by: $0.profiles[Person.alice.id]) }
+            }
+        }
+        let me = try await alice.call("me.get")
+        let before = JSONObject(face.members.map { .init(name: $0.name, value: me[$0.name] ?? .null) })
+        try await expectInTime("\(method) \(JSON.object(face).text)", sourceLocation: sourceLocation) { laps in
+            // Of the first try, no change.
+            try await set(before)
+            try await seen(before)
+            laps.begin()
+            try await set(face)
+            laps.reached(.ownScreen)
+            // What is answered is committed.
+            laps.reached(.written)
+            try await seen(face)
+            laps.reached(.others)
+        }
+    }
+
     /// Expects what others see of Alice, and how she sees herself, to be as these members say, in every place there is.
     ///
     /// - Parameter face: members of a message's `sender`.
