@@ -1,3 +1,7 @@
+-- Those of the version before, which took fewer params: a call of its nodes finds these.
+drop function if exists api.change_username(text);
+drop function if exists api.set_avatar(text, text, text);
+
 create or replace function api.me() returns json
 language plpgsql stable set search_path = '' as $$
 declare
@@ -153,10 +157,10 @@ begin
 end
 $$;
 
-create or replace function api.change_username(username text) returns json
+create or replace function api.change_username(username text, if_version bigint default null) returns json
 language plpgsql set search_path = '' as $$
 declare
-    me uuid := app.locked_caller();
+    me uuid := app.locked_caller(if_version);
 begin
     if username is null then
         perform app.refuse_param('username', 'A username can be changed, but not be given up.');
@@ -172,10 +176,11 @@ $$;
 
 -- Takes the one that its type needs, and nothing with it.
 create or replace function api.set_avatar(
-    avatar_type text, avatar_id text default null, avatar_url text default null) returns json
+    avatar_type text, avatar_id text default null, avatar_url text default null, if_version bigint default null)
+returns json
 language plpgsql set search_path = '' as $$
 declare
-    me uuid := app.locked_caller();
+    me uuid := app.locked_caller(if_version);
 begin
     if avatar_type not in ('built_in', 'custom') then
         perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');

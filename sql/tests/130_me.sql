@@ -27,7 +27,9 @@ select throws_ok(format('update public.user_private set %s where id = tests.id('
 
 -- Version.
 create temporary table seen as select version from public.user_profiles where id = tests.id('alice');
-select is(tests.as('alice', $$api.update_physical('{"height_cm":180}', 1)$$), 'PL011 Your profile was changed meanwhile.', 'if_version holds');
+select is(tests.as('alice', call), 'PL011 Your profile was changed meanwhile.', 'if_version holds: ' || call)
+  from unnest(array['api.update_physical(''{"height_cm":180}'', 1)', 'api.change_username(''tap_alicia'', 1)', 'api.set_avatar(''built_in'', ''owl'', if_version => 1)']) call;
+select results_eq('select username, avatar_id from public.user_profiles where id = tests.id(''alice'')', $$values ('tap_alice', null::text)$$, 'and nothing is done');
 do $$
 declare detail text;
 begin

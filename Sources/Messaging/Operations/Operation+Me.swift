@@ -11,31 +11,29 @@ extension Operation {
             if let preferences = try params.object("preferences"), preferences.utf8.count > 16 * 1024 {
                 throw .invalid("preferences", "must be at most 16 KiB of JSON")
             }
-            let version = try params.integer("if_version", in: 0 ... .max)
             return try await session.change(
                 Statement("api.update_me", "select api.update_me($1::jsonb, $2::bigint)"),
-                [params.patch(updatable), version.map(String.init)])
+                [params.patch(updatable), params.version()])
         },
         Operation("me.update_physical", .user, physical + ["if_version"]) { session, params throws(ProtocolError) in
             for name in physical where name != "height_cm" { _ = try params.string(name) }
             try params.requireNumber("height_cm", in: 30...300)
-            let version = try params.integer("if_version", in: 0 ... .max)
             return try await session.change(
                 Statement("api.update_physical", "select api.update_physical($1::jsonb, $2::bigint)"),
-                [params.patch(physical), version.map(String.init)])
+                [params.patch(physical), params.version()])
         },
-        Operation("me.change_username", .user, ["username"]) { session, params throws(ProtocolError) in
+        Operation("me.change_username", .user, ["username", "if_version"]) { session, params throws(ProtocolError) in
             let username = try params.requiredString("username")
             return try await session.change(
-                Statement("api.change_username", "select api.change_username($1)"), [username])
+                Statement("api.change_username", "select api.change_username($1, $2::bigint)"),
+                [username, params.version()])
         },
-        Operation("me.set_avatar", .user, ["avatar_type", "avatar_id", "avatar_url"]) {
-            session, params throws(ProtocolError) in
+        Operation("me.set_avatar", .user, avatar + ["if_version"]) { session, params throws(ProtocolError) in
             // Null is a choice, to have none; to leave it out is none.
             guard params["avatar_type"] != nil else { throw .invalid("avatar_type", "is missing") }
             return try await session.change(
-                Statement("api.set_avatar", "select api.set_avatar($1, $2, $3)"),
-                [params.string("avatar_type"), params.string("avatar_id"), params.string("avatar_url")])
+                Statement("api.set_avatar", "select api.set_avatar($1, $2, $3, $4::bigint)"),
+                avatar.map { name throws(ProtocolError) in try params.string(name) } + [params.version()])
         },
         Operation("me.delete", .user, ["password"]) { session, params throws(ProtocolError) in
             let password = try params.givenPassword("password")
@@ -55,4 +53,12 @@ extension Operation {
         "preferred_unit_system", "preferences",
     ]
     private static let physical = ["biological_sex", "height_cm", "date_of_birth"]
+    private static let avatar = ["avatar_type", "avatar_id", "avatar_url"]
+}
+
+extension Params {
+    /// The version of its own data that a client knows, as PostgreSQL reads it; nil where it does not mind.
+    fileprivate func version() throws(ProtocolError) -> String? {
+        try integer("if_version", in: 0 ... .max).map { String($0) }
+    }
 }

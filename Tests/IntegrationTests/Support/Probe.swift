@@ -52,7 +52,8 @@ enum Probe {
 
     private static let excluded: [String: Set<String>] = [
         "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
-        "me.update_physical": ["if_version"], "me.set_avatar": ["avatar_url"],
+        "me.update_physical": ["if_version"], "me.change_username": ["if_version"],
+        "me.set_avatar": ["avatar_url", "if_version"],
         // Else all sends but the first would be the first again.
         "messages.send": ["client_id"],
     ]
