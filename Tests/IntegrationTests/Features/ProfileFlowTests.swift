@@ -33,6 +33,21 @@ struct ProfileFlowTests {
         }
     }
 
+    @Test("a profile is fetched and updated in the times that the profile document gives")
+    func documentedTimes() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await expectInTime("a profile") { laps in
+                laps.begin()
+                let me = try await alice.call("me.get")
+                laps.reached(.profileFetched)
+                laps.begin()
+                expectMe(try await alice.call("me.save", ["bio": "\(me["version"]?.text ?? "")", "location": "Here"]))
+                laps.reached(.profileUpdated)
+            }
+        }
+    }
+
     @Test("fifty changes in a row from two sessions converge to the last, on every client and in the database")
     func rapid() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in

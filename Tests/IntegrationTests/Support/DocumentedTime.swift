@@ -11,11 +11,19 @@ enum DocumentedTime: Sendable {
     /// "Must appear on other users' devices within 2-3 seconds."
     case others
 
+    /// "Profile fetch < 2 seconds."
+    case profileFetched
+
+    /// "Profile update < 3 seconds."
+    case profileUpdated
+
     var limit: Duration {
         switch self {
         case .ownScreen: .milliseconds(500)
         case .written: .seconds(1)
         case .others: .seconds(3)
+        case .profileFetched: .seconds(2)
+        case .profileUpdated: .seconds(3)
         }
     }
 }
