@@ -71,7 +71,7 @@ enum Probe {
         "full_name": "Probe", "bio": "probe", "website": "https://probe.example.com", "location": "Here",
         "language_code": "en", "phone_number": "+4915112345678", "date_of_birth": "1990-01-01",
         "preferred_unit_system": "metric", "preferences": ["probe": "x"], "if_version": 1,
-        "ids": [.string(Person.bob.id)], "profiles.get username": "bob", "query": "bob", "limit": 10,
+        "profiles": true, "ids": [.string(Person.bob.id)], "profiles.get username": "bob", "query": "bob", "limit": 10,
         "user_id": .string(Person.bob.id), "conversation_id": .string(Room.aliceBob), "before": "1.\(Room.aliceBob)",
         "content": "probe", "client_id": "12345678-1234-4234-8234-123456789abc", "kind": "image",
         "attachment": ["url": "https://probe.example.com/a.png", "mime_type": "image/png"],
