@@ -191,13 +191,16 @@ grant execute on function app.utc(timestamptz), app.message_object(public.messag
 grant execute on function app.seal() to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
-    app.patched_text(jsonb, text, text), app.patched_date(jsonb, text, date), app.refuse_unknown(jsonb, text[]),
+    app.locked_caller(bigint), app.refuse_unknown(jsonb, text[], text), app.patched_text(jsonb, text, text, text),
+    app.patched_date_of_birth(jsonb, date, text), app.check_date_of_birth(text, date),
+    app.check_avatar_url(text, text), app.own_fields(), app.change_fields(jsonb), app.change_physical(jsonb, text),
+    app.change_username(text), app.change_avatar(jsonb, text), app.refuse_username(), app.is_https(text),
     app.spellings(text), app.meant_words(text),
-    app.locked_caller(bigint), app.refuse_username(), app.is_https(text),
     app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.has_control(text),
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
-    app.answer_bytes(), app.joined(text[], boolean), app.seat_participants(uuid), app.is_present(uuid), app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid),
-    app.my_conversations(), app.is_member(uuid), app.my_message(uuid, bigint),
+    app.answer_bytes(), app.joined(text[], boolean, bigint), app.seat_participants(uuid), app.is_present(uuid),
+    app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
+    app.is_member(uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
 grant execute on function public.is_read(public.messages) to authenticated, service_role;
 -- Whoever writes a profile writes the index that stands on this.

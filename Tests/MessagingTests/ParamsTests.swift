@@ -77,6 +77,11 @@ struct ParamsTests {
             for operation in Operation.me + Operation.auth where !operation.parameters.contains(canonical) {
                 let error = try #require(
                     try refusal(JSONObject([.init(name: spelling, value: .string("x"))]), of: operation.method))
+                if let parent = operation.members.first(where: { $0.value.contains(canonical) })?.key {
+                    #expect(error["suggestion"] == .string("\(parent).\(canonical)"), "\(operation.method) \(spelling)")
+                    #expect(error["method"] == nil)
+                    continue
+                }
                 // Who signs in is named by an address here.
                 if spelling.lowercased() == "username", operation.parameters.contains("email") {
                     #expect(error["suggestion"] == .string("email"), "\(operation.method)")
@@ -94,6 +99,41 @@ struct ParamsTests {
         }
         let photo = try #require(try refusal(["photoURL": .string("https://a.example.com/b.png")]))
         #expect(photo["method"] == .string("me.set_avatar"))
+    }
+
+    @Test(
+        "in an object are refused with their path, and with the path of what was meant, wherever that belongs",
+        arguments: [
+            ("avatar", "avatarType", "avatar.avatar_type"), ("avatar", "type", "avatar.avatar_type"),
+            ("avatar", "id", "avatar.avatar_id"), ("avatar", "url", "avatar.avatar_url"),
+            ("avatar", "photoURL", "avatar.avatar_url"), ("avatar", "profile_picture", "avatar.avatar_url"),
+            ("avatar", "avatar_ulr", "avatar.avatar_url"), ("avatar", "heightCm", "physical.height_cm"),
+            ("avatar", "displayName", "full_name"), ("physical", "birthday", "physical.date_of_birth"),
+            ("physical", "height", "physical.height_cm"), ("physical", "gender", "physical.biological_sex"),
+            ("physical", "profilePictureUrl", "avatar.avatar_url"), ("physical", "phoneNumber", "phone_number"),
+            ("physical", "userName", "username"),
+        ])
+    func members(parent: String, spelling: String, meant: String) throws {
+        let fields = JSON.object(JSONObject([.init(name: spelling, value: .string("x"))]))
+        let error = try #require(try refusal(JSONObject([.init(name: parent, value: fields)]), of: "me.save"))
+        #expect(error.code == .invalidParams)
+        #expect(error["field"] == .string("\(parent).\(spelling)"))
+        #expect(error["suggestion"] == .string(meant))
+        #expect(error["method"] == nil)
+        #expect(error.message == "\"me.save\" takes no \"\(parent).\(spelling)\": did you mean \"\(meant)\"?")
+    }
+
+    @Test("in an object that no method knows, or that stand twice, are refused with their path")
+    func unknownMembers() throws {
+        let unknown = try #require(try refusal(["avatar": .object(["media_id": .null])], of: "me.save"))
+        #expect(unknown["field"] == .string("avatar.media_id") && unknown["suggestion"] == nil)
+        #expect(
+            unknown.message
+                == #""me.save" takes no "avatar.media_id". It takes "avatar.avatar_type", "avatar.avatar_id", "avatar.avatar_url"."#
+        )
+        let sex = JSONObject.Member(name: "biological_sex", value: .null)
+        let twice = try #require(try refusal(["physical": .object(JSONObject([sex, sex]))], of: "me.save"))
+        #expect(twice["field"] == .string("physical.biological_sex"))
     }
 
     @Test("that no method knows are refused by name, with those it takes")

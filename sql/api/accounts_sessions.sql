@@ -3,6 +3,9 @@
 -- A session is a family of refresh tokens, one a generation. The service derives the token from the session and its
 -- generation, HMAC-SHA256 with a key that the database never sees, and gives these functions the two numbers only
 -- after it has checked the code. So nothing that could be used is stored, and the same child can be given again.
+--
+-- Tokens carry nothing of a profile: it would grow old in them. `user_metadata` is empty, and there for the nodes of the
+-- version before, which ask for it.
 
 -- Opens a session. The id is new, and the service's to choose: it looks out for the session's end from before it
 -- begins. `password_hash` is the stored hash that the service has verified the password against, null for an account
@@ -34,8 +37,7 @@ begin
             values (open_session.session_id, open_session.user_id, app.now())
             returning s.generation)
         select o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
-               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
-               coalesce(u.raw_user_meta_data, '{}')::json
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json, '{}'::json
           from opened o, auth.users u where u.id = open_session.user_id;
 end
 $$;
@@ -136,8 +138,7 @@ begin
     end if;
     return query
         select 'active', u.id, session.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
-               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
-               coalesce(u.raw_user_meta_data, '{}')::json
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json, '{}'::json
           from auth.users u where u.id = session.user_id;
 end
 $$;

@@ -16,13 +16,16 @@ language sql immutable parallel safe as $$
     select 4100000
 $$;
 
--- The objects with commas between them, as many as an answer has room for: from the first on, or from the last back.
--- One at least.
-create or replace function app.joined(objects text[], from_last boolean default false) returns text
+-- That of the version before, which took fewer params.
+drop function if exists app.joined(text[], boolean);
+
+-- The objects with commas between them, as many as there is room for: from the first on, or from the last back. One at
+-- least.
+create or replace function app.joined(
+    objects text[], from_last boolean default false, room bigint default app.answer_bytes()) returns text
 language plpgsql immutable set search_path = '' as $$
 declare
     joined text := coalesce(pg_catalog.array_to_string(objects, ','), '');
-    room bigint := app.answer_bytes();
     fitting integer := 0;
     total integer := pg_catalog.cardinality(objects);
 begin

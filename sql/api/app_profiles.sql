@@ -1,5 +1,24 @@
 -- What holds of a profile whoever writes it.
 
+create or replace function app.check_avatar_url(field text, url text) returns void
+language plpgsql immutable set search_path = '' as $$
+begin
+    if not app.is_https(url) then
+        perform app.refuse_param(field, 'An avatar is an https address of at most 2,048 bytes.');
+    end if;
+end
+$$;
+
+create or replace function app.check_date_of_birth(field text, value date) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    -- A day of grace: it is tomorrow already in the east.
+    if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
+        perform app.refuse_param(field, 'A date of birth lies between 1900 and today.');
+    end if;
+end
+$$;
+
 create or replace function app.keep_profile() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
@@ -36,9 +55,8 @@ begin
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
-    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url)
-       and not app.is_https(new.avatar_url) and not app.is_merging() then
-        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2,048 bytes.');
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging() then
+        perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
     if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
        and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
@@ -66,7 +84,8 @@ begin
        is distinct from
        row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
            old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
-        new.version := old.version + 1;
+        -- One step a transaction: nobody sees what lies between its statements.
+        new.version := old.version + (old.changed_xid <> pg_catalog.pg_current_xact_id())::integer;
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
@@ -94,10 +113,8 @@ begin
     if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
         perform app.refuse_param('phone_number', 'A phone number is "+", the country code and the number, digits only.');
     end if;
-    if (tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth)
-       -- A day of grace: it is tomorrow already in the east.
-       and not (new.date_of_birth between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1) then
-        perform app.refuse_param('date_of_birth', 'A date of birth lies between 1900 and today.');
+    if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
+        perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
     end if;
     -- Longer ones, from before they were truly counted, may shrink.
     if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)

@@ -1,6 +1,10 @@
+-- Those of the version before, which took fewer params: a call of its nodes finds these.
+drop function if exists api.open_conversation(uuid);
+drop function if exists api.conversation(uuid);
+
 -- The one direct conversation with another user, made if there was none. Whose member row was deleted by SQL is put
 -- back by it.
-create or replace function api.open_conversation(user_id uuid) returns json
+create or replace function api.open_conversation(user_id uuid, profiles boolean default false) returns json
 language plpgsql set search_path = '' as $$
 declare
     me uuid := app.caller();
@@ -25,7 +29,7 @@ begin
           and app.is_present(open_conversation.user_id) then
         perform app.seat_participants(open_conversation.user_id);
     end if;
-    return api.conversation(found_id);
+    return api.conversation(found_id, profiles);
 end
 $$;
 
@@ -37,16 +41,26 @@ begin
 end
 $$;
 
-create or replace function api.conversation(conversation_id uuid) returns json
+-- With `profiles`, those of its members beside it, in their order: as many as an answer has room for.
+create or replace function api.conversation(conversation_id uuid, profiles boolean default false) returns json
 language plpgsql stable set search_path = '' as $$
 declare
     me uuid := app.caller();
     answer text;
+    people text[];
 begin
     select c.object into answer from app.conversation_objects c
      where c.id = conversation.conversation_id and c.user_id = me;
     if answer is null then
         perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    if profiles then
+        select pg_catalog.array_agg(p.object::text order by m.joined_at, m.user_id) into people
+          from public.conversation_members m
+          join app.profile_objects p on p.id = m.user_id
+         where m.conversation_id = conversation.conversation_id;
+        answer := pg_catalog.left(answer, -1) || ',"profiles":['
+            || app.joined(people, room => app.answer_bytes() - pg_catalog.octet_length(answer)) || ']}';
     end if;
     return answer::json;
 end

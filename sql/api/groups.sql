@@ -1,7 +1,14 @@
 -- Groups. Who may do what is said by the policies; these functions take the conversation's lock before they ask, and
 -- say in words why not.
 
-create or replace function api.create_group(title text, member_ids uuid[]) returns json
+-- Those of the version before, which took fewer params: a call of its nodes finds these.
+drop function if exists api.create_group(text, uuid[]);
+drop function if exists api.update_conversation(uuid, text);
+drop function if exists api.add_members(uuid, uuid[]);
+drop function if exists api.set_member_role(uuid, uuid, text);
+
+create or replace function api.create_group(
+    title text, member_ids uuid[], profiles boolean default false) returns json
 language plpgsql set search_path = '' as $$
 declare
     me uuid := app.caller();
@@ -13,7 +20,7 @@ begin
     end if;
     made := app.make_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
-    return api.conversation(made);
+    return api.conversation(made, profiles);
 end
 $$;
 
@@ -29,7 +36,8 @@ begin
 end
 $$;
 
-create or replace function api.update_conversation(conversation_id uuid, title text) returns json
+create or replace function api.update_conversation(
+    conversation_id uuid, title text, profiles boolean default false) returns json
 language plpgsql set search_path = '' as $$
 declare
     me uuid := app.caller();
@@ -43,11 +51,12 @@ begin
     -- Normalized here: the column's domain takes nothing else.
     update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
      where c.id = update_conversation.conversation_id;
-    return api.conversation(conversation_id);
+    return api.conversation(conversation_id, profiles);
 end
 $$;
 
-create or replace function api.add_members(conversation_id uuid, user_ids uuid[]) returns json
+create or replace function api.add_members(
+    conversation_id uuid, user_ids uuid[], profiles boolean default false) returns json
 language plpgsql set search_path = '' as $$
 declare
     me uuid := app.caller();
@@ -63,7 +72,7 @@ begin
       from unnest(app.distinct_ids('user_ids', user_ids, array(
             select m.user_id from public.conversation_members m
              where m.conversation_id = add_members.conversation_id))) as u (id);
-    return api.conversation(conversation_id);
+    return api.conversation(conversation_id, profiles);
 end
 $$;
 
@@ -99,7 +108,8 @@ begin
 end
 $$;
 
-create or replace function api.set_member_role(conversation_id uuid, user_id uuid, role text) returns json
+create or replace function api.set_member_role(
+    conversation_id uuid, user_id uuid, role text, profiles boolean default false) returns json
 language plpgsql set search_path = '' as $$
 declare
     me uuid := app.caller();
@@ -108,6 +118,6 @@ begin
         perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
     end if;
     perform app.give_role(conversation_id, user_id, role);
-    return api.conversation(conversation_id);
+    return api.conversation(conversation_id, profiles);
 end
 $$;

@@ -57,6 +57,11 @@ select tests.age();
 update public.user_profiles set bio = bio where id = tests.id('bob');
 update public.user_private set preferences = preferences where id = tests.id('bob');
 select is((select changed_xid::text from public.user_profiles where id = tests.id('bob')), '3', 'no change is no news');
+update public.user_profiles set bio = 'one' where id = tests.id('bob');
+update public.user_private set phone_number = '+4512345679' where id = tests.id('bob');
+update public.user_profiles set bio = 'two', location = 'There' where id = tests.id('bob');
+select is((select version from public.user_profiles where id = tests.id('bob')), (select version + 4 from seen),
+    'the version takes one step a transaction');
 update public.user_profiles set version = 1 where id = tests.id('bob');
 select ok((select version > 1 from public.user_profiles where id = tests.id('bob')), 'a version never goes back');
 update public.user_private set phone_verified = true where id = tests.id('bob');

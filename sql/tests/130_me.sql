@@ -26,13 +26,17 @@ select throws_ok(format('update public.user_private set %s where id = tests.id('
   from unnest(array['phone_number = ''0123''', 'date_of_birth = ''2999-01-01''', 'date_of_birth = ''1899-12-31''']) bad;
 
 -- Version.
+select tests.age();
 create temporary table seen as select version from public.user_profiles where id = tests.id('alice');
-select is(tests.as('alice', $$api.update_physical('{"height_cm":180}', 1)$$), 'PL011 Your profile was changed meanwhile.', 'if_version holds');
+select is(tests.as('alice', call), 'PL011 Your profile was changed meanwhile.', 'if_version holds: ' || call)
+  from unnest(array['api.update_physical(''{"height_cm":180}'', 0)',
+                    'api.change_username(''tap_alicia'', 0)', 'api.set_avatar(''built_in'', ''owl'', if_version => 0)']) call;
+select results_eq('select username, avatar_id from public.user_profiles where id = tests.id(''alice'')', $$values ('tap_alice', null::text)$$, 'and nothing is done');
 do $$
 declare detail text;
 begin
     perform tests.authenticate_as('alice');
-    perform api.update_physical('{"height_cm":180}', 1);
+    perform api.update_physical('{"height_cm":180}', 0);
 exception when sqlstate 'PL011' then
     get stacked diagnostics detail = pg_exception_detail;
     perform set_config('tests.detail', detail, true), tests.owner();
@@ -62,13 +66,15 @@ select is(tests.as('alice', format('api.set_avatar(''custom'', null, %L) ->> ''a
 
 -- Each answers the complete Me, and as another user nothing is changed.
 select is(tests.keys(tests.as('bob', call)), tests.keys(tests.as('bob', 'api.me()')), call)
-  from unnest(array['api.update_me(''{}'')', 'api.update_physical(''{}'')', 'api.set_avatar(null)', 'api.change_username(''tap_bob'')']) call;
+  from unnest(array['api.update_me(''{}'')', 'api.update_physical(''{}'')', 'api.set_avatar(null)',
+                    'api.change_username(''tap_bob'')', 'api.save_me(''{}'')']) call;
 create temporary table before as select * from public.user_profiles where id <> tests.id('bob') and username like 'tap\_%';
 select tests.as('bob', call) from unnest(array['api.update_me(''{"bio":"x"}'')', 'api.update_physical(''{"height_cm":99}'')', 'api.set_avatar(''built_in'', ''bee'')', 'api.change_username(''tap_b'')']) call;
 select set_eq('select * from public.user_profiles where id <> tests.id(''bob'') and username like ''tap\_%''', 'select * from before', 'a user changes its own data alone');
 select results_eq('select bio, avatar_id, username from public.user_profiles where id = tests.id(''bob'')', $$values ('x', 'bee', 'tap_b')$$, 'which it did');
 select matches(tests.as('none', call), '^PL002 ', 'nobody: ' || call)
-  from unnest(array['api.update_me(''{}'')', 'api.update_physical(''{}'')', 'api.set_avatar(null)', 'api.change_username(''tap_bob'')']) call;
+  from unnest(array['api.update_me(''{}'')', 'api.update_physical(''{}'')', 'api.set_avatar(null)',
+                    'api.change_username(''tap_bob'')', 'api.save_me(''{}'')']) call;
 
 select * from finish();
 rollback;

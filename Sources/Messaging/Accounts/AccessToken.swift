@@ -15,6 +15,8 @@ struct AccessToken: JWTPayload {
     let sessionID: String?
     let isAnonymous: Bool?
     let appMetadata: JSONClaim?
+
+    /// Empty in a token of ours: a name in it would be as old as the token.
     let userMetadata: JSONClaim?
 
     enum CodingKeys: String, CodingKey {

@@ -93,8 +93,7 @@ extension Accounts {
             .accessToken
     }
 
-    /// - Parameter account: a row whose columns from `first` on are email, phone, is_anonymous, app_metadata and
-    ///   user_metadata.
+    /// - Parameter account: a row whose columns from `first` on are email, phone, is_anonymous and app_metadata.
     private func signedIn(
         _ user: ID, _ refreshToken: RefreshToken, account rows: Rows, from first: Int
     ) async throws(ProtocolError) -> SignedIn {
@@ -104,7 +103,7 @@ extension Accounts {
             sub: user.description, aud: Audience(settings.audience), role: "authenticated", iss: settings.issuer,
             iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: rows.text(0, first) ?? "",
             phone: rows.text(0, first + 1) ?? "", sessionID: refreshToken.session.description, isAnonymous: isGuest,
-            appMetadata: .object(from: rows.text(0, first + 3)), userMetadata: .object(from: rows.text(0, first + 4)))
+            appMetadata: .object(from: rows.text(0, first + 3)), userMetadata: .object([:]))
         do {
             return SignedIn(
                 token: VerifiedToken(
@@ -122,13 +121,13 @@ extension Accounts {
         static let openSession = Statement(
             "accounts.open_session",
             """
-            select generation, email, phone, is_anonymous, app_metadata, user_metadata \
+            select generation, email, phone, is_anonymous, app_metadata \
             from accounts.open_session($1::uuid, $2::uuid, $3)
             """)
         static let refresh = Statement(
             "accounts.refresh",
             """
-            select outcome, user_id, active_generation, email, phone, is_anonymous, app_metadata, user_metadata \
+            select outcome, user_id, active_generation, email, phone, is_anonymous, app_metadata \
             from accounts.refresh($1::uuid, $2::integer, $3::integer)
             """)
         static let useSession = Statement("accounts.use_session", "select accounts.use_session($1::uuid, $2::uuid)")

@@ -8,6 +8,9 @@ struct Operation: Sendable {
     /// The canonical names of its params. Any other is refused.
     let parameters: [String]
 
+    /// The canonical names of the members of those params that are objects of fields. Any other is refused.
+    let members: [String: [String]]
+
     let perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
 
     /// Its place in ``all``.
@@ -20,13 +23,20 @@ struct Operation: Sendable {
     }
 
     init(
-        _ method: String, _ access: Access = .user, _ parameters: [String] = [],
+        _ method: String, _ access: Access = .user, _ parameters: [String] = [], members: [String: [String]] = [:],
         perform: @escaping @Sendable (Session, Params) async throws(ProtocolError) -> Answer
     ) {
         self.method = method
         self.access = access
         self.parameters = parameters
+        self.members = members
         self.perform = perform
+    }
+
+    /// The names that it takes: of its params, or of the members of one that is an object.
+    func names(in object: String?) -> [String] {
+        guard let object else { return parameters }
+        return members[object] ?? []
     }
 }
 

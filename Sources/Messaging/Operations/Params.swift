@@ -4,40 +4,59 @@
 struct Params: Sendable {
     private let object: JSONObject
 
-    /// Refuses what no method takes: a param of another name, one that stands twice, a NUL in a string.
+    /// What stands before a name in an error: of the members of an object, its own name and a point.
+    private let path: String
+
+    private init(_ object: JSONObject, path: String) {
+        self.object = object
+        self.path = path
+    }
+
+    /// Refuses what no method takes: a param of another name, one that stands twice, a NUL in a string; and the same of
+    /// the members of a param that is an object of fields.
     ///
     /// A NUL is refused here because PostgreSQL's `text` cannot hold one, and libpq would cut the string at it.
     init(_ object: JSONObject, of operation: Operation) throws(ProtocolError) {
-        if let twice = object.duplicate { throw .invalid(Self.shown(twice), "is given twice") }
+        try Self.check(object, of: operation)
         for member in object.members {
-            guard operation.parameters.contains(member.name) else {
-                throw Self.unknown(member.name, of: operation)
-            }
             if member.value.containsNUL { throw .invalid(member.name, "must not contain a NUL character") }
+            if operation.members[member.name] != nil, case .object(let fields) = member.value {
+                try Self.check(fields, in: member.name, of: operation)
+            }
         }
-        self.object = object
+        self.init(object, path: "")
     }
 
-    /// A param that is there, null included.
-    subscript(name: String) -> JSON? { object[name] }
+    /// - Parameter parent: the param that this object is; nil where it is the params.
+    private static func check(
+        _ object: JSONObject, in parent: String? = nil, of operation: Operation
+    ) throws(ProtocolError) {
+        let path = parent.map { "\($0)." } ?? ""
+        if let twice = object.duplicate { throw .invalid(path + Self.shown(twice), "is given twice") }
+        let names = operation.names(in: parent)
+        for member in object.members where !names.contains(member.name) {
+            throw unknown(member.name, in: parent, of: operation)
+        }
+    }
 
     /// The params as one JSON text, for functions that take a patch: an absent member stays absent, null stays null.
     func patch(_ names: [String]) -> String {
         JSON.object(JSONObject(object.members.filter { names.contains($0.name) })).text
     }
 
-    private static func unknown(_ name: String, of operation: Operation) -> ProtocolError {
-        let shown = Self.shown(name)
+    private static func unknown(_ name: String, in parent: String?, of operation: Operation) -> ProtocolError {
+        let path = parent.map { "\($0)." } ?? ""
+        let shown = path + Self.shown(name)
         let refusal = "\"\(operation.method)\" takes no \"\(shown)\""
         let field = JSONObject.Member(name: "field", value: .string(shown))
-        if let suggestion = Suggestion.parameter(for: name, of: operation) {
+        if let suggestion = Suggestion.parameter(for: name, in: parent, of: operation) {
             let place = suggestion.method.map { " of \"\($0)\"" } ?? ""
             let method = suggestion.method.map { [JSONObject.Member(name: "method", value: .string($0))] } ?? []
             return ProtocolError(
                 .invalidParams, "\(refusal): did you mean \"\(suggestion.name)\"\(place)?",
                 data: [field, .init(name: "suggestion", value: .string(suggestion.name))] + method)
         }
-        let names = operation.parameters.map { "\"\($0)\"" }.joined(separator: ", ")
+        let names = operation.names(in: parent).map { "\"\(path)\($0)\"" }.joined(separator: ", ")
         let taken = names.isEmpty ? "It takes no params." : "It takes \(names)."
         return ProtocolError(.invalidParams, "\(refusal). \(taken)", data: [field])
     }
@@ -56,10 +75,10 @@ extension Params {
         case .string(let value):
             if let limits, !limits.contains(value.utf8.count) {
                 let least = limits.lowerBound == 0 ? "at most" : "\(limits.lowerBound) to"
-                throw .invalid(name, "must be \(least) \(limits.upperBound) bytes long")
+                throw .invalid(path + name, "must be \(least) \(limits.upperBound) bytes long")
             }
             return value
-        default: throw .invalid(name, "must be a string")
+        default: throw .invalid(path + name, "must be a string")
         }
     }
 
@@ -72,7 +91,7 @@ extension Params {
     func string(_ name: String, characters limits: ClosedRange<Int>) throws(ProtocolError) -> String? {
         guard let value = try string(name) else { return nil }
         if !limits.contains(value.unicodeScalars.count) {
-            throw .invalid(name, "must be \(limits.lowerBound) to \(limits.upperBound) characters long")
+            throw .invalid(path + name, "must be \(limits.lowerBound) to \(limits.upperBound) characters long")
         }
         return value
     }
@@ -82,16 +101,16 @@ extension Params {
         switch object[name] {
         case nil, .null: return nil
         case .number(let number):
-            guard let value = number.integer else { throw .invalid(name, "must be an integer") }
+            guard let value = number.integer else { throw .invalid(path + name, "must be an integer") }
             guard limits.contains(value) else {
                 throw .invalid(
-                    name,
+                    path + name,
                     limits.upperBound == .max
                         ? "must be \(limits.lowerBound) or more"
                         : "must be \(limits.lowerBound) to \(limits.upperBound)")
             }
             return value
-        default: throw .invalid(name, "must be an integer")
+        default: throw .invalid(path + name, "must be an integer")
         }
     }
 
@@ -101,9 +120,9 @@ extension Params {
         case nil, .null: break
         case .number(let number):
             guard let value = number.double, limits.contains(value) else {
-                throw .invalid(name, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
+                throw .invalid(path + name, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
             }
-        default: throw .invalid(name, "must be a number")
+        default: throw .invalid(path + name, "must be a number")
         }
     }
 
@@ -111,7 +130,7 @@ extension Params {
         switch object[name] {
         case nil, .null: return nil
         case .bool(let value): return value
-        default: throw .invalid(name, "must be true or false")
+        default: throw .invalid(path + name, "must be true or false")
         }
     }
 
@@ -120,9 +139,9 @@ extension Params {
         switch object[name] {
         case nil, .null: return nil
         case .string(let text):
-            guard let id = ID(text) else { throw .invalid(name, "must be a UUID") }
+            guard let id = ID(text) else { throw .invalid(path + name, "must be a UUID") }
             return id.description
-        default: throw .invalid(name, "must be a UUID")
+        default: throw .invalid(path + name, "must be a UUID")
         }
     }
 
@@ -132,17 +151,17 @@ extension Params {
         case nil, .null: return nil
         case .array(let elements):
             guard limits.contains(elements.count) else {
-                throw .invalid(name, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
+                throw .invalid(path + name, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
             }
             var ids: [String] = []
             for element in elements {
                 guard case .string(let text) = element, let id = ID(text) else {
-                    throw .invalid(name, "must hold UUIDs only")
+                    throw .invalid(path + name, "must hold UUIDs only")
                 }
                 ids.append(id.description)
             }
             return "{\(ids.joined(separator: ","))}"
-        default: throw .invalid(name, "must be a list of UUIDs")
+        default: throw .invalid(path + name, "must be a list of UUIDs")
         }
     }
 
@@ -152,19 +171,35 @@ extension Params {
         case nil, .null: return nil
         case .object(let value):
             if let twice = JSON.object(value).duplicate {
-                throw .invalid(name, "has the member \"\(Self.shown(twice))\" twice")
+                throw .invalid(path + name, "has the member \"\(Self.shown(twice))\" twice")
             }
-            if JSON.object(value).hasUnboundedNumber { throw .invalid(name, "has a number that is out of range") }
+            if JSON.object(value).hasUnboundedNumber {
+                throw .invalid(path + name, "has a number that is out of range")
+            }
             return JSON.object(value).text
-        default: throw .invalid(name, "must be an object")
+        default: throw .invalid(path + name, "must be an object")
         }
+    }
+
+    /// The members of a param that is an object of fields; nil where it is absent. Null is no object.
+    func fields(_ name: String) throws(ProtocolError) -> Params? {
+        switch object[name] {
+        case nil: return nil
+        case .object(let fields): return Params(fields, path: "\(path)\(name).")
+        default: throw .invalid(path + name, "must be an object")
+        }
+    }
+
+    /// Refuses a param that is absent; one that is null is there.
+    func requirePresent(_ name: String) throws(ProtocolError) {
+        if object[name] == nil { throw .invalid(path + name, "is missing") }
     }
 
     /// The value of a param that must be there.
     func required<Value>(
         _ name: String, _ read: (String) throws(ProtocolError) -> Value?
     ) throws(ProtocolError) -> Value {
-        guard let value = try read(name) else { throw .invalid(name, "is missing") }
+        guard let value = try read(name) else { throw .invalid(path + name, "is missing") }
         return value
     }
 }

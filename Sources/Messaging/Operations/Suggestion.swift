@@ -2,6 +2,7 @@
 public enum Suggestion {
     /// A param as the protocol names it.
     struct Parameter: Equatable {
+        /// With its path where it is a member of an object, such as `avatar.avatar_url`.
         let name: String
 
         /// The method that takes it; nil where it is the one that was called.
@@ -10,21 +11,32 @@ public enum Suggestion {
 
     /// The param that was probably meant: one of this method, or else one of the user's own data that another method
     /// takes.
-    static func parameter(for name: String, of operation: Operation) -> Parameter? {
+    ///
+    /// - Parameter parent: the param in which the name stands; nil where it stands among the params.
+    static func parameter(for name: String, in parent: String? = nil, of operation: Operation) -> Parameter? {
         guard name.utf8.count <= 64 else { return nil }
         let letters = letters(of: name)
         let known = spellings[String(decoding: letters, as: UTF8.self)] ?? []
-        if let here = operation.parameters.first(where: { Self.letters(of: $0) == letters }) {
-            return Parameter(name: here)
+        // Where it stands, then wherever else this method takes something.
+        for object in [parent, nil] + operation.members.keys.sorted().map(Optional.some) {
+            let names = operation.names(in: object)
+            let path = object.map { "\($0)." } ?? ""
+            // In `avatar` a `type` is the avatar's.
+            let full = object == parent ? Self.letters(of: path) + letters : letters
+            if let meant = names.first(where: { [letters, full].contains(Self.letters(of: $0)) })
+                ?? known.first(where: names.contains)
+            {
+                return Parameter(name: path + meant)
+            }
         }
-        if let here = known.first(where: operation.parameters.contains) { return Parameter(name: here) }
         if operation.method.hasPrefix("me.") || operation.method.hasPrefix("auth.") {
             for (method, parameters) in homes {
                 let there = parameters.first { known.contains($0) || Self.letters(of: $0) == letters }
                 if let there { return Parameter(name: there, method: method) }
             }
         }
-        return nearest(to: name, among: operation.parameters).map { Parameter(name: $0) }
+        let path = parent.map { "\($0)." } ?? ""
+        return nearest(to: name, among: operation.names(in: parent)).map { Parameter(name: path + $0) }
     }
 
     /// What apps call a param (`docs/protocol.md`, section 2), by its letters, and what it may be called here.

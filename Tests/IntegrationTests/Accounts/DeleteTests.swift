@@ -165,6 +165,7 @@ struct DeleteTests {
                 ("me.update", ["bio": "a ghost's"]), ("me.update", ["preferences": ["a": 1]]),
                 ("me.update_physical", ["height_cm": 170]), ("me.change_username", ["username": "ghost"]),
                 ("me.set_avatar", ["avatar_type": "built_in", "avatar_id": "fox"]),
+                ("me.save", ["bio": "a ghost's", "physical": ["height_cm": 170]]),
                 ("conversations.open", ["user_id": .string(Person.frank.id)]),
             ]
             for (method, params) in requests {

@@ -114,7 +114,7 @@ struct ChatAccountTests {
             try await alice.says("! An avatar is an https address")
             try await alice.says("! A name cannot hold control or text-direction characters.")
             try alice.type("/avatar")
-            try await alice.says("Dragon        /avatar dragon")
+            try await alice.says("Orange circle   /avatar orange_circle")
             try alice.type("/bio Maps.\n/me")
             try await alice.says("  bio           Maps.\n")
             try await alice.says("  username      alice.m\n")

@@ -95,7 +95,8 @@ struct DeployedQueriesTests {
 
     /// As they stand in the file: a name, an expression in one line or folded, further keys, a sentence.
     private static func alerts() throws -> [(query: Query, summary: String)] {
-        let blocks = try text("deploy/prometheus/postline.rules.yml").split(separator: "- alert: ").dropFirst()
+        let blocks = try Repository.text("deploy/prometheus/postline.rules.yml").split(separator: "- alert: ")
+            .dropFirst()
         #expect(blocks.count > 10)
         return try blocks.map { block in
             let name = String(block.prefix { $0 != "\n" })
@@ -107,17 +108,11 @@ struct DeployedQueriesTests {
     }
 
     private static func panels() throws -> [Query] {
-        let dashboard = try JSON(parsing: text("deploy/grafana/postline.json"))
+        let dashboard = try JSON(parsing: Repository.text("deploy/grafana/postline.json"))
         return (dashboard["panels"]?.arrayValue ?? []).flatMap { panel in
             (panel["targets"]?.arrayValue ?? []).map {
                 Query(name: panel["title"]?.stringValue ?? "", text: $0["expr"]?.stringValue ?? "")
             }
         }
-    }
-
-    private static func text(_ path: String) throws -> String {
-        var root = URL(filePath: #filePath)
-        for _ in 0..<4 { root.deleteLastPathComponent() }
-        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 }

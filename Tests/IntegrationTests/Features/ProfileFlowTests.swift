@@ -33,6 +33,21 @@ struct ProfileFlowTests {
         }
     }
 
+    @Test("a profile is fetched and updated in the times that the profile document gives")
+    func documentedTimes() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await expectInTime("a profile") { laps in
+                laps.begin()
+                let me = try await alice.call("me.get")
+                laps.reached(.profileFetched)
+                laps.begin()
+                expectMe(try await alice.call("me.save", ["bio": "\(me["version"]?.text ?? "")", "location": "Here"]))
+                laps.reached(.profileUpdated)
+            }
+        }
+    }
+
     @Test("fifty changes in a row from two sessions converge to the last, on every client and in the database")
     func rapid() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
@@ -63,6 +78,33 @@ struct ProfileFlowTests {
                 }
                 #expect(versions == versions.sorted())
             }
+        }
+    }
+
+    @Test("a message that a client holds already shows its sender's new name and face, with nothing fetched anew")
+    func heldMessages() async throws {
+        try await withTwoNodes { one, other in
+            let circle = try await Circle(one, other)
+            let held = await circle.bob.replica.messages[circle.group] ?? [:]
+            let given = await circle.bob.received.count
+            let message = try #require(held.values.first { $0["sender_id"]?.stringValue == Person.alice.id })
+            #expect(await circle.bob.replica.sender(of: message)?["full_name"] == "Alice Moreau")
+            try await circle.alice.call(
+                "me.save",
+                ["full_name": "Sarah Chen", "avatar": ["avatar_type": "built_in", "avatar_id": "green_circle"]])
+            try await circle.bob.follow("her new name") {
+                $0.profiles[Person.alice.id]?["full_name"] == "Sarah Chen"
+            }
+            // He was pushed her profile and no message: those he holds say what they said, and are drawn as she is now.
+            let replica = await circle.bob.replica
+            for changes in await circle.bob.received[given...] { #expect(changes["messages"] == nil) }
+            #expect(replica.messages[circle.group] == held)
+            #expect(message["sender"]?["full_name"] == "Alice Moreau")
+            let shown = try #require(replica.sender(of: message))
+            #expect(shown["full_name"] == "Sarah Chen" && shown["avatar_id"] == "green_circle")
+            // What is given from now on says it itself.
+            let list = try await circle.bob.call("messages.list", ["conversation_id": .string(circle.group)])
+            #expect(list["messages"]?[0]?["sender"]?["full_name"] == "Sarah Chen")
         }
     }
 

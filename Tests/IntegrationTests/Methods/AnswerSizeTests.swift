@@ -101,4 +101,32 @@ struct AnswerSizeTests {
             #expect(longest <= Self.most && longest > Self.most / 2)
         }
     }
+
+    @Test("of a group with long profiles as many come with it as one answer has room for, and all its members")
+    func profilesOfMembers() async throws {
+        try await withNode { node in
+            try await node.database.psql(
+                """
+                insert into auth.users (id)
+                select ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid from generate_series(1, 252) n;
+                update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 32000))
+                 where id::text like '00000000-0000-4000-9000-%';
+                insert into public.conversation_members (conversation_id, user_id)
+                select '\(Room.alps)', id from public.user_profiles where id::text like '00000000-0000-4000-9000-%'
+                """)
+            let alice = try await node.signedIn(.alice)
+            for method in ["conversations.get", "conversations.update"] {
+                var params: JSONObject = ["conversation_id": .string(Room.alps), "profiles": true]
+                if method == "conversations.update" {
+                    params = JSONObject(params.members + [.init(name: "title", value: "Many")])
+                }
+                let (group, bytes) = try await answer(alice, method, params)
+                #expect(group["members"]?.arrayValue?.count == 256)
+                #expect(bytes <= Self.most && bytes > Self.most / 2)
+                let profiles = group["profiles"]?.arrayValue ?? []
+                for profile in profiles { expectProfile(profile) }
+                #expect(profiles.count > 100 && profiles.count < 256)
+            }
+        }
+    }
 }

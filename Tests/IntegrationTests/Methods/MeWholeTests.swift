@@ -38,6 +38,30 @@ struct MeWholeTests {
             method: "me.set_avatar", params: ["avatar_type": "custom", "avatar_url": "https://a.example.com/a.png"],
             also: ["avatar_id"]),
         Change(method: "me.set_avatar", params: ["avatar_type": .null], also: ["avatar_id"]),
+        Change(method: "me.save", params: ["bio": "saved alone", "location": .null]),
+        Change(
+            method: "me.save", params: ["username": "Saved.Alice"],
+            also: ["username_changed_at", "username_change_count", "username_change_allowed_at"]),
+        Change(
+            method: "me.save", params: ["avatar": ["avatar_type": "built_in", "avatar_id": "red_circle"]],
+            also: ["avatar_id"]),
+        Change(
+            method: "me.save", params: ["physical": ["height_cm": 171.5, "date_of_birth": "1990-01-03"]],
+            also: ["date_of_birth"]),
+        Change(
+            method: "me.save",
+            params: [
+                "full_name": "Saved Alice", "bio": "All of it", "website": "https://saved.example.com",
+                "location": "Everywhere", "language_code": "pt-BR", "phone_number": "+4915112345678",
+                "date_of_birth": "1990-01-02", "preferred_unit_system": "imperial", "preferences": ["a": 1],
+                "username": "saved.alice",
+                "avatar": ["avatar_type": "custom", "avatar_url": "https://a.example.com/a"],
+                "physical": ["biological_sex": "female", "height_cm": 170, "date_of_birth": "1990-01-02"],
+            ],
+            also: [
+                "avatar_type", "avatar_id", "avatar_url", "username_changed_at", "username_change_count",
+                "username_change_allowed_at",
+            ]),
     ]
 
     @Test(
@@ -83,6 +107,14 @@ struct MeWholeTests {
         arguments: [
             Change(method: "me.update", params: ["bio": "of a stale client"]),
             Change(method: "me.update_physical", params: ["height_cm": 150]),
+            Change(method: "me.change_username", params: ["username": "stale.alice"]),
+            Change(method: "me.set_avatar", params: ["avatar_type": "built_in", "avatar_id": "owl"]),
+            Change(
+                method: "me.save",
+                params: [
+                    "bio": "of a stale client", "username": "stale.alice", "physical": ["height_cm": 150],
+                    "avatar": ["avatar_type": "built_in", "avatar_id": "owl"],
+                ]),
         ])
     func conflict(_ change: Change) async throws {
         try await withNode { node in
@@ -113,6 +145,9 @@ struct MeWholeTests {
             ("me.set_avatar", "avatarId", "avatar_id"), ("me.change_username", "userName", "username"),
             ("auth.register", "displayName", "full_name"), ("auth.register", "name", "full_name"),
             ("auth.guest", "displayName", "full_name"), ("auth.upgrade", "name", "full_name"),
+            ("me.save", "displayName", "full_name"), ("me.save", "phone", "phone_number"),
+            ("me.save", "newUsername", "username"), ("me.save", "photoURL", "avatar.avatar_url"),
+            ("me.save", "avatarId", "avatar.avatar_id"), ("me.save", "height", "physical.height_cm"),
         ])
     func spellings(method: String, wrong: String, right: String) async throws {
         try await withNode { node in
@@ -185,12 +220,10 @@ struct MeWholeTests {
                 ),
                 ("me.update_physical", "biological_sex", ["Male", "m", "", 1, "unknown"]),
                 ("me.update_physical", "date_of_birth", ["1899-12-31", "9999-12-31", "2001-02-29", "today", 19900101]),
-                ("me.update_physical", "if_version", [-1, "1", 1.5]), ("me.update", "if_version", [-1, "1", 1.5]),
                 (
                     "me.change_username", "username",
                     [.null, "ab", long(31), "1abc", "_ab", ".ab", "a-b", "a b", "häns", "ａbc", 5]
                 ),
-                ("me.change_username", "if_version", [1]),
                 ("me.set_avatar", "avatar_type", ["built-in", "none", "", 1]),
             ]
             for (method, name, values) in bad {
@@ -198,6 +231,12 @@ struct MeWholeTests {
                     let error = try await alice.refused(
                         .invalidParams, method, JSONObject([.init(name: name, value: value)]))
                     #expect(error?.field == name, "\(method) \(name): \(value.text.prefix(40))")
+                }
+            }
+            for method in Probe.methods where method.parameters.contains("if_version") {
+                for value: JSON in [-1, "1", 1.5] {
+                    let params = Probe.params(of: method, with: "if_version", value)
+                    try await alice.refused(.invalidParams, method.method, params, field: "if_version")
                 }
             }
             #expect(try await alice.call("me.get") == me)
@@ -237,7 +276,9 @@ struct MeWholeTests {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
             let before = try await WireTests.fingerprint(node.database)
-            for method in ["me.update", "me.update_physical", "me.change_username", "me.set_avatar", "me.delete"] {
+            for method in [
+                "me.update", "me.update_physical", "me.change_username", "me.set_avatar", "me.save", "me.delete",
+            ] {
                 for name in ["id", "user_id"] {
                     try await bob.refused(
                         .invalidParams, method, JSONObject([.init(name: name, value: .string(Person.alice.id))]),

@@ -52,7 +52,8 @@ enum Probe {
 
     private static let excluded: [String: Set<String>] = [
         "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
-        "me.update_physical": ["if_version"], "me.set_avatar": ["avatar_url"],
+        "me.update_physical": ["if_version"], "me.change_username": ["if_version"],
+        "me.set_avatar": ["avatar_url", "if_version"], "me.save": ["if_version"],
         // Else all sends but the first would be the first again.
         "messages.send": ["client_id"],
     ]
@@ -62,6 +63,7 @@ enum Probe {
         "username": "probe_name", "guest_refresh_token": "not.a.token", "refresh_token": "not.a.token", "all": false,
         "current_password": "not-the-password", "new_password": "postline-dev", "biological_sex": "other",
         "height_cm": 170, "avatar_type": "built_in", "avatar_id": "fox", "avatar_url": "https://probe.example.com/a",
+        "avatar": ["avatar_type": "built_in", "avatar_id": "fox"], "physical": ["height_cm": 170],
         // Wrong, so that nobody is gone for those who come after.
         "me.delete password": "not-the-password",
         "title": "Probe", "member_ids": [.string(Person.bob.id)], "user_ids": [.string(Person.bob.id)],
@@ -69,7 +71,7 @@ enum Probe {
         "full_name": "Probe", "bio": "probe", "website": "https://probe.example.com", "location": "Here",
         "language_code": "en", "phone_number": "+4915112345678", "date_of_birth": "1990-01-01",
         "preferred_unit_system": "metric", "preferences": ["probe": "x"], "if_version": 1,
-        "ids": [.string(Person.bob.id)], "profiles.get username": "bob", "query": "bob", "limit": 10,
+        "profiles": true, "ids": [.string(Person.bob.id)], "profiles.get username": "bob", "query": "bob", "limit": 10,
         "user_id": .string(Person.bob.id), "conversation_id": .string(Room.aliceBob), "before": "1.\(Room.aliceBob)",
         "content": "probe", "client_id": "12345678-1234-4234-8234-123456789abc", "kind": "image",
         "attachment": ["url": "https://probe.example.com/a.png", "mime_type": "image/png"],

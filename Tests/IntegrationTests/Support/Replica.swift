@@ -57,6 +57,12 @@ struct Replica: Sendable, Equatable {
         marks[conversation, default: [:]][user] = max(seq, marks[conversation]?[user] ?? 0)
     }
 
+    /// Who sent a message, as a client draws it: the newest that it has of `sender_id`, whatever the message says.
+    func sender(of message: JSON) -> JSON? {
+        guard let id = message["sender_id"]?.stringValue else { return nil }
+        return me?["id"]?.stringValue == id ? me : profiles[id] ?? message["sender"]
+    }
+
     /// The contents of a conversation's messages, by seq.
     func contents(_ conversation: String) -> [String] {
         (messages[conversation] ?? [:]).sorted { $0.key < $1.key }.map { $0.value["content"]?.stringValue ?? "" }

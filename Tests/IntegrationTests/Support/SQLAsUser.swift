@@ -15,20 +15,24 @@ extension TestDatabase {
             """)
     }
 
+    /// Runs statements with the rights of a trusted backend.
+    ///
+    /// - Throws: what the database refuses.
+    func psqlAsBackend(_ sql: String) async throws {
+        try await psql("begin; set local role service_role; \(sql); commit")
+    }
+
     /// Makes a group with its members, the first of whom owns it, with the rights of a trusted backend; its id.
     func makeGroup(_ title: String, _ members: [String]) async throws -> String {
         let id = ID.random().description
         let rows = members.enumerated().map { place, member in
             "('\(id)', '\(member)', '\(place == 0 ? "owner" : "member")')"
         }
-        try await psql(
+        try await psqlAsBackend(
             """
-            begin;
-            set local role service_role;
             insert into public.conversations (id, kind, title, created_by)
                 values ('\(id)', 'group', '\(title)', '\(members.first ?? "")');
-            insert into public.conversation_members (conversation_id, user_id, role) values \(rows.joined(separator: ", "));
-            commit
+            insert into public.conversation_members (conversation_id, user_id, role) values \(rows.joined(separator: ", "))
             """)
         return id
     }

@@ -35,7 +35,7 @@ struct LineFormat: Sendable {
             }
         case .avatars:
             return model.catalogue.flatMap { avatar in
-                said("  ", model.chip(trying: avatar), "\(TextWidth.fit(avatar.name, to: 12))  /avatar \(avatar.id)")
+                said("  ", model.chip(trying: avatar), "\(TextWidth.fit(avatar.name, to: 14))  /avatar \(avatar.id)")
             }
         case .question(let question):
             let how = question.isSecret ? "not shown; " : ""

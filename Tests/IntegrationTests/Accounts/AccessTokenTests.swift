@@ -1,0 +1,48 @@
+import Foundation
+import LineClient
+import Messaging
+import NIOCore
+import Testing
+
+@Suite("Access tokens of our own", .timeLimit(.minutes(60)))
+struct AccessTokenTests {
+    private static let claims = [
+        "sub", "aud", "role", "iss", "iat", "exp", "email", "phone", "session_id", "is_anonymous", "app_metadata",
+        "user_metadata",
+    ]
+
+    /// What a token says.
+    private static func claims(of tokens: JSON) throws -> JSON {
+        let parts = tokens["access_token"]?.stringValue?.split(separator: ".") ?? []
+        try #require(parts.count == 3)
+        let text = parts[1].replacing("-", with: "+").replacing("_", with: "/")
+        let data = try #require(Data(base64Encoded: text + String(repeating: "=", count: (4 - text.count % 4) % 4)))
+        return try JSON(parsing: ByteBuffer(bytes: data))
+    }
+
+    @Test("carry no name: user_metadata is empty, however one signs in, and me.get has the name")
+    func noName() async throws {
+        try await withNode { node in
+            let client = try await node.connect()
+            let guest = try await client.becomeGuest("Nomen Nescio")
+            let upgraded = try await client.call(
+                "auth.upgrade",
+                [
+                    "email": "nomen@example.com", "password": .string(TestNode.password),
+                    "full_name": "Nomen Nescio the Elder",
+                ])
+            let loggedIn = try await node.connect().logIn("nomen@example.com")
+            let refreshed = try await client.call("auth.refresh", ["refresh_token": loggedIn["refresh_token"] ?? .null])
+            let registered = try await node.connect().register("Nomen Nescio")
+            for tokens in [guest, upgraded, loggedIn, refreshed, registered] {
+                let claims = try Self.claims(of: tokens)
+                #expect(Set(claims.names) == Set(Self.claims))
+                #expect(claims["user_metadata"] == [:])
+                #expect(!claims.text.contains("Nomen"))
+            }
+            #expect(try await client.call("me.get")["full_name"] == "Nomen Nescio the Elder")
+            // By which way one signs in is no part of a profile.
+            #expect(try Self.claims(of: loggedIn)["app_metadata"]?["provider"] == "email")
+        }
+    }
+}

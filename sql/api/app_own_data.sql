@@ -1,0 +1,192 @@
+-- How a user's own data are changed: one function for each kind of them, which knows its rules, and which every
+-- operation that takes them calls, under the lock of app.locked_caller. Where a request has them in an object, `path`
+-- is what stands before a field's name in a refusal, such as `avatar.`.
+
+-- Those of the version before, which took other params.
+drop function if exists app.patched_text(jsonb, text, text);
+drop function if exists app.patched_date(jsonb, text, date);
+drop function if exists app.refuse_unknown(jsonb, text[]);
+
+-- The caller, with its profile's row locked, which is the lock of all the user's data, and in the version that it
+-- knows.
+create or replace function app.locked_caller(if_version bigint default null) returns uuid
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    current_version bigint;
+begin
+    select p.version into current_version from public.user_profiles p where p.id = me for no key update;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    elsif if_version <> current_version then
+        raise exception using errcode = 'PL011', message = 'Your profile was changed meanwhile.',
+            detail = '{"current":' || api.me()::text || '}';
+    end if;
+    return me;
+end
+$$;
+
+create or replace function app.refuse_unknown(patch jsonb, fields text[], path text default '') returns void
+language plpgsql immutable set search_path = '' as $$
+declare
+    whole text := coalesce(nullif(pg_catalog.rtrim(path, '.'), ''), 'patch');
+    unknown text;
+begin
+    if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
+        perform app.refuse_param(whole, 'A change is an object.');
+    end if;
+    select key into unknown from pg_catalog.jsonb_object_keys(patch) as key where key <> all (fields) limit 1;
+    if unknown is not null then
+        perform app.refuse_param(path || unknown, pg_catalog.format('There is no "%s" to set.', path || unknown));
+    end if;
+end
+$$;
+
+-- A string member of a patch; null clears.
+create or replace function app.patched_text(patch jsonb, field text, current text, path text default '') returns text
+language plpgsql immutable set search_path = '' as $$
+begin
+    if not patch ? field then
+        return current;
+    elsif pg_catalog.jsonb_typeof(patch -> field) not in ('string', 'null') then
+        perform app.refuse_param(path || field, pg_catalog.format('"%s" is a string.', path || field));
+    end if;
+    return patch ->> field;
+end
+$$;
+
+create or replace function app.patched_date_of_birth(patch jsonb, current date, path text default '') returns date
+language plpgsql stable set search_path = '' as $$
+declare
+    field text := path || 'date_of_birth';
+    given text := app.patched_text(patch, 'date_of_birth', null, path);
+    value date;
+begin
+    if not patch ? 'date_of_birth' then
+        return current;
+    elsif given !~ '^\d{4}-\d{2}-\d{2}$' then
+        perform app.refuse_param(field, 'A date is written YYYY-MM-DD.');
+    end if;
+    begin
+        value := given::date;
+    exception
+        when datetime_field_overflow or invalid_datetime_format then
+            perform app.refuse_param(field, 'There is no such date.');
+    end;
+    perform app.check_date_of_birth(field, value);
+    return value;
+end
+$$;
+
+-- What app.change_fields takes.
+create or replace function app.own_fields() returns text[]
+language sql immutable parallel safe as $$
+    select array['full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
+                 'preferred_unit_system', 'preferences']
+$$;
+
+-- Those members of `patch` that are fields of the user's own are set; null clears, what is absent stays.
+create or replace function app.change_fields(patch jsonb) returns void
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    private public.user_private;
+begin
+    if patch ? 'full_name' and patch -> 'full_name' = 'null' then
+        perform app.refuse_param('full_name', 'A name cannot be empty.');
+    end if;
+    if patch ?| array['full_name', 'bio', 'website', 'location', 'language_code'] then
+        update public.user_profiles p
+           set full_name = app.patched_text(patch, 'full_name', p.full_name),
+               bio = app.patched_text(patch, 'bio', p.bio),
+               website = app.patched_text(patch, 'website', p.website),
+               location = app.patched_text(patch, 'location', p.location),
+               language_code = app.patched_text(patch, 'language_code', p.language_code)
+         where p.id = me;
+    end if;
+
+    if patch ?| array['phone_number', 'date_of_birth', 'preferred_unit_system', 'preferences'] then
+        select * into private from public.user_private p where p.id = me;
+        if patch ? 'preferred_unit_system' then
+            private.preferred_unit_system := coalesce(app.patched_text(patch, 'preferred_unit_system', null), 'metric');
+            if private.preferred_unit_system not in ('metric', 'imperial') then
+                perform app.refuse_param('preferred_unit_system', 'A unit system is "metric" or "imperial".');
+            end if;
+        end if;
+        if patch ? 'preferences' then
+            if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
+                perform app.refuse_param('preferences', 'Preferences are an object.');
+            end if;
+            private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
+                select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
+                  from pg_catalog.jsonb_each(private.preferences || (patch -> 'preferences')) merged
+                 where merged.value <> 'null') end;
+        end if;
+        update public.user_private p
+           set phone_number = app.patched_text(patch, 'phone_number', p.phone_number),
+               date_of_birth = app.patched_date_of_birth(patch, p.date_of_birth),
+               preferred_unit_system = private.preferred_unit_system,
+               preferences = private.preferences
+         where p.id = me;
+    end if;
+end
+$$;
+
+create or replace function app.change_physical(patch jsonb, path text default '') returns void
+language plpgsql set search_path = '' as $$
+begin
+    perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth'], path);
+    if app.patched_text(patch, 'biological_sex', null, path) not in ('male', 'female', 'other') then
+        perform app.refuse_param(path || 'biological_sex', 'A sex is "male", "female" or "other".');
+    elsif pg_catalog.jsonb_typeof(patch -> 'height_cm') not in ('number', 'null') then
+        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" is a number.', path));
+    elsif (patch ->> 'height_cm')::numeric not between 30 and 300 then
+        perform app.refuse_param(path || 'height_cm', 'A height lies between 30 and 300 cm.');
+    end if;
+    update public.user_private p
+       set biological_sex = app.patched_text(patch, 'biological_sex', p.biological_sex, path),
+           height_cm = case when patch ? 'height_cm' then (patch ->> 'height_cm')::numeric else p.height_cm end,
+           date_of_birth = app.patched_date_of_birth(patch, p.date_of_birth, path)
+     where p.id = app.caller();
+end
+$$;
+
+create or replace function app.change_username(username text) returns void
+language plpgsql set search_path = '' as $$
+begin
+    if username is null then
+        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+    end if;
+    begin
+        update public.user_profiles p set username = change_username.username where p.id = app.caller();
+    exception when unique_violation then
+        perform app.refuse_username();
+    end;
+end
+$$;
+
+-- Takes the one that its type needs, and nothing with it.
+create or replace function app.change_avatar(avatar jsonb, path text default '') returns void
+language plpgsql set search_path = '' as $$
+declare
+    new_type text := app.patched_text(avatar, 'avatar_type', null, path);
+    new_id text := app.patched_text(avatar, 'avatar_id', null, path);
+    new_url text := app.patched_text(avatar, 'avatar_url', null, path);
+begin
+    perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url'], path);
+    if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
+        perform app.refuse_param(path || 'avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+    elsif new_id is not null and new_type is distinct from 'built_in' then
+        perform app.refuse_param(path || 'avatar_id', 'An "avatar_id" is of a built-in avatar.');
+    elsif new_url is not null and new_type is distinct from 'custom' then
+        perform app.refuse_param(path || 'avatar_url', 'An "avatar_url" is of a custom avatar.');
+    elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
+        perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
+    elsif new_type = 'custom' then
+        perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
+    end if;
+    update public.user_profiles p
+       set avatar_type = new_type, avatar_id = new_id, avatar_url = new_url
+     where p.id = app.caller();
+end
+$$;

@@ -1,0 +1,85 @@
+-- The profiles of a conversation's members, beside it where they are asked for.
+begin;
+select no_plan();
+select tests.make_world();
+select tests.make_user('dora');
+
+-- Each operation that answers with a conversation, done again without a change; with more members where it makes one.
+create temporary table calls (name text, call text, members text[]);
+grant select on calls to public;
+insert into calls
+select name, format(call, tests.id('direct'), tests.id('group'), tests.id('bob'), tests.id('carol')), members
+  from (values
+        ('open', 'api.open_conversation(%3$L', '{alice,bob}'::text[]),
+        ('get, direct', 'api.conversation(%1$L', '{alice,bob}'),
+        ('get', 'api.conversation(%2$L', '{alice,bob,carol}'),
+        ('create_group', 'api.create_group(''Made'', array[%4$L, %3$L]::uuid[]', '{alice,carol,bob}'),
+        ('update', 'api.update_conversation(%2$L, ''Tap group''', '{alice,bob,carol}'),
+        ('add_members', 'api.add_members(%2$L, array[%4$L]::uuid[]', '{alice,bob,carol}'),
+        ('set_role', 'api.set_member_role(%2$L, %3$L, ''admin''', '{alice,bob,carol}')) c (name, call, members);
+create function tests.answer(name text, profiles text) returns jsonb language sql as $$
+    select tests.as('alice', c.call || profiles || ')')::jsonb from calls c where c.name = answer.name $$;
+create function tests.object(name text) returns jsonb language sql as $$
+    select o.object::jsonb from app.profile_objects o where o.id = tests.id(name) $$;
+
+select is((select array_agg(p order by p -> 'id')
+             from jsonb_array_elements(tests.answer(name, ', true') -> 'profiles') p),
+        (select array_agg(tests.object(m) order by tests.object(m) -> 'id') from unnest(members) m),
+        name || ': those of its members, whole, and of nobody else')
+  from calls;
+select is(array(select p ->> 'id' from jsonb_array_elements(a -> 'profiles') p),
+        array(select m ->> 'user_id' from jsonb_array_elements(a -> 'members') m), name || ': in the members'' order')
+  from calls, tests.answer(name, ', true') a;
+select ok(not tests.answer(name, given) ? 'profiles', name || ': none with "' || given || '"')
+  from calls, unnest(array['', ', false', ', null']) given;
+select is(tests.answer(name, ', profiles => true') - 'profiles', tests.answer(name, ''), name || ': else the same')
+  from calls where name <> 'create_group';
+
+-- Who is in it alone. The other answer is that of a conversation which is not there.
+select is(tests.as('mallory', format('api.conversation(%L, true)', room)),
+    tests.as('mallory', format('api.conversation(%L, true)', gen_random_uuid())), 'strangers are told nothing')
+  from unnest(array[tests.id('direct'), tests.id('group')]) room;
+select is(tests.as('mallory', format('api.add_members(%L, array[%L]::uuid[], true)',
+    tests.id('group'), tests.id('dora'))), 'PL008 There is no such conversation.', 'nor when they would change it');
+select matches(tests.as('carol', format('api.update_conversation(%L, ''Mine'', true)', tests.id('group'))), '^PL007 ',
+    'and who may not change it is refused all the same');
+select is(tests.as('alice', format('json_array_length(api.add_members(%L, array[%L]::uuid[], true) -> ''profiles'')',
+    tests.id('group'), tests.id('dora'))), '4', 'a new member is among them');
+delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('dora');
+select is(tests.as('alice', format('json_array_length(api.conversation(%L, true) -> ''profiles'')', tests.id('group'))),
+    '3', 'a removed one is not');
+select is(tests.as('dora', format('api.conversation(%L, true)', tests.id('group'))),
+    'PL008 There is no such conversation.', 'nor finds it any more');
+
+-- The deleted: a direct conversation keeps its tombstone.
+update public.user_profiles set is_deleted = true where id = tests.id('bob');
+select is((select p from jsonb_array_elements(tests.answer('open', ', true') -> 'profiles') p
+            where p ->> 'id' = tests.id('bob')::text),
+    tests.object('bob'), 'a deleted member is a tombstone');
+select is(tests.object('bob') ->> 'full_name', null, 'without a name');
+
+-- Without them no profile is read.
+create function tests.reads() returns bigint language sql volatile as $$
+    select seq_scan + idx_scan from pg_stat_xact_user_tables where relid = 'public.user_profiles'::regclass $$;
+create temporary table reads as select tests.reads() as before;
+select tests.as('alice', format('api.conversation(%L)', tests.id('group')));
+select is(tests.reads(), before, 'a conversation alone costs no look at a profile') from reads;
+select tests.as('alice', format('api.conversation(%L, true)', tests.id('group')));
+select cmp_ok(tests.reads(), '>', before, 'which this would tell') from reads;
+
+-- No more than an answer has room for.
+select tests.make_user('crowd' || n) from generate_series(1, 250) n;
+update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 32000))
+ where username like 'tap\_crowd%';
+insert into public.conversation_members (conversation_id, user_id)
+select tests.id('group'), i.id from tests.ids i where i.name like 'crowd%';
+create temporary table large as
+select tests.as('alice', format('api.conversation(%L, true)', tests.id('group'))) as answer;
+select cmp_ok(octet_length(answer), '<=', app.answer_bytes(), 'a large group is an answer')
+  from large;
+select cmp_ok(json_array_length(answer::json -> 'profiles'), '>', 100, 'with as many of them as there is room for')
+  from large;
+select is(json_array_length(answer::json -> 'members'), 252, 'and all its members') from large;
+
+select * from finish();
+rollback;
