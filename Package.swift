@@ -151,19 +151,20 @@ let package = Package(
 
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Postgres", "Requirements", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
         .testTarget(
             name: "MessagingTests",
             dependencies: [
-                "Messaging", "Postgres", "Threads",
+                "Messaging", "Postgres", "Requirements", "Threads",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),
+        .target(name: "Requirements", path: "Tests/Requirements", swiftSettings: settings),
         .testTarget(
             name: "LineServerTests",
             dependencies: [
@@ -183,7 +184,7 @@ let package = Package(
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "LineServer", "Messaging", "postline",
+                "LineServer", "Messaging", "Requirements", "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -192,6 +193,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "FuzzedLines", "LineClient", "LineServer", "Messaging", "Metering", "Postgres", "PrivatePostgres",
+                "Requirements",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),

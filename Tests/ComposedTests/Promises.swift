@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 
 extension Promise {
-    static let spread = Promise(sentence: "the one port leads to every node, and each says hello") { system in
+    static let spread = Promise(sentence: "F6: the one port leads to every node, and each says hello") { system in
         let before = try await system.figures("postline_connections")
         try await withClients(4 * system.nodes.count, at: system.lines) { clients in
             for client in clients {
@@ -66,7 +66,7 @@ extension Promise {
         }
     }
 
-    static let writtenBySQL = Promise(sentence: "what psql writes is pushed by every node") { system in
+    static let writtenBySQL = Promise(sentence: "F3, F6: what psql writes is pushed by every node") { system in
         try await Visitor.with(4, at: system.lines) { visitors in
             let group = try await visitors[0].group(with: visitors.dropFirst())
             let id = await visitors[0].userID

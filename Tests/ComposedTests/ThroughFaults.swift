@@ -1,7 +1,7 @@
 extension Promise {
     static let throughFaults = Promise(
         sentence:
-            "while nodes, PostgreSQL and the balancer are stopped and killed under load, nothing is lost or doubled"
+            "F6: while nodes, PostgreSQL and the balancer are stopped and killed under load, nothing is lost or doubled"
     ) { system in
         try await Visitor.with(6, at: system.lines) { visitors in
             let senders = visitors.prefix(4)

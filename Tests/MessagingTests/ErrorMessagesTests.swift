@@ -1,10 +1,11 @@
 import Foundation
+import Requirements
 import Testing
 
 /// The sentences that clients are told, where the sources have them.
 @Suite("The messages of errors")
 struct ErrorMessagesTests {
-    @Test("begin with a capital letter or a name in quotes, and end as a sentence does")
+    @Test("begin with a capital letter or a name in quotes, and end as a sentence does", .covers("A28"))
     func sentences() throws {
         let swift = try Self.texts(
             of: [

@@ -1,3 +1,4 @@
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -49,7 +50,9 @@ struct ParamsTests {
         ("participants", "member_ids"),
     ]
 
-    @Test("of the source documents' spellings are refused with the canonical one by each method that takes it")
+    @Test(
+        "of the source documents' spellings are refused with the canonical one by each method that takes it",
+        .covers("B14", "B15", "B36", "B37"))
     func everySpelling() throws {
         for (spelling, canonical) in Self.spellings {
             let methods = Operation.all.filter { $0.parameters.contains(canonical) }

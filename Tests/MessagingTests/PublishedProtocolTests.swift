@@ -1,4 +1,5 @@
 import Foundation
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -6,7 +7,8 @@ import Testing
 /// `docs/protocol.md` is held against the code, so that the two cannot drift.
 @Suite("The published protocol")
 struct PublishedProtocolTests {
-    @Test("names each error with its number and whether it is retryable as the code has it")
+    @Test(
+        "names each error with its number and whether it is retryable as the code has it", .covers("A27", "D25", "D30"))
     func errors() throws {
         var documented: [String: [String]] = [:]
         for row in try rows(of: "## 2. Errors") {
@@ -16,7 +18,7 @@ struct PublishedProtocolTests {
         #expect(documented == Dictionary(uniqueKeysWithValues: expected))
     }
 
-    @Test("names each goodbye, and whether to reconnect after it")
+    @Test("names each goodbye, and whether to reconnect after it", .covers("D30"))
     func goodbyes() throws {
         var documented: [String: String] = [:]
         for row in try rows(of: "## 1. Framing") { documented[Repository.quoted(row[0]).first ?? ""] = row[1] }
@@ -24,7 +26,7 @@ struct PublishedProtocolTests {
         #expect(documented == Dictionary(uniqueKeysWithValues: expected))
     }
 
-    @Test("says `now` of each method that this server has, and of no other")
+    @Test("says now of each method that this server has, and of no other", .covers("D30"))
     func methods() throws {
         let served = try rows(of: "## 5. Methods").filter { $0[1] == "now" }.compactMap {
             Repository.quoted($0[0]).first

@@ -18,9 +18,34 @@ enum Repository {
     /// The display names of all tests, as their sources have them.
     static func testNames() throws -> Set<String> {
         Set(
-            try matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/, inFilesOf: "Tests", endingIn: "swift").map {
-                $0.replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
-            })
+            try matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/, inFilesOf: "Tests", endingIn: "swift").map(unescaped))
+    }
+
+    /// The tests that say which requirements of `docs/features.md` they cover: Swift's by a trait, those of SQL and of the
+    /// composed system in their names, which begin as in "A13, A14: ".
+    static func coveringTests() throws -> [(title: String, requirements: [String])] {
+        let swift = try files(in: "Tests", endingIn: "swift").flatMap { path in
+            try text(path).components(separatedBy: "@Test(").dropFirst().compactMap { source -> (String, [String])? in
+                let attribute = source.components(separatedBy: "func ")[0]
+                guard let title = attribute.prefixMatch(of: /\s*"((?:[^"\\]|\\.)*)"/),
+                    let covered = attribute.firstMatch(of: /\.covers\(([^)]*)\)/)
+                else { return nil }
+                return (unescaped(title.1), covered.1.matches(of: /"([^"]*)"/).map { String($0.1) })
+            }
+        }
+        let sql = try matches(
+            of: /'((?:[A-F]\d+, )*[A-F]\d+: (?:[^']|'')*)'/, inFilesOf: "sql/tests", endingIn: "sql"
+        ).map { $0.replacing("''", with: "'") }
+        let composed = try matches(
+            of: /"((?:[A-F]\d+, )*[A-F]\d+: (?:[^"\\]|\\.)*)"/, inFilesOf: "Tests/ComposedTests", endingIn: "swift")
+        return swift
+            + (sql + composed).map { title in
+                (title, title.prefix { $0 != ":" }.matches(of: /[A-F]\d+/).map { String($0.0) })
+            }
+    }
+
+    private static func unescaped(_ literal: some StringProtocol) -> String {
+        String(literal).replacing("\\\"", with: "\"").replacing("\\\\", with: "\\")
     }
 
     /// What the SQL tests say of themselves, as far as a row of the checklist stands first.

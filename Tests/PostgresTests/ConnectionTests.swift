@@ -1,4 +1,5 @@
 import Logging
+import Requirements
 import Synchronization
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 
 extension DatabaseTests {
     @Suite struct ConnectionTests {
-        @Test("values come back as they were sent: null, empty, quotes, every plane of Unicode")
+        @Test("values come back as they were sent: null, empty, quotes, every plane of Unicode", .covers("F1"))
         func values() async throws {
             try await TestDatabase.withConnection { connection in
                 let texts = ["", "'; drop table x; --", "\\\"$1", "é 漢 🏳️‍🌈 \u{10FFFF}", "line\nbreak\ttab"]
@@ -370,7 +371,7 @@ extension DatabaseTests {
             }
         }
 
-        @Test("the server is told who connects, and speaks UTF-8")
+        @Test("the server is told who connects, and speaks UTF-8", .covers("F1"))
         func session() async throws {
             try await TestDatabase.withConnection { connection async throws in
                 #expect(try await connection.value("show application_name") == "postline")

@@ -1,7 +1,8 @@
 import Foundation
+import Requirements
 import Testing
 
-@Suite("What CONTRIBUTING.md says of the commands")
+@Suite("What CONTRIBUTING.md says of the commands and of the build")
 struct ContributingTests {
     private static func text(_ path: String) throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -29,5 +30,19 @@ struct ContributingTests {
         let scripts = Set(text.matches(of: /scripts\/[a-z-]+/).map { String($0.0) })
         #expect(scripts.count > 3)
         for script in scripts { #expect((try? Self.text(script)) != nil, "\(script)") }
+    }
+
+    @Test("warnings are errors in every target", .covers("C40"))
+    func warnings() throws {
+        let package = try Self.text("Package.swift")
+        #expect(package.contains(".treatAllWarnings(as: .error)"))
+        let targets = package.split(separator: /\.(?:test|executable)?[tT]arget\(/).dropFirst()
+        #expect(targets.count > 15)
+        for target in targets {
+            let name = target.firstMatch(of: /name: "(\w[\w-]*)"/)?.1 ?? "?"
+            // Of C alone.
+            if name == "CNotifyPeer" { continue }
+            #expect(target.contains("swiftSettings: settings"), "\(name)")
+        }
     }
 }

@@ -38,6 +38,12 @@ select throws_ok('update public.user_profiles set avatar_type = ''built_in'', av
 select lives_ok('update public.user_profiles set avatar_type = ''built_in'', avatar_id = ''fox'' where id = tests.id(''alice'')');
 select lives_ok('update public.user_profiles set avatar_type = ''custom'', avatar_id = null, avatar_url = ''https://x.example/a'' where id = tests.id(''alice'')');
 
+-- Times and indexes.
+update public.user_profiles set bio = 'of now', updated_at = '2000-01-01' where id = tests.id('carol');
+select is((select updated_at from public.user_profiles where id = tests.id('carol')), now(), 'B32: a changed profile has the database''s time, whatever the statement gives');
+select set_has($$select a.attname::text from pg_index i join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0] where i.indrelid = 'public.user_profiles'::regclass$$,
+    $$values ('id'), ('username'), ('changed_xid'), ('public_changed_xid')$$, 'B32: a profile is found over an index by its id and by its username, and so is what changed');
+
 -- Version and the two transaction ids.
 create temporary table seen as select * from public.user_profiles where id = tests.id('bob');
 select tests.age();
@@ -66,7 +72,7 @@ update public.user_profiles set version = 1 where id = tests.id('bob');
 select ok((select version > 1 from public.user_profiles where id = tests.id('bob')), 'a version never goes back');
 update public.user_private set phone_verified = true where id = tests.id('bob');
 update public.user_private set phone_number = '+4587654321' where id = tests.id('bob');
-select is((select phone_verified from public.user_private where id = tests.id('bob')), false, 'another number is not verified');
+select is((select phone_verified from public.user_private where id = tests.id('bob')), false, 'B42: another number is not verified');
 select throws_ok('delete from public.user_profiles', '23001', 'Rows of user_profiles are never deleted.');
 
 -- me.
@@ -76,6 +82,9 @@ select is((select string_agg(key, ',') from json_object_keys(tests.as('alice', '
     'is_deleted,attributes,version,created_at,updated_at,email,phone_number,phone_verified,date_of_birth,'
     'preferred_unit_system,preferences,physical,username_changed_at,username_change_count,username_change_allowed_at',
     'Me has every member, in the protocol''s order');
+select set_eq($$select key from json_object_keys(tests.as('alice', 'api.me()')::json) key
+    except select column_name::text from information_schema.columns where table_schema = 'public' and table_name in ('user_profiles', 'user_private')$$,
+    array['physical', 'username_change_allowed_at'], 'B36: each member of Me is called as its column is, but for two that are made of columns');
 select matches(tests.as('alice', 'api.me() ->> ''created_at'''), '^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$', 'timestamps are of the wire');
 select is(tests.as('alice', $$api.update_me('{"full_name":" New ","bio":null,"location":"Lyon","preferences":{"a":1,"b":{"c":null}}}') ->> 'full_name'$$), 'New', 'update_me sets');
 select is(tests.as('alice', $$api.update_me('{"preferences":{"a":null,"d":2}}') -> 'preferences'$$)::jsonb, '{"b":{"c":null},"d":2}'::jsonb, 'preferences merge by key, null removes');

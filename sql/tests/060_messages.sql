@@ -8,7 +8,7 @@ select tests.id('group'), tests.id(who), n || repeat('x', 300)
   from generate_series(1, 5) n, lateral (select (array['alice', 'bob', 'carol'])[1 + n % 3] as who) w order by n;
 select results_eq($$select seq from public.messages where conversation_id = tests.id('group') order by created_at, seq$$, 'select n::bigint from generate_series(1, 5) n', 'messages are numbered without a gap, and times grow as numbers do');
 select results_eq($$select last_seq, last_message_content, last_message_sender_id, last_message_time = (select created_at from public.messages m where m.conversation_id = c.id and seq = 5)
-    from public.conversations c where id = tests.id('group')$$, $$select 5::bigint, '5' || repeat('x', 199), tests.id('carol'), true$$, 'the conversation knows its newest message, 200 characters of it');
+    from public.conversations c where id = tests.id('group')$$, $$select 5::bigint, '5' || repeat('x', 199), tests.id('carol'), true$$, 'A8, A22: the conversation knows its newest message, 200 characters of it');
 select is((select version from public.conversations where id = tests.id('group')), 1::bigint, 'a message is no new version of its conversation');
 select results_eq($$select u, m.last_read_seq from unnest(array['alice','bob','carol']) u join public.conversation_members m on m.user_id = tests.id(u) and m.conversation_id = tests.id('group') order by u$$,
     $$values ('alice', 3::bigint), ('bob', 4), ('carol', 5)$$, 'sending moves the sender''s own mark');

@@ -1,12 +1,14 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("me.delete", .timeLimit(.minutes(60)))
 struct DeleteTests {
     private static let password: JSONObject = ["password": .string(TestNode.password)]
 
-    @Test("leaves a tombstone everywhere, with its messages under it, and the owner's group to the next")
+    @Test(
+        "leaves a tombstone everywhere, with its messages under it, and the owner's group to the next", .covers("B33"))
     func tombstone() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -57,7 +59,9 @@ struct DeleteTests {
         }
     }
 
-    @Test("erases what is private, and ends every session on every node; the acting connection's next request is told")
+    @Test(
+        "erases what is private, and ends every session on every node; the acting connection's next request is told",
+        .covers("B33"))
     func sessions() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.connect()

@@ -1,4 +1,5 @@
 import LineClient
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -7,7 +8,7 @@ import Testing
 struct ExternalAccountsTests {
     private static let external = NodeSettings(accountKeeper: .external)
 
-    @Test("every auth method and me.delete are forbidden, and nothing happens")
+    @Test("every auth method and me.delete are forbidden, and nothing happens", .covers("E6"))
     func forbidden() async throws {
         try await withNode(Self.external) { node in
             let before = try await WireTests.fingerprint(node.database)
@@ -24,7 +25,9 @@ struct ExternalAccountsTests {
         }
     }
 
-    @Test("a user whom the other server makes gets its profile by the same trigger, and as a guest where it is one")
+    @Test(
+        "a user whom the other server makes gets its profile by the same trigger, and as a guest where it is one",
+        .covers("B9"))
     func trigger() async throws {
         try await withNode(Self.external) { node in
             let id = "11111111-1111-4111-8111-111111111111"

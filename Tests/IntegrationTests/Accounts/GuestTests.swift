@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("auth.guest and auth.upgrade", .timeLimit(.minutes(60)))
@@ -8,7 +9,7 @@ struct GuestTests {
         ["email": .string(email), "password": .string(TestNode.password)]
     }
 
-    @Test("a guest gets tokens and a whole Me, with a name or without, and is found by nobody")
+    @Test("a guest gets tokens and a whole Me, with a name or without, and is found by nobody", .covers("E1", "E14"))
     func guest() async throws {
         try await withNode { node in
             let client = try await node.connect()
@@ -40,7 +41,9 @@ struct GuestTests {
         }
     }
 
-    @Test("an upgraded guest is a full account with the same id, conversations and data, and everyone sees it")
+    @Test(
+        "an upgraded guest is a full account with the same id, conversations and data, and everyone sees it",
+        .covers("E5", "E14"))
     func upgrade() async throws {
         try await withTwoNodes { one, other in
             let guest = try await one.connect()
@@ -146,7 +149,9 @@ struct GuestTests {
         }
     }
 
-    @Test("row 49: an upgrade whose answer was lost in a cut is done: the address signs in, and nothing is done twice")
+    @Test(
+        "row 49: an upgrade whose answer was lost in a cut is done: the address signs in, and nothing is done twice",
+        .covers("E19"))
     func retried() async throws {
         try await withTwoNodes { one, other in
             let cut = try await one.connect()

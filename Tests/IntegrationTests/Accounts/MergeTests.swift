@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("auth.login of a guest's holder: the guest comes into the account", .timeLimit(.minutes(60)))
@@ -11,7 +12,9 @@ struct MergeTests {
         ]
     }
 
-    @Test("the account's own values win, preferences merge by key, and what it has none of comes from the guest")
+    @Test(
+        "the account's own values win, preferences merge by key, and what it has none of comes from the guest",
+        .covers("E5"))
     func values() async throws {
         try await withTwoNodes { one, other in
             let guest = try await one.connect()
@@ -187,7 +190,9 @@ struct MergeTests {
         }
     }
 
-    @Test("row 49: a merge whose answer was lost in a cut is found done by the retry, with the same answer")
+    @Test(
+        "row 49: a merge whose answer was lost in a cut is found done by the retry, with the same answer",
+        .covers("E19"))
     func retried() async throws {
         try await withTwoNodes { one, other in
             let guest = try await one.connect()

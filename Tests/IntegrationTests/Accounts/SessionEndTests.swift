@@ -2,11 +2,12 @@ import LineClient
 import Messaging
 import NIOCore
 import Postgres
+import Requirements
 import Testing
 
 @Suite("auth.logout and auth.change_password", .timeLimit(.minutes(60)))
 struct SessionEndTests {
-    @Test("logging out ends this session alone, and its connections on every node")
+    @Test("logging out ends this session alone, and its connections on every node", .covers("E15"))
     func logout() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.connect()

@@ -3,6 +3,7 @@ import CryptoExtras
 import Foundation
 import JWTKit
 import LineClient
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -22,7 +23,8 @@ struct ForgedTokenTests {
         return "\(text).\(part(Data(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))))"
     }
 
-    @Test("row 43: no algorithm, another one, and any key id are invalid_token, whatever the key id says")
+    @Test(
+        "row 43: no algorithm, another one, and any key id are invalid_token, whatever the key id says", .covers("A24"))
     func headers() async throws {
         try await withNode { node in
             let session = try await Self.session(node)
@@ -83,7 +85,7 @@ struct ForgedTokenTests {
         }
     }
 
-    @Test("row 43: a claim that is missing, wrong, or of another type is invalid_token")
+    @Test("row 43: a claim that is missing, wrong, or of another type is invalid_token", .covers("A24"))
     func claims() async throws {
         try await withNode { node in
             let session = try await Self.session(node)

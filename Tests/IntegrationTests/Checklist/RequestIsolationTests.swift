@@ -1,5 +1,6 @@
 import LineClient
 import Postgres
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -57,7 +58,9 @@ struct RequestIsolationTests {
         }
     }
 
-    @Test("row 33: over one connection of the pool, users who take turns with errors between stay who they are")
+    @Test(
+        "row 33: over one connection of the pool, users who take turns with errors between stay who they are",
+        .covers("A25", "E7"))
     func alternating() async throws {
         try await withNode(NodeSettings(poolSize: 1)) { node in
             let people: [Person] = [.alice, .bob, .carol]

@@ -1,6 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("postline chat in line mode, through pipes", .timeLimit(.minutes(60)))
@@ -9,7 +10,9 @@ struct ChatTests {
         try Command(["chat", person.email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])
     }
 
-    @Test("alice and bob talk, and each sees the other's messages and profile changes as they happen, also psql's")
+    @Test(
+        "alice and bob talk, and each sees the other's messages and profile changes as they happen, also psql's",
+        .covers("F5"))
     func talk() async throws {
         try await withNode { node in
             let alice = try chat(.alice, node)

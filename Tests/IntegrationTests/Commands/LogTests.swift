@@ -2,11 +2,13 @@ import Foundation
 import LineClient
 import Messaging
 import Postgres
+import Requirements
 import Testing
 
 @Suite("What a node's log says, and what it never says", .timeLimit(.minutes(60)))
 struct LogTests {
-    @Test("at its most talkative a node logs no token, no password and no content, and one line an event")
+    @Test(
+        "at its most talkative a node logs no token, no password and no content, and one line an event", .covers("A28"))
     func secrets() async throws {
         try await TestDatabase.with { database in
             // An error of PostgreSQL's that quotes the value it cannot read, and a notice beside it.

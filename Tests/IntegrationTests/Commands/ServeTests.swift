@@ -1,6 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(60)))
@@ -275,7 +276,7 @@ struct ServeTests {
         _ = try await command.exit()
     }
 
-    @Test("migrate makes a database that serve serves; again it has nothing to do")
+    @Test("migrate makes a database that serve serves; again it has nothing to do", .covers("A31"))
     func migrates() async throws {
         try await TestDatabase.with(migrated: false) { database in
             let first = try await Command.run(["migrate"], environment: environment(database))

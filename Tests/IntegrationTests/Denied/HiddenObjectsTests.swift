@@ -1,11 +1,14 @@
 import LineClient
+import Requirements
 import Testing
 
 @testable import Messaging
 
 @Suite("What a user may not know of is told by nothing", .timeLimit(.minutes(60)))
 struct HiddenObjectsTests {
-    @Test("row 42: every method on a conversation of others answers byte for byte as on one that does not exist")
+    @Test(
+        "row 42: every method on a conversation of others answers byte for byte as on one that does not exist",
+        .covers("A14", "A15"))
     func conversations() async throws {
         try await withNode { node in
             let frank = try await node.signedIn(.frank)

@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("A stranger's live session", .timeLimit(.minutes(60)))
@@ -54,7 +55,7 @@ struct StrangerTests {
         }
     }
 
-    @Test("a random probe: in a lively world nobody receives what is not its own")
+    @Test("a random probe: in a lively world nobody receives what is not its own", .covers("A14"))
     func random() async throws {
         try await withNode { node in
             var generator = SeededGenerator(state: UInt64.random(in: 0 ... .max))

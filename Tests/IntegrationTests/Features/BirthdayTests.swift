@@ -1,17 +1,27 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("A birthday from guest to account", .timeLimit(.minutes(60)))
 struct BirthdayTests {
     private static let birthday: JSONObject = ["date_of_birth": "2000-02-29"]
 
-    @Test("a guest's birthday is there after the upgrade, and after a reinstall, with the server's time")
+    @Test(
+        "a guest's birthday is there after the upgrade, and after a reinstall, with a time of the database's clock",
+        .covers("B32", "E1", "E8", "E10", "E13"))
     func upgraded() async throws {
         try await withNode { node in
             let guest = try await node.guest()
+            let before = try await node.database.clock()
             let set = try await guest.call("me.update", Self.birthday)
             #expect(set["physical"]?["date_of_birth"] == "2000-02-29")
+            let after = try await node.database.clock()
+            let time = try #require(set["updated_at"]?.stringValue)
+            #expect(before <= time && time <= after)
+            // No client gives it.
+            try await guest.refused(
+                .invalidParams, "me.update", ["updated_at": "2000-01-01T00:00:00.000000Z"], field: "updated_at")
             try await guest.call(
                 "auth.upgrade", ["email": "gwen@example.com", "password": .string(TestNode.password)])
             await guest.close()
@@ -20,12 +30,15 @@ struct BirthdayTests {
             let me = try await reinstalled.call("me.get")
             expectMe(me)
             #expect(me["date_of_birth"] == "2000-02-29")
-            #expect((me["updated_at"]?.stringValue ?? "") >= (set["updated_at"]?.stringValue ?? ""))
+            let upgraded = try #require(me["updated_at"]?.stringValue)
+            let end = try await node.database.clock()
+            #expect(after <= upgraded && upgraded <= end)
         }
     }
 
     @Test(
-        "a guest's birthday moves to the account that has none, the guest's copy is gone, and no other user's is touched"
+        "a guest's birthday moves to the account that has none, the guest's copy is gone, and no other user's is touched",
+        .covers("E5", "E14")
     )
     func merged() async throws {
         try await withNode { node in
@@ -45,7 +58,7 @@ struct BirthdayTests {
         }
     }
 
-    @Test("an account's own birthday wins over the guest's, and a retry finds it so")
+    @Test("an account's own birthday wins over the guest's, and a retry finds it so", .covers("E5"))
     func ownWins() async throws {
         try await withNode { node in
             let guest = try await node.connect()
@@ -59,7 +72,9 @@ struct BirthdayTests {
         }
     }
 
-    @Test("signing out and in as another shows nothing of the first: one connection is one user's")
+    @Test(
+        "signing out and in as another shows nothing of the first: one connection is one user's",
+        .covers("B35", "E7", "E14", "E15"))
     func signedOut() async throws {
         try await withNode { node in
             let client = try await node.signedIn(.alice)

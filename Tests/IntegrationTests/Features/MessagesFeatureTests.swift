@@ -1,58 +1,75 @@
 import LineClient
 import Messaging
 import NIOCore
+import Requirements
 import Testing
 
 /// The rows of the messages feature, each the whole way: one client's line, the server, PostgreSQL, another's line.
 @Suite("The messages feature", .timeLimit(.minutes(60)))
 struct MessagesFeatureTests {
-    @Test("fetch conversations with the other's profile, open one, send, read, and find people: no N+1")
+    @Test(
+        "fetch conversations with the other's profile, open one, send, read, and find people: each is one call of one function",
+        .covers("A1", "A2", "A3", "A4", "A5", "A6", "A17")
+    )
     func screens() async throws {
-        try await withNode { node in
-            let alice = try await node.signedIn(.alice)
-            let bob = try await node.signedIn(.bob)
-
-            // searchUsers, getOrCreateConversation
-            let found = try await bob.call("profiles.search", ["query": "frank"])
-            let frankID = try #require(found["profiles"]?[0]?["id"])
-            let opened = try await bob.call("conversations.open", ["user_id": frankID])
-            #expect(opened["last_seq"] == 0)
-
-            // sendMessage
-            let room = try #require(opened["id"]?.stringValue)
-            try await bob.send("Hello Frank", to: room)
-            try await bob.send("Are you there?", to: room)
-
-            // fetchConversations: newest first, with the other user's profile in the same answer
-            let frank = try await node.signedIn(.frank)
-            let list = try await frank.call("conversations.list")
-            let first = list["conversations"]?[0]
-            #expect(first?["id"]?.stringValue == room)
-            #expect(first?["last_message_content"] == "Are you there?")
-            #expect(first?["unread_count"] == 2)
-            let other = list["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.bob.id }
-            #expect(other?["full_name"] == "Bob Okafor")
-
-            // fetchMessages, with the sender as of now
-            let messages = try await frank.call("messages.list", ["conversation_id": .string(room)])["messages"]
-            #expect(messages?.arrayValue?.map { $0["content"] } == ["Hello Frank", "Are you there?"])
-            #expect(messages?[0]?["sender"]?["username"] == "bob")
-
-            // markMessagesAsRead
-            let mark = try await frank.call("messages.mark_read", ["conversation_id": .string(room), "seq": 2])
-            #expect(mark["unread_count"] == 0)
-            #expect(try await frank.call("conversations.list")["conversations"]?[0]?["unread_count"] == 0)
+        try await TestDatabase.with { database in
+            try await database.countCalls()
+            try await withNode(database) { node in try await Self.useScreens(of: node) }
             #expect(
-                try await bob.call("messages.list", ["conversation_id": .string(room)])["messages"]?[1]?["is_read"]
-                    == true)
-
-            // Getting or creating it again, from either side, gives the same.
-            #expect(try await frank.conversation(with: Person.bob.id) == room)
-            _ = alice
+                try await database.callsOfRequests() == [
+                    "search_profiles": 1, "open_conversation": 2, "send_message": 2, "conversations": 2, "messages": 2,
+                    "mark_read": 1,
+                    // By open_conversation, for its answer.
+                    "conversation": 2,
+                ])
         }
     }
 
-    @Test("the last message's content and time are set by the insert, under any race, and for inserts by psql")
+    /// What somebody does on the screens of the document, by its names for them.
+    private static func useScreens(of node: TestNode) async throws {
+        let bob = try await node.signedIn(.bob)
+
+        // searchUsers, getOrCreateConversation
+        let found = try await bob.call("profiles.search", ["query": "frank"])
+        let frankID = try #require(found["profiles"]?[0]?["id"])
+        let opened = try await bob.call("conversations.open", ["user_id": frankID])
+        #expect(opened["last_seq"] == 0)
+
+        // sendMessage
+        let room = try #require(opened["id"]?.stringValue)
+        try await bob.send("Hello Frank", to: room)
+        try await bob.send("Are you there?", to: room)
+
+        // fetchConversations: newest first, with the other user's profile in the same answer
+        let frank = try await node.signedIn(.frank)
+        let list = try await frank.call("conversations.list")
+        let first = list["conversations"]?[0]
+        #expect(first?["id"]?.stringValue == room)
+        #expect(first?["last_message_content"] == "Are you there?")
+        #expect(first?["unread_count"] == 2)
+        let other = list["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.bob.id }
+        #expect(other?["full_name"] == "Bob Okafor")
+
+        // fetchMessages, with the sender as of now
+        let messages = try await frank.call("messages.list", ["conversation_id": .string(room)])["messages"]
+        #expect(messages?.arrayValue?.map { $0["content"] } == ["Hello Frank", "Are you there?"])
+        #expect(messages?[0]?["sender"]?["username"] == "bob")
+
+        // markMessagesAsRead
+        let mark = try await frank.call("messages.mark_read", ["conversation_id": .string(room), "seq": 2])
+        #expect(mark["unread_count"] == 0)
+        #expect(try await frank.call("conversations.list")["conversations"]?[0]?["unread_count"] == 0)
+        #expect(
+            try await bob.call("messages.list", ["conversation_id": .string(room)])["messages"]?[1]?["is_read"]
+                == true)
+
+        // Getting or creating it again, from either side, gives the same.
+        #expect(try await frank.conversation(with: Person.bob.id) == room)
+    }
+
+    @Test(
+        "the last message's content and time are set by the insert, under any race, and for inserts by psql",
+        .covers("A8", "A21", "A22", "F2"))
     func lastMessage() async throws {
         try await withNode(NodeSettings(poolSize: 6)) { node in
             let alice = try await node.signedIn(.alice)
@@ -91,7 +108,8 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "a user sees only its conversations, reads only their messages, and sends only into them, whoever it says it is"
+        "a user sees only its conversations, reads only their messages, and sends only into them, whoever it says it is",
+        .covers("A10", "A13", "A14", "A15", "A21", "A25", "F2")
     )
     func rules() async throws {
         try await withNode { node in
@@ -117,6 +135,13 @@ struct MessagesFeatureTests {
             try await frank.refused(
                 .invalidParams, "conversations.list", ["user_id": .string(Person.alice.id)], field: "user_id")
             // The same rules hold in SQL, under the same policies.
+            try await node.database.psql(
+                as: Person.frank.id,
+                "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.bookClub)', '\(Person.frank.id)', 'by SQL')"
+            )
+            let newest = try await frank.call(
+                "messages.list", ["conversation_id": .string(Room.bookClub), "limit": 1])["messages"]?[0]
+            #expect(newest?["content"] == "by SQL" && newest?["sender_id"]?.stringValue == Person.frank.id)
             let asFrank =
                 "set local role authenticated; set local request.jwt.claims = '{\"sub\":\"\(Person.frank.id)\",\"role\":\"authenticated\"}';"
             try await node.database.psql(
@@ -138,7 +163,8 @@ struct MessagesFeatureTests {
     }
 
     @Test(
-        "each error has a stable code, its class, and whether to try again, so that a client can be silent about a 401 and show the rest"
+        "an error has a stable code, its class, and whether to try again, so that a client can be silent about a 401 and show the rest",
+        .covers("A27", "D25")
     )
     func errors() async throws {
         try await withNode { node in
@@ -157,7 +183,7 @@ struct MessagesFeatureTests {
         }
     }
 
-    @Test("what user A inserts reaches user B as it happens, and when B was away, when B comes back")
+    @Test("what user A inserts reaches user B as it happens, and when B was away, when B comes back", .covers("A29"))
     func realtime() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -1,6 +1,7 @@
 import LineClient
 import Messaging
 import Postgres
+import Requirements
 import Testing
 
 @Suite("Nothing missing, nothing twice", .timeLimit(.minutes(60)))
@@ -101,7 +102,7 @@ struct ExactnessTests {
         }
     }
 
-    @Test("two nodes: each hears what is written through the other")
+    @Test("two nodes: each hears what is written through the other", .covers("A29"))
     func twoNodes() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)

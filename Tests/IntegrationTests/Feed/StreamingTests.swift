@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("A change streams to those whom it concerns", .timeLimit(.minutes(60)))
@@ -20,7 +21,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a message that a client sends: to the other, and to both sessions of the sender")
+    @Test("a message that a client sends: to the other, and to both sessions of the sender", .covers("C22"))
     func message() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -81,7 +82,8 @@ struct StreamingTests {
         }
     }
 
-    @Test("a profile that its owner changes: Me to its own sessions, the profile to its contacts")
+    @Test(
+        "a profile that its owner changes: Me to its own sessions, the profile to its contacts", .covers("B27", "C24"))
     func profile() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -99,7 +101,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a profile that psql changes")
+    @Test("a profile that psql changes", .covers("F3"))
     func profileByPsql() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -143,7 +145,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a read mark, by a client and by psql, to all members")
+    @Test("a read mark, by a client and by psql, to all members", .covers("A4"))
     func read() async throws {
         try await withNode { node in
             let audience = try await Audience(node)
@@ -171,7 +173,7 @@ struct StreamingTests {
         }
     }
 
-    @Test("a new direct conversation, to both, with the profile and the first messages")
+    @Test("a new direct conversation, to both, with the profile and the first messages", .covers("C16", "C21"))
     func opened() async throws {
         try await withNode { node in
             let audience = try await Audience(node)

@@ -1,10 +1,12 @@
 import FuzzedLines
+import Requirements
 import Testing
 
 @Suite("Nobody receives a byte of what is not its own", .timeLimit(.minutes(60)))
 struct LeakTests {
     @Test(
         "row 41: in random worlds, whatever anybody asks, what each client receives is what select gives its user under row-level security",
+        .covers("A13", "A14", "A25", "F2"),
         arguments: 0..<8)
     func worlds(_ number: Int) async throws {
         let seed = testSeed() &+ UInt64(number)

@@ -1,11 +1,12 @@
 import Foundation
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("session.authenticate", .timeLimit(.minutes(60)))
 struct AuthenticateTests {
-    @Test("a good token makes the connection that user's")
+    @Test("a good token makes the connection that user's", .covers("A24"))
     func good() async throws {
         try await withNode { node in
             let token = try await Self.token(of: .alice, node)

@@ -1,10 +1,11 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("avatars.list", .timeLimit(.minutes(60)))
 struct AvatarsTests {
-    @Test("gives the catalogue to anybody, signed in or not")
+    @Test("gives the catalogue to anybody, signed in or not", .covers("C2"))
     func catalogue() async throws {
         try await withNode { node in
             let anybody = try await node.connect()

@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("conversations.get and conversations.list", .timeLimit(.minutes(60)))
@@ -26,7 +27,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("the last message's first 200 characters, time and sender stand in it")
+    @Test("the last message's first 200 characters, time and sender stand in it", .covers("A22"))
     func lastMessage() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -41,7 +42,7 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("the list has the newest message first, with the profiles of all members")
+    @Test("the list has the newest message first, with the profiles of all members", .covers("A1", "A17", "C16"))
     func list() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -101,25 +102,36 @@ struct ConversationsListTests {
         }
     }
 
-    @Test("a list of fifty conversations is one call of one function, as one of one is")
+    @Test(
+        "a list of fifty makes the calls of a list of one, scans the profiles as often, and each other table at most once more for each",
+        .covers("A17")
+    )
     func noFurtherQueries() async throws {
-        try await withNode(NodeSettings(poolSize: 1)) { node in
-            let calls = """
-                select string_agg(funcname || ' ' || calls, ',' order by funcname) from pg_stat_user_functions
-                 where schemaname = 'api' and funcname like '%conversation%'
+        try await TestDatabase.with { database in
+            let (one, many) = ("00000000-0000-4000-9000-000000000000", "00000000-0000-4000-9000-000000000100")
+            try await database.psql(
                 """
-            try await node.database.psql("alter database \(node.database.name) set track_functions = 'all'")
-            // The pool's connection is made anew, with that setting.
-            try await node.database.psql(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()"
-            )
-            let alice = try await node.signedIn(.alice)
-            try await alice.call("conversations.list")
-            // What a backend has counted is written when it ends.
-            try await node.database.psql(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity where usename = 'postline' and datname = current_database()"
-            )
-            #expect(try await node.database.value(calls) == "conversations 1")
+                insert into auth.users (id, raw_user_meta_data)
+                select ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid, '{"full_name":"N"}'
+                  from generate_series(0, 100) n;
+                insert into public.conversations (kind, participant1_id, participant2_id)
+                select 'direct', '\(many)', ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid
+                  from generate_series(1, 50) n;
+                insert into public.conversations (kind, participant1_id, participant2_id)
+                values ('direct', '\(one)', '00000000-0000-4000-9000-000000000001');
+                analyze
+                """)
+            let list = "select json_array_length(api.conversations(100) -> 'conversations')"
+            let ofOne = try await database.cost(of: list, as: one)
+            let ofFifty = try await database.cost(of: list, as: many)
+            #expect(ofOne.value == "1" && ofFifty.value == "50")
+            #expect(ofOne.calls["api.conversations"] == 1)
+            #expect(ofFifty.calls == ofOne.calls)
+            #expect(ofFifty.scans.keys.sorted() == ["conversation_members", "conversations", "user_profiles"])
+            #expect(ofFifty.scans["user_profiles"] == ofOne.scans["user_profiles"])
+            for (table, scans) in ofFifty.scans {
+                #expect(scans <= (ofOne.scans[table] ?? 0) + 49, "\(table): \(ofOne.scans), \(ofFifty.scans)")
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("Groups", .timeLimit(.minutes(60)))
@@ -20,7 +21,7 @@ struct GroupsTests {
         return roles
     }
 
-    @Test("a group is made whole, its members see it come with their profiles, on every node")
+    @Test("a group is made whole, its members see it come with their profiles, on every node", .covers("C21"))
     func create() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)

@@ -1,11 +1,12 @@
 import LineClient
 import Logging
 import Messaging
+import Requirements
 import Testing
 
 @Suite("auth.login", .timeLimit(.minutes(60)))
 struct LoginTests {
-    @Test("answers with tokens and signs the connection in")
+    @Test("answers with tokens and signs the connection in", .covers("D9", "D13", "D14"))
     func login() async throws {
         try await withNode { node in
             let client = try await node.connect()

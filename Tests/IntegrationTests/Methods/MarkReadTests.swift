@@ -1,10 +1,13 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("messages.mark_read", .timeLimit(.minutes(60)))
 struct MarkReadTests {
-    @Test("answers with the mark and what is left unread; a mark never goes back, and is cut to the last message")
+    @Test(
+        "answers with the mark and what is left unread; a mark never goes back, and is cut to the last message",
+        .covers("A4", "A9"))
     func marks() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)

@@ -1,10 +1,11 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("me.get", .timeLimit(.minutes(60)))
 struct MeGetTests {
-    @Test("answers with the complete Me")
+    @Test("answers with the complete Me", .covers("A12", "B16", "B21", "C10", "D1", "D19"))
     func whole() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -26,7 +27,8 @@ struct MeGetTests {
         }
     }
 
-    @Test("of somebody who has just registered it is as whole, with null for what is unset")
+    @Test(
+        "of somebody who has just registered it is as whole, with null for what is unset", .covers("B16", "B21", "C10"))
     func new() async throws {
         try await withNode { node in
             let me = try await node.stranger("New").call("me.get")

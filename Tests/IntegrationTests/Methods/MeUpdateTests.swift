@@ -1,10 +1,13 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("me.update", .timeLimit(.minutes(60)))
 struct MeUpdateTests {
-    @Test("each field is set, answered and stored; null clears it; what is absent stays")
+    @Test(
+        "each field is set, answered and stored; null clears it; what is absent stays",
+        .covers("A12", "B10", "B11", "B24", "B25", "B38", "D4", "D5"))
     func fields() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -39,7 +42,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("several fields at once are one change: all or nothing")
+    @Test("several fields at once are one change: all or nothing", .covers("C39", "D26"))
     func together() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -53,7 +56,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("an update of nothing, or to what is there already, changes nothing")
+    @Test("an update of nothing, or to what is there already, changes nothing", .covers("B1"))
     func nothing() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -64,7 +67,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("preferences are merged key by key, null removes one")
+    @Test("preferences are merged key by key, null removes one", .covers("C14"))
     func preferences() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -136,7 +139,7 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("another spelling of a field is refused with the canonical one")
+    @Test("another spelling of a field is refused with the canonical one", .covers("B37", "B38"))
     func spellings() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -185,7 +188,8 @@ struct MeUpdateTests {
     }
 
     @Test(
-        "row 48: each field is held to its rule, by its name, control and bidi characters too, and nothing is changed")
+        "row 48: each field is held to its rule, by its name, control and bidi characters too, and nothing is changed",
+        .covers("D4", "D23", "D24"))
     func rules() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -242,13 +246,26 @@ struct MeUpdateTests {
         }
     }
 
-    @Test("a user changes only its own profile")
+    @Test("a user changes only its own profile, whomever it names, over the wire and by SQL", .covers("C37"))
     func own() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             let bob = try await node.signedIn(.bob)
             let before = try await bob.call("me.get")
-            try await alice.call("me.update", ["full_name": "Changed"])
+            for name in ["id", "user_id", "profile_id", "username"] {
+                let named = JSON.string(name == "username" ? "bob" : Person.bob.id)
+                try await alice.refused(
+                    .invalidParams, "me.update",
+                    JSONObject([.init(name: "full_name", value: "Changed"), .init(name: name, value: named)]),
+                    field: name)
+            }
+            try await node.database.psql(
+                as: Person.alice.id,
+                "update public.user_profiles set full_name = 'Changed' where id = '\(Person.bob.id)'")
+            #expect(try await alice.call("me.get")["full_name"] == "Alice Moreau")
+            // As all rows are hers.
+            try await node.database.psql(as: Person.alice.id, "update public.user_profiles set full_name = 'Changed'")
+            #expect(try await alice.call("me.get")["full_name"] == "Changed")
             #expect(try await bob.call("me.get") == before)
         }
     }

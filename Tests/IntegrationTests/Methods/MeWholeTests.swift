@@ -1,4 +1,5 @@
 import LineClient
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -66,6 +67,7 @@ struct MeWholeTests {
 
     @Test(
         "each method that changes it answers with all members, the same as me.get and as every session is pushed",
+        .covers("B7", "B10", "B11", "B16", "B18", "B27", "B40", "C1", "C7", "C24", "D6", "D20", "D21", "E18"),
         arguments: changes)
     func answers(_ change: Change) async throws {
         try await withTwoNodes { one, other in
@@ -91,19 +93,24 @@ struct MeWholeTests {
         }
     }
 
-    @Test("physical and metadata share one date of birth")
+    @Test(
+        "there is one date of birth: the last write wins, by whichever method, and both places show it", .covers("D16"))
     func dateOfBirth() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
-            let physical = try await alice.call("me.update_physical", ["date_of_birth": "1988-08-08"])
-            #expect(physical["date_of_birth"] == "1988-08-08")
-            let update = try await alice.call("me.update", ["date_of_birth": "1989-09-09"])
-            #expect(update["physical"]?["date_of_birth"] == "1989-09-09")
+            for (method, date) in [
+                ("me.update_physical", "1988-08-08"), ("me.update", "1989-09-09"), ("me.update_physical", "1990-10-10"),
+            ] {
+                let me = try await alice.call(method, ["date_of_birth": .string(date)])
+                #expect(me["date_of_birth"]?.stringValue == date)
+                #expect(me["physical"]?["date_of_birth"]?.stringValue == date)
+            }
         }
     }
 
     @Test(
         "with an if_version that is not the current one nothing is done, and the current Me comes with the refusal",
+        .covers("B40"),
         arguments: [
             Change(method: "me.update", params: ["bio": "of a stale client"]),
             Change(method: "me.update_physical", params: ["height_cm": 150]),
@@ -130,39 +137,73 @@ struct MeWholeTests {
         }
     }
 
+    /// What the source documents call the params of a method, in each of their layers.
+    private static let spellings: [(method: String, right: String, wrong: [String])] = [
+        ("me.update", "full_name", ["displayName", "display_name", "name", "fullName", "firstName", "lastName"]),
+        ("me.update", "phone_number", ["phone", "phoneNumber"]),
+        ("me.update", "language_code", ["preferredLanguage", "language", "languageCode"]),
+        ("me.update", "date_of_birth", ["birthdate", "birthday", "dateOfBirth"]),
+        ("me.update", "preferred_unit_system", ["preferredUnitSystem"]),
+        ("me.update_physical", "date_of_birth", ["birthdate", "birthday", "dateOfBirth"]),
+        ("me.update_physical", "height_cm", ["heightCm", "height"]),
+        ("me.update_physical", "biological_sex", ["biologicalSex"]),
+        (
+            "me.set_avatar", "avatar_url",
+            [
+                "photoURL", "profilePicture", "profile_picture", "profilePictureUrl", "profile_picture_url", "imageUrl",
+                "profileImage",
+            ]
+        ),
+        ("me.set_avatar", "avatar_type", ["avatarType"]), ("me.set_avatar", "avatar_id", ["avatarId"]),
+        ("me.change_username", "username", ["newUsername"]),
+        ("me.save", "full_name", ["displayName"]), ("me.save", "phone_number", ["phone"]),
+        ("me.save", "username", ["newUsername"]), ("me.save", "avatar.avatar_url", ["photoURL"]),
+        ("me.save", "avatar.avatar_id", ["avatarId"]), ("me.save", "physical.height_cm", ["height"]),
+        ("auth.register", "full_name", ["displayName", "name", "firstName", "lastName"]),
+        ("auth.guest", "full_name", ["displayName", "name"]), ("auth.upgrade", "full_name", ["displayName", "name"]),
+        ("auth.refresh", "refresh_token", ["refreshToken"]),
+        ("session.authenticate", "access_token", ["accessToken", "jwt_token"]),
+        ("conversations.open", "user_id", ["userId"]),
+        ("messages.send", "conversation_id", ["conversationId", "convId", "conversation"]),
+        ("messages.send", "content", ["text", "last_message"]),
+    ]
+
+    /// What the source documents say of a user, and no user sets by a field of `me.update`.
+    private static let others = [
+        "email", "apiId", "user_id", "phoneVerified", "isVerified", "averageRating", "totalRatings", "totalReviews",
+        "isCreator", "creatorTier", "subscriptionType", "activeListings", "lastUsernameChange", "usernameChangeCount",
+        "senderPhotoURL", "senderAvatarType", "senderAvatarId", "isOnline", "lastSeen", "fcmToken", "unread_count",
+        "is_read", "weight", "activityLevel", "createdAt", "updatedAt", "created_at", "updated_at",
+    ]
+
     @Test(
-        "every other spelling of a field is refused with the right one, and nothing of the request is done",
-        arguments: [
-            ("me.update", "phone", "phone_number"), ("me.update", "phoneNumber", "phone_number"),
-            ("me.update", "displayName", "full_name"), ("me.update", "name", "full_name"),
-            ("me.update", "preferredLanguage", "language_code"), ("me.update", "language", "language_code"),
-            ("me.update", "birthdate", "date_of_birth"), ("me.update", "birthday", "date_of_birth"),
-            ("me.update", "preferredUnitSystem", "preferred_unit_system"),
-            ("me.update_physical", "birthdate", "date_of_birth"), ("me.update_physical", "birthday", "date_of_birth"),
-            ("me.update_physical", "heightCm", "height_cm"), ("me.update_physical", "biologicalSex", "biological_sex"),
-            ("me.set_avatar", "photoURL", "avatar_url"), ("me.set_avatar", "profilePicture", "avatar_url"),
-            ("me.set_avatar", "profile_picture_url", "avatar_url"), ("me.set_avatar", "avatarType", "avatar_type"),
-            ("me.set_avatar", "avatarId", "avatar_id"), ("me.change_username", "userName", "username"),
-            ("auth.register", "displayName", "full_name"), ("auth.register", "name", "full_name"),
-            ("auth.guest", "displayName", "full_name"), ("auth.upgrade", "name", "full_name"),
-            ("me.save", "displayName", "full_name"), ("me.save", "phone", "phone_number"),
-            ("me.save", "newUsername", "username"), ("me.save", "photoURL", "avatar.avatar_url"),
-            ("me.save", "avatarId", "avatar.avatar_id"), ("me.save", "height", "physical.height_cm"),
-        ])
-    func spellings(method: String, wrong: String, right: String) async throws {
+        "every other spelling of a field is refused with the right one, what is no field by its name, and nothing of the request is done",
+        .covers("B14", "B15", "B36", "B37", "B38", "E9")
+    )
+    func spellings() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
             let before = try await WireTests.fingerprint(node.database)
-            let operation = try #require(Probe.methods.first { $0.method == method })
-            let good = try #require(Probe.params(of: operation)).members.filter { $0.name != right }
-            let error = try await alice.refused(
-                .invalidParams, method, JSONObject(good + [.init(name: wrong, value: "x")]), field: wrong)
-            #expect(error?.data["suggestion"]?.stringValue == right)
+            for (method, right, spellings) in Self.spellings {
+                let operation = try #require(Probe.methods.first { $0.method == method })
+                let good = try #require(Probe.params(of: operation)).members.filter { $0.name != right }
+                for wrong in spellings {
+                    let error = try await alice.refused(
+                        .invalidParams, method, JSONObject(good + [.init(name: wrong, value: "x")]), field: wrong)
+                    #expect(error?.data["suggestion"]?.stringValue == right, "\(method): \(wrong)")
+                }
+            }
+            for name in Self.others {
+                try await alice.refused(
+                    .invalidParams, "me.update", ["bio": "x", name: "x"], field: name)
+            }
             #expect(try await WireTests.fingerprint(node.database) == before)
         }
     }
 
-    @Test("every bound of every field, from within: it is stored and answered as it was given")
+    @Test(
+        "every bound of every field, from within: it is stored and answered as it was given",
+        .covers("B25", "B39", "D6", "D27", "E9"))
     func within() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -178,7 +219,7 @@ struct MeWholeTests {
                     [.string("https://a.bc/" + String(repeating: "x", count: 2_035)), "https://a"]
                 ),
                 ("me.update", "location", [long(100), "x"]),
-                ("me.update", "language_code", ["de", "zh-Hant-TW", "i-klingon", "es-419", "abcdefgh"]),
+                ("me.update", "language_code", ["en", "pt", "de", "zh-Hant-TW", "i-klingon", "es-419", "abcdefgh"]),
                 ("me.update", "phone_number", ["+1234567", "+123456789012345"]),
                 ("me.update", "date_of_birth", ["1900-01-01", .string(today), "2000-02-29"]),
                 ("me.update", "preferred_unit_system", ["imperial", "metric"]),
@@ -197,7 +238,9 @@ struct MeWholeTests {
         }
     }
 
-    @Test("every bound of every field, from without: it is refused by its name, and nothing is changed")
+    @Test(
+        "every bound of every field, from without: it is refused by its name, and nothing is changed",
+        .covers("B25", "B39", "D23", "D24", "E9"))
     func beyond() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -243,7 +286,9 @@ struct MeWholeTests {
         }
     }
 
-    @Test("nothing is partly done: with one bad field none of the good ones is changed, and nobody is told anything")
+    @Test(
+        "nothing is partly done: with one bad field none of the good ones is changed, and nobody is told anything",
+        .covers("C39", "D26"))
     func nothingPartly() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -270,7 +315,8 @@ struct MeWholeTests {
     }
 
     @Test(
-        "of another user nobody changes anything: no method takes whose data it is, and SQL as another user changes no row"
+        "of another user nobody changes anything: no method takes whose data it is, and SQL as another user changes no row",
+        .covers("C37")
     )
     func ownOnly() async throws {
         try await withNode { node in

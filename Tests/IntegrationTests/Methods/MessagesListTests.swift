@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("messages.list", .timeLimit(.minutes(60)))
@@ -12,7 +13,7 @@ struct MessagesListTests {
         return (answer["messages"]?.arrayValue ?? []).compactMap { $0["seq"]?.integerValue }
     }
 
-    @Test("gives the newest, those just before, or those just after, ascending")
+    @Test("gives the newest, those just before, or those just after, ascending", .covers("A2"))
     func pages() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -30,7 +31,7 @@ struct MessagesListTests {
         }
     }
 
-    @Test("sender is the sender's profile as of now, in past messages too")
+    @Test("sender is the sender's profile as of now, in past messages too", .covers("B31"))
     func liveSender() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -44,7 +45,7 @@ struct MessagesListTests {
         }
     }
 
-    @Test("a message is read when every other member's mark has reached it")
+    @Test("a message is read when every other member's mark has reached it", .covers("A11"))
     func isRead() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

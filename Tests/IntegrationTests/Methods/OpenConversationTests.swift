@@ -1,10 +1,11 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("conversations.open", .timeLimit(.minutes(60)))
 struct OpenConversationTests {
-    @Test("gives the one direct conversation of the two, from both sides, each as it sees it")
+    @Test("gives the one direct conversation of the two, from both sides, each as it sees it", .covers("A6"))
     func existing() async throws {
         try await withNode { node in
             let ofAlice = try await node.signedIn(.alice).call(
@@ -24,7 +25,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("makes one where there was none")
+    @Test("makes one where there was none", .covers("A6", "A8"))
     func new() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -109,7 +110,7 @@ struct OpenConversationTests {
         }
     }
 
-    @Test("raced from eight connections of both sides, there is one")
+    @Test("raced from eight connections of both sides, there is one", .covers("A6"))
     func race() async throws {
         try await withNode(NodeSettings(poolSize: 8)) { node in
             let ids = try await withThrowingTaskGroup(of: String.self) { group in

@@ -1,10 +1,11 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("profiles.get", .timeLimit(.minutes(60)))
 struct ProfilesGetTests {
-    @Test("gives profiles in the order asked, each once, and leaves unknown ids out")
+    @Test("gives profiles in the order asked, each once, and leaves unknown ids out", .covers("C19"))
     func order() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -61,7 +62,7 @@ struct ProfilesGetTests {
         }
     }
 
-    @Test("one to a hundred ids, or a username, and not both")
+    @Test("one to a hundred ids, or a username, and not both", .covers("D24"))
     func params() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("profiles.search", .timeLimit(.minutes(60)))
@@ -15,7 +16,7 @@ struct ProfilesSearchTests {
         return profiles.map { $0["username"]?.stringValue ?? $0["full_name"]?.stringValue ?? "?" }
     }
 
-    @Test("finds by username and by full name, the best match first, and tolerates typos")
+    @Test("finds by username and by full name, the best match first, and tolerates typos", .covers("A5", "C25"))
     func finds() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

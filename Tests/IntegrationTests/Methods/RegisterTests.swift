@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("auth.register", .timeLimit(.minutes(60)))
@@ -9,7 +10,7 @@ struct RegisterTests {
         "full_name": "  Zoë  ",
     ]
 
-    @Test("makes an account, signs the connection in, and lets the user in again")
+    @Test("makes an account, signs the connection in, and lets the user in again", .covers("D9", "D13"))
     func register() async throws {
         try await withNode { node in
             let client = try await node.connect()

@@ -1,12 +1,13 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("messages.send", .timeLimit(.minutes(60)))
 struct SendTests {
     private static let clientID = "12345678-1234-4234-8234-123456789abc"
 
-    @Test("answers with the message, whole, and numbers it next")
+    @Test("answers with the message, whole, and numbers it next", .covers("A3", "A10", "C22"))
     func send() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -130,7 +131,7 @@ struct SendTests {
         }
     }
 
-    @Test("an image carries an attachment, and may be silent")
+    @Test("an image carries an attachment, and may be silent", .covers("C23"))
     func image() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

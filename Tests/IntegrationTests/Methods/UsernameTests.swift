@@ -1,12 +1,15 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("me.change_username", .timeLimit(.minutes(60)))
 struct UsernameTests {
     private static func name(_ name: String) -> JSONObject { ["username": .string(name)] }
 
-    @Test("the first username, and the same one again, are no change: they cost no cooldown and leave no history")
+    @Test(
+        "the first username, and the same one again, are no change: they cost no cooldown and leave no history",
+        .covers("B4", "B26"))
     func first() async throws {
         try await withNode { node in
             let sam = try await node.stranger("Sam")
@@ -21,7 +24,9 @@ struct UsernameTests {
         }
     }
 
-    @Test("a change is noted in the history, and the next is allowed after ninety days, as username_cooldown says")
+    @Test(
+        "a change is noted in the history, and the next is allowed after ninety days, as username_cooldown says",
+        .covers("B2", "B4", "B6", "B7", "B26"))
     func cooldown() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -50,7 +55,9 @@ struct UsernameTests {
         }
     }
 
-    @Test("the old name is held for its owner for 120 days: nobody else gets it, its owner may return to it")
+    @Test(
+        "the old name is held for its owner for 120 days: nobody else gets it, its owner may return to it",
+        .covers("B5"))
     func held() async throws {
         try await withNode { node in
             try await node.signedIn(.alice).call("me.change_username", Self.name("moreau"))
@@ -84,7 +91,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("row 48: a username is ASCII by rule and unique however its case is written")
+    @Test("row 48: a username is ASCII by rule and unique however its case is written", .covers("B5"))
     func folded() async throws {
         try await withNode { node in
             let bob = try await node.signedIn(.bob)
@@ -104,7 +111,9 @@ struct UsernameTests {
         }
     }
 
-    @Test("of many who claim one name at once, on two nodes and in any case, one wins, and it costs the others nothing")
+    @Test(
+        "of many who claim one name at once, on two nodes and in any case, one wins, and it costs the others nothing",
+        .covers("B5"))
     func race() async throws {
         try await withTwoNodes(NodeSettings(poolSize: 6)) { one, other in
             let people = Person.allCases
@@ -124,7 +133,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("a name that is claimed while its owner gives it up is held, never given away")
+    @Test("a name that is claimed while its owner gives it up is held, never given away", .covers("B5"))
     func claimedMeanwhile() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -140,7 +149,7 @@ struct UsernameTests {
         }
     }
 
-    @Test("SQL as the user, and psql, are held to the same rules")
+    @Test("SQL as the user, and psql, are held to the same rules", .covers("B4"))
     func sql() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

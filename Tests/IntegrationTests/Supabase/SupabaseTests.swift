@@ -3,6 +3,7 @@ import JWTKit
 import LineClient
 import Messaging
 import PrivatePostgres
+import Requirements
 import Testing
 
 @Suite("Postline on a Supabase project's database", .timeLimit(.minutes(60)))
@@ -80,7 +81,7 @@ struct SupabaseTests {
         }
     }
 
-    @Test("takes the project's tokens as they are signed with its JWT secret, and its users talk, live")
+    @Test("takes the project's tokens as they are signed with its JWT secret, and its users talk, live", .covers("A26"))
     func secretTokens() async throws {
         try await SupabaseServer.with { server in
             let keys = try await TokenKeys(
@@ -121,7 +122,9 @@ struct SupabaseTests {
         }
     }
 
-    @Test("takes tokens that are signed with the project's ES256 key, and none that another key signed")
+    @Test(
+        "takes tokens that are signed with the project's ES256 key, and none that another key signed",
+        .covers("A26", "E3"))
     func publicKeys() async throws {
         try await SupabaseServer.with { server in
             let key = ES256PrivateKey()
@@ -190,7 +193,9 @@ struct SupabaseTests {
         }
     }
 
-    @Test("through PostgREST a user sees and writes what is its own, and nothing else; anon sees the avatars")
+    @Test(
+        "through PostgREST a user sees and writes what is its own, and nothing else; anon sees the avatars",
+        .covers("A33"))
     func leaks() async throws {
         try await SupabaseServer.with { server in
             try await server.signUpLater()

@@ -7,4 +7,9 @@ extension TestDatabase {
                 on conflict (name) do update set value = excluded.value
             """)
     }
+
+    /// What the database's clock says, as times are written on the wire.
+    func clock() async throws -> String {
+        try await value("select app.utc(clock_timestamp())") ?? ""
+    }
 }

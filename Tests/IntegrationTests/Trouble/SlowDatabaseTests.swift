@@ -1,6 +1,7 @@
 import LineClient
 import Messaging
 import Postgres
+import Requirements
 import Testing
 
 @Suite("A database that is busy, or in doubt", .timeLimit(.minutes(60)))
@@ -99,7 +100,8 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test("a fault of the SQL is an internal_error with an incident, and tells nothing of itself")
+    @Test(
+        "a fault of the SQL is an internal_error with an incident, and tells nothing of itself", .covers("A28", "D25"))
     func fault() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -139,7 +141,7 @@ struct SlowDatabaseTests {
         }
     }
 
-    @Test("row 18: the listener's backend is terminated in a burst, and nothing is missed")
+    @Test("row 18: the listener's backend is terminated in a burst, and nothing is missed", .covers("F3"))
     func listenerTerminated() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

@@ -1,4 +1,5 @@
 internal import Messaging
+import Requirements
 import Testing
 
 @testable internal import postline
@@ -11,13 +12,14 @@ struct AvatarTests {
         AvatarChip(avatar, name: name, id: id, catalogue: catalogue)
     }
 
-    @Test("a built-in avatar has its colour of the catalogue")
+    @Test("a built-in avatar has its colour of the catalogue", .covers("C17"))
     func builtIn() {
         let span = chip(.builtIn(id: "fox")).span
         #expect(span.text == " B " && span.style.fill == RGB(0xE4, 0x57, 0x2E))
     }
 
-    @Test("a custom one, none, and one that is not in the catalogue have a colour that stays the user's")
+    @Test(
+        "a custom one, none, and one that is not in the catalogue have a colour that stays the user's", .covers("C17"))
     func stable() {
         let none = chip(.none)
         #expect(chip(.custom(url: "https://example.com/a.png")) == none)
@@ -29,7 +31,7 @@ struct AvatarTests {
     }
 
     @Test(
-        "the initial is the name's first letter, one that a terminal can show",
+        "the initial is the name's first letter, one that a terminal can show", .covers("C17"),
         arguments: [
             ("alice", "A"), ("(guest)", "G"), ("  étienne", "É"), ("ßen", "S"), ("日本", "日"), ("7th", "7"), ("!?", "?"),
             ("\u{1B}[2Jx", "2"), ("", "?"), ("👩‍👩‍👧 family", "F"),

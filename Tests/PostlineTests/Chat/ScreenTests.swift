@@ -1,3 +1,4 @@
+import Requirements
 import Testing
 
 @testable internal import postline
@@ -45,7 +46,7 @@ struct ScreenTests {
         #expect(screen.chat.openID == Fixture.direct)
     }
 
-    @Test("a changed name shows at once, in past messages, the list and the head")
+    @Test("a changed name shows at once, in past messages, the list and the head", .covers("B43"))
     func rename() {
         var screen = screen()
         _ = screen.handle(.enter)

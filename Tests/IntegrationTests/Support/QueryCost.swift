@@ -1,0 +1,77 @@
+import Messaging
+import Postgres
+
+/// What a query answered, and what it cost by the database's own statistics.
+struct QueryCost {
+    /// The first value of its first row.
+    let value: String?
+
+    /// How often each table was scanned, in whole or by an index.
+    let scans: [String: Int]
+
+    /// How often each function was called, without those that PostgreSQL wrote into the query that calls them.
+    let calls: [String: Int]
+}
+
+extension TestDatabase {
+    /// Runs a query with a user's rights, in a transaction that is rolled back, and gives what it cost.
+    func cost(of query: String, as user: String) async throws -> QueryCost {
+        let connection = try await connect()
+        do {
+            // On a connection of its own, whose first transaction this is: all that is counted is the query's.
+            let results = try await connection.execute(
+                """
+                begin;
+                set local track_functions = 'all';
+                set local role authenticated;
+                set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+                \(query);
+                reset role;
+                select relname, seq_scan + coalesce(idx_scan, 0) from pg_stat_xact_user_tables
+                 where seq_scan + coalesce(idx_scan, 0) > 0;
+                select schemaname || '.' || funcname, calls from pg_stat_xact_user_functions;
+                rollback
+                """, deadline: watchdogLimit)
+            await connection.close()
+            return QueryCost(
+                value: results[4].count == 0 ? nil : results[4].text(0, 0), scans: results[6].counts,
+                calls: results[7].counts)
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// Has the calls of functions counted, on connections that are made from now on.
+    func countCalls() async throws {
+        try await psql("alter database \(name) set track_functions = 'all'")
+    }
+
+    /// How often each function of `api`, of which a request is one call, was called so far.
+    ///
+    /// It ends the service's connections: what a backend has counted is surely written only then.
+    func callsOfRequests() async throws -> [String: Int] {
+        try await psql(
+            """
+            select pg_terminate_backend(pid, 5000) from pg_stat_activity
+             where usename = 'postline' and datname = current_database()
+            """)
+        let connection = try await connect()
+        do {
+            let rows = try await connection.execute(
+                "select funcname, calls from pg_stat_user_functions where schemaname = 'api'")
+            await connection.close()
+            return rows[0].counts
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+}
+
+extension Rows {
+    /// The rows of a name and a number.
+    fileprivate var counts: [String: Int] {
+        Dictionary(uniqueKeysWithValues: (0..<count).map { (text($0, 0) ?? "", Int(text($0, 1) ?? "") ?? 0) })
+    }
+}
