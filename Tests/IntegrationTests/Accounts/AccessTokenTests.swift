@@ -2,6 +2,7 @@ import Foundation
 import LineClient
 import Messaging
 import NIOCore
+import Requirements
 import Testing
 
 @Suite("Access tokens of our own", .timeLimit(.minutes(60)))
@@ -20,7 +21,7 @@ struct AccessTokenTests {
         return try JSON(parsing: ByteBuffer(bytes: data))
     }
 
-    @Test("carry no name: user_metadata is empty, however one signs in, and me.get has the name")
+    @Test("carry no name: user_metadata is empty, however one signs in, and me.get has the name", .covers("D13"))
     func noName() async throws {
         try await withNode { node in
             let client = try await node.connect()

@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 /// The test cases of the avatar and name sync document, by its titles, with four clients on two nodes.
@@ -8,7 +9,7 @@ struct AvatarSyncTests {
     private static let photo = "https://images.example.com/photo-1.jpg"
     private static let otherPhoto = "https://images.example.com/photo-2.jpg"
 
-    @Test("Test Case 1: Built-in Avatar Selection and Sync")
+    @Test("Test Case 1: Built-in Avatar Selection and Sync", .covers("C1", "C2", "C5", "C6", "C7", "C26", "C32", "C33"))
     func builtIn() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)
@@ -17,7 +18,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("Test Case 2: Custom Photo Selection and Sync")
+    @Test("Test Case 2: Custom Photo Selection and Sync", .covers("B18", "C27"))
     func customPhoto() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)
@@ -27,7 +28,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("Test Case 3: Switch Between Avatar Types")
+    @Test("Test Case 3: Switch Between Avatar Types", .covers("C4", "C15", "C28"))
     func switching() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)
@@ -42,7 +43,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("Test Case 4: Display Name Change and Sync")
+    @Test("Test Case 4: Display Name Change and Sync", .covers("B24", "B29", "B31", "C6", "C8", "C29", "C32", "C33"))
     func displayName() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)
@@ -56,7 +57,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("Test Case 5: Database Consistency Check")
+    @Test("Test Case 5: Database Consistency Check", .covers("C9", "C30"))
     func consistency() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)
@@ -92,7 +93,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("Test Case 6: Multiple Rapid Changes")
+    @Test("Test Case 6: Multiple Rapid Changes", .covers("C31"))
     func rapid() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)
@@ -112,7 +113,8 @@ struct AvatarSyncTests {
     }
 
     @Test(
-        "an avatar of a shape that does not fit its type, or that the catalogue has not, is refused, and none is lost by it"
+        "an avatar of a shape that does not fit its type, or that the catalogue has not, is refused, and none is lost by it",
+        .covers("C3")
     )
     func refused() async throws {
         try await withNode { node in
@@ -145,7 +147,7 @@ struct AvatarSyncTests {
         }
     }
 
-    @Test("SQL is held to one shape at a time too, whoever writes it")
+    @Test("SQL is held to one shape at a time too, whoever writes it", .covers("C3", "C4"))
     func sql() async throws {
         try await withNode { node in
             let changes = [

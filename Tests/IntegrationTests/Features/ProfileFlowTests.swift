@@ -36,7 +36,7 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("a profile is fetched and updated in the times that the profile document gives")
+    @Test("a profile is fetched and updated in the times that the profile document gives", .covers("D29"))
     func documentedTimes() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -125,7 +125,9 @@ struct ProfileFlowTests {
         }
     }
 
-    @Test("a message that a client holds already shows its sender's new name and face, with nothing fetched anew")
+    @Test(
+        "a message that a client holds already shows its sender's new name and face, with nothing fetched anew",
+        .covers("B43"))
     func heldMessages() async throws {
         try await withTwoNodes { one, other in
             let circle = try await Circle(one, other)

@@ -1,4 +1,5 @@
 import LineClient
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -15,7 +16,8 @@ struct AttributesTests {
         "update public.user_profiles set attributes = '\(attributes.text)' where id = '\(person.id)'"
     }
 
-    @Test("is pushed to the user and to everyone who sees the profile, on every node, and to nobody else")
+    @Test(
+        "is pushed to the user and to everyone who sees the profile, on every node, and to nobody else", .covers("B22"))
     func pushed() async throws {
         try await withTwoNodes { one, other in
             let frank = [try await one.signedIn(.frank), try await other.signedIn(.frank)]
@@ -51,7 +53,7 @@ struct AttributesTests {
         }
     }
 
-    @Test("moves the version by one, and is there in each answer that has the user")
+    @Test("moves the version by one, and is there in each answer that has the user", .covers("B22"))
     func answered() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -74,7 +76,9 @@ struct AttributesTests {
         }
     }
 
-    @Test("is written by no user, of itself or of others, by no method and by no SQL; a backend's write is done")
+    @Test(
+        "is written by no user, of itself or of others, by no method and by no SQL; a backend's write is done",
+        .covers("B22"))
     func writtenByBackends() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)

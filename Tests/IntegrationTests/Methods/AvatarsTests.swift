@@ -26,7 +26,8 @@ struct AvatarsTests {
     }
 
     @Test(
-        "the SQL of docs/avatars.md makes a team's own set the set, for its owner and for a backend, as often as it runs"
+        "the SQL of docs/avatars.md makes a team's own set the set, for its owner and for a backend, as often as it runs",
+        .covers("C2")
     )
     func ownSet() async throws {
         let sql = try Repository.sql(of: "docs/avatars.md")
@@ -57,7 +58,7 @@ struct AvatarsTests {
         }
     }
 
-    @Test("a user writes nothing into the catalogue")
+    @Test("a user writes nothing into the catalogue", .covers("C2"))
     func readOnly() async throws {
         try await withNode { node in
             let before = try await node.connect().call("avatars.list")

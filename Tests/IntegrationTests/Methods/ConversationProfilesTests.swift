@@ -1,4 +1,5 @@
 import LineClient
+import Requirements
 import Testing
 
 @testable import Messaging
@@ -30,7 +31,8 @@ struct ConversationProfilesTests {
     }
 
     @Test(
-        "has the profiles of its members where they are asked for, each whole, and else is a conversation and no more")
+        "has the profiles of its members where they are asked for, each whole, and else is a conversation and no more",
+        .covers("A18", "C16"))
     func profiles() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -67,7 +69,7 @@ struct ConversationProfilesTests {
         }
     }
 
-    @Test("has them as they are now, and tombstones of the deleted")
+    @Test("has them as they are now, and tombstones of the deleted", .covers("A18"))
     func asTheyAre() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))

@@ -1,5 +1,6 @@
 import LineClient
 import Messaging
+import Requirements
 import Testing
 
 @Suite("me.save", .timeLimit(.minutes(60)))
@@ -13,7 +14,9 @@ struct MeSaveTests {
         "physical": ["biological_sex": "female", "height_cm": 170.5, "date_of_birth": "1990-05-17"],
     ]
 
-    @Test("saves all of it as one change: one step of the version, and one push to each who sees any of it")
+    @Test(
+        "saves all of it as one change: one step of the version, and one push to each who sees any of it",
+        .covers("B41", "D22"))
     func everything() async throws {
         try await withTwoNodes { one, other in
             let alice = try await one.signedIn(.alice)
@@ -42,7 +45,7 @@ struct MeSaveTests {
         }
     }
 
-    @Test("with one thing wrong saves nothing of it, tells nobody, and names the field with its path")
+    @Test("with one thing wrong saves nothing of it, tells nobody, and names the field with its path", .covers("B41"))
     func nothing() async throws {
         try await withNode { node in
             let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
