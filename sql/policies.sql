@@ -12,10 +12,12 @@
 -- array would be walked for every row (a reset of 500 conversations: 6,000 ms, hashed 130 ms).
 
 -- Schemas.
-revoke all on schema app, api, accounts, feed from public, anon, authenticated, postline_feed, postline_accounts;
+revoke all on schema app, api, rest, accounts, feed
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
 grant usage on schema public to anon, authenticated, service_role, postline_feed;
 grant usage on schema app to anon, authenticated, service_role, postline_feed;
 grant usage on schema api to anon, authenticated, service_role;
+grant usage on schema rest to authenticated;
 grant usage on schema accounts to postline_accounts;
 grant usage on schema feed to postline_feed;
 
@@ -23,11 +25,12 @@ grant usage on schema feed to postline_feed;
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
-revoke all on all tables in schema app
+revoke all on all tables in schema app, rest
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
 revoke execute on all functions in schema app, api, accounts, feed
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
-revoke execute on function public.is_read(public.messages) from public, anon, authenticated, service_role;
+revoke execute on function public.is_read(public.messages), public.unread_count(public.conversations)
+    from public, anon, authenticated, service_role;
 
 alter table public.built_in_avatars enable row level security;
 alter table public.user_profiles enable row level security;
@@ -102,14 +105,16 @@ drop policy if exists own_select on public.username_history;
 create policy own_select on public.username_history for select to authenticated
     using (user_id = (select auth.uid()));
 
--- conversations: members read; a user may begin a direct one of its own, of which a trigger adds the two members; owner
--- and admins name a group.
+-- conversations: members read; a user may begin a direct one of its own, of which a trigger adds the two members, and
+-- reads it in the transaction in which it does; owner and admins name a group.
 grant select on public.conversations to authenticated, postline_feed;
 grant update (title) on public.conversations to authenticated;
 grant insert (kind, participant1_id, participant2_id) on public.conversations to authenticated;
 drop policy if exists member_select on public.conversations;
 create policy member_select on public.conversations for select to authenticated
-    using (id in (select app.my_conversations()));
+    using (id in (select app.my_conversations())
+           -- What the caller begins in this transaction: `insert … returning` asks before there are members.
+           or created_by = (select auth.uid()) and version = 1 and changed_xid = pg_current_xact_id_if_assigned());
 drop policy if exists own_insert on public.conversations;
 create policy own_insert on public.conversations for insert to authenticated
     with check (kind = 'direct' and (select auth.uid()) in (participant1_id, participant2_id));
@@ -130,7 +135,7 @@ create policy member_select on public.conversation_members for select to authent
     using (conversation_id in (select app.my_conversations()));
 drop policy if exists own_update on public.conversation_members;
 create policy own_update on public.conversation_members for update to authenticated
-    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+    using (user_id = (select auth.uid()) and not is_deleted) with check (user_id = (select auth.uid()));
 drop policy if exists manager_insert on public.conversation_members;
 create policy manager_insert on public.conversation_members for insert to authenticated
     with check (app.manages(conversation_id));
@@ -179,6 +184,16 @@ create policy user_select on app.words for select to authenticated using (true);
 grant select on app.profile_objects, app.me_objects, app.conversation_parts, app.conversation_objects,
     app.sender_objects, app.message_objects to authenticated, postline_feed;
 
+-- The same tables for apps that use Supabase's API: what a user may do to the table, it may do here. `is_read` is its
+-- read mark.
+grant select on rest.user_profiles, rest.conversations, rest.messages to authenticated;
+grant update (username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code)
+    on rest.user_profiles to authenticated;
+grant update (title) on rest.conversations to authenticated;
+grant insert (kind, participant1_id, participant2_id) on rest.conversations to authenticated;
+grant update (content, deleted_at, is_read) on rest.messages to authenticated;
+grant insert (conversation_id, sender_id, client_id, kind, content, attachment) on rest.messages to authenticated;
+
 -- Operations.
 grant execute on all functions in schema api to authenticated;
 grant execute on function api.avatars() to anon;
@@ -202,7 +217,8 @@ grant execute on function
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
-grant execute on function public.is_read(public.messages) to authenticated, service_role;
+grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
+    to authenticated, service_role;
 -- Whoever writes a profile writes the index that stands on this.
 grant execute on function app.name_words(text, text) to authenticated, service_role;
 

@@ -1,11 +1,13 @@
 -- Membership as policies ask for it. plpgsql, because a function of language sql that cannot be inlined is planned
--- anew in every query that calls it.
+-- anew in every query that calls it. A deleted user, who stays in direct conversations, is no member to them: its token
+-- may have time left.
 
 -- For reads of many rows: `conversation_id = any(array(select app.my_conversations()))`, run once a query.
 create or replace function app.my_conversations() returns setof uuid
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 begin
-    return query select m.conversation_id from public.conversation_members m where m.user_id = auth.uid();
+    return query
+    select m.conversation_id from public.conversation_members m where m.user_id = auth.uid() and not m.is_deleted;
 end
 $$;
 
@@ -36,6 +38,6 @@ language plpgsql volatile security definer set search_path = '' as $$
 begin
     return exists (
         select from public.conversation_members m
-         where m.conversation_id = is_member.conversation_id and m.user_id = auth.uid());
+         where m.conversation_id = is_member.conversation_id and m.user_id = auth.uid() and not m.is_deleted);
 end
 $$;

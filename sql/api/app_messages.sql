@@ -180,12 +180,3 @@ create or replace trigger follow_changed after update on public.messages
     for each row when (
         old.version <> new.version and old.conversation_id = new.conversation_id and old.sender_id = new.sender_id)
     execute function app.follow_message();
-
--- For apps that query the tables through Supabase's API.
-create or replace function public.is_read(message public.messages) returns boolean
-language sql stable as $$
-    select not exists (
-        select from public.conversation_members m
-         where m.conversation_id = message.conversation_id and m.user_id <> message.sender_id
-           and m.last_read_seq < message.seq)
-$$;

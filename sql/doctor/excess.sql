@@ -2,7 +2,7 @@
 select r.rolname || ' may write or read ' || n.nspname || '.' || c.relname as excess
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   join pg_roles r on r.rolname in ('anon', 'postline_accounts')
- where n.nspname || '.' || c.relname = any ($1::text[])
+ where (n.nspname || '.' || c.relname = any ($1::text[]) or n.nspname = 'rest' and c.relkind = 'v')
    and (has_any_column_privilege(r.oid, c.oid, 'insert, update') or has_table_privilege(r.oid, c.oid, 'delete')
         or (n.nspname || '.' || c.relname <> 'public.built_in_avatars' or r.rolname <> 'anon')
            and has_any_column_privilege(r.oid, c.oid, 'select'))

@@ -2,7 +2,7 @@
 -- policy for it, which is of no use without. $1: the tables of ours.
 with wanted_schemas (role, schema) as (
     values ('anon', 'api'), ('authenticated', 'public'), ('authenticated', 'app'), ('authenticated', 'api'),
-           ('postline_feed', 'public'), ('postline_feed', 'app'), ('postline_feed', 'feed'),
+           ('authenticated', 'rest'), ('postline_feed', 'public'), ('postline_feed', 'app'), ('postline_feed', 'feed'),
            ('postline_accounts', 'accounts')
 ), callers (role, schema) as (
     values ('authenticated', 'api'), ('postline_feed', 'feed'), ('postline_accounts', 'accounts')
@@ -31,8 +31,8 @@ select distinct r.rolname || ' may not ' || w.privilege || ' on ' || n.nspname |
    and not case w.privilege when 'delete' then has_table_privilege(r.oid, c.oid, 'delete')
                             else has_any_column_privilege(r.oid, c.oid, w.privilege) end
 union all
-select r.rolname || ' may not select on app.' || c.relname
+select r.rolname || ' may not select on ' || n.nspname || '.' || c.relname
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  join pg_roles r on r.rolname in ('authenticated', 'postline_feed')
- where n.nspname = 'app' and c.relkind = 'v' and not has_table_privilege(r.oid, c.oid, 'select')
+  join pg_roles r on r.rolname = 'authenticated' or r.rolname = 'postline_feed' and n.nspname = 'app'
+ where n.nspname in ('app', 'rest') and c.relkind = 'v' and not has_table_privilege(r.oid, c.oid, 'select')
 order by lack

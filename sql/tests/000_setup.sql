@@ -114,6 +114,29 @@ exception
         return sqlstate || ' ' || coalesce(nullif(detail, '')::jsonb ->> 'field', '');
 end $$;
 
+-- What PostgREST answers to a request: its statement's rows as JSON, or the SQLSTATE. It sets role, claims and
+-- search_path for the transaction, and wraps the statement as here.
+create function tests.request(who text, statement text, schema text default 'public') returns json language plpgsql as $$
+declare
+    path text := current_setting('search_path');
+    answer json;
+begin
+    perform tests.authenticate_as(who);
+    if who = 'anon' then
+        perform set_config('request.jwt.claims', '{"iss":"supabase","role":"anon"}', true);
+    end if;
+    perform set_config('search_path', format('%I, public', schema), true);
+    execute 'with pgrst_source as (' || statement || ') select coalesce(json_agg(_postgrest_t), ''[]'') from '
+        '(select * from pgrst_source) _postgrest_t' into answer;
+    perform set_config('search_path', path, true);
+    perform tests.owner();
+    return answer;
+exception
+    when others then
+        perform tests.owner();
+        return to_json(sqlstate);
+end $$;
+
 -- Makes the rows whose transaction id is beyond `past` ones of the transaction `age`.
 create function tests.age(age xid8 default '3', past xid8 default '0') returns void language plpgsql as $$
 begin

@@ -4,21 +4,21 @@ select plan(11);
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and c.relkind in ('r', 'p')
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed') and c.relkind in ('r', 'p')
        and not c.relrowsecurity
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 $$, 'row 38: every table has row-level security');
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and c.relkind = 'v'
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed') and c.relkind = 'v'
        and not coalesce(c.reloptions @> array['security_invoker=true'], false)
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 $$, 'row 38: every view runs with its caller''s rights');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('public', 'app', 'api', 'accounts', 'feed') and p.prosecdef
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed') and p.prosecdef
        and not coalesce(p.proconfig @> array['search_path=""'], false)
 $$, 'row 38: every definer function pins an empty search_path');
 
@@ -46,7 +46,7 @@ $$, 'a user calls no function of accounts or feed');
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('public', 'app') and c.relkind in ('r', 'v', 'S', 'p')
+     where n.nspname in ('public', 'app', 'rest') and c.relkind in ('r', 'v', 'S', 'p')
        and (has_table_privilege('tests_login', c.oid, 'select') or has_table_privilege('tests_login', c.oid, 'insert'))
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 $$, 'a login role of the service has no right on any table');

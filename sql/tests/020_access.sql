@@ -30,6 +30,10 @@ select who, format('select from %s where %s', t.name, t.mine), case
             '4', '4', '4', '0', '0'),
         ('public.messages', $$conversation_id in (tests.id('direct'), tests.id('group'))$$, '2', '2', '2', '0', '0'),
         ('app.former_members', $$conversation_id = tests.id('group')$$, '1', '1', '1', '0', '1'),
+        ('rest.user_profiles', $$username like 'tap\_%'$$, '42501', '42501', '4', '4', '4'),
+        ('rest.conversations', $$id in (tests.id('direct'), tests.id('group'))$$, '42501', '42501', '2', '0', '0'),
+        ('rest.messages', $$conversation_id in (tests.id('direct'), tests.id('group'))$$,
+            '42501', '42501', '2', '0', '0'),
         ('app.sessions', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('app.merged_guests', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('app.settings', 'true', '42501', '42501', '42501', '42501', '42501'),
@@ -54,7 +58,15 @@ select who, statement, '42501'
         $$delete from public.conversations$$, $$delete from app.former_members$$, $$delete from public.user_private$$,
         $$insert into app.sessions (user_id) values (tests.id('alice'))$$, $$update app.settings set value = '9'$$,
         $$insert into app.settings values ('clock_offset', '1 year')$$, $$delete from public.username_history$$,
-        $$insert into app.merged_guests (guest_id, account_id) values (tests.id('alice'), tests.id('mallory'))$$]) statement;
+        $$insert into app.merged_guests (guest_id, account_id) values (tests.id('alice'), tests.id('mallory'))$$,
+        $$insert into rest.messages (conversation_id, sender_id, content)
+            values (tests.id('direct'), tests.id('alice'), 'x')$$,
+        $$insert into rest.conversations (participant1_id, participant2_id)
+            values (tests.id('alice'), tests.id('mallory'))$$,
+        $$update rest.messages set is_read = true$$, $$update rest.messages set content = 'x'$$,
+        $$update rest.conversations set title = 'x'$$, $$update rest.user_profiles set bio = 'x'$$,
+        $$delete from rest.messages$$, $$delete from rest.conversations$$,
+        $$delete from rest.user_profiles$$]) statement;
 
 insert into expected values
 -- A user: its own, and no more.
@@ -146,6 +158,50 @@ insert into expected values
 ('alice', $$update public.messages set sender_id = tests.id('bob')$$, '42501'),
 ('alice', $$update public.messages set changed_xid = '3'$$, '42501'),
 ('alice', $$delete from public.messages$$, '42501'),
+-- The same through the views that apps use: the table's rights, and `is_read`, which is one's own mark.
+('alice', $$update rest.user_profiles set bio = 'x'$$, '1'),
+('alice', $$update rest.user_profiles set bio = 'x' where id = tests.id('bob')$$, '0'),
+('alice', $$update rest.user_profiles set is_verified = true$$, '42501'),
+('alice', $$update rest.user_profiles set attributes = '{"tier":"gold"}'$$, '42501'),
+('alice', $$delete from rest.user_profiles$$, '42501'),
+('alice', $$insert into rest.conversations (participant1_id, participant2_id)
+    values (tests.id('alice'), tests.id('mallory'))$$, '1'),
+('alice', $$insert into rest.conversations (participant1_id, participant2_id)
+    values (tests.id('carol'), tests.id('mallory'))$$, '42501'),
+('alice', $$insert into rest.conversations (participant1_id, participant2_id, last_seq)
+    values (tests.id('alice'), tests.id('mallory'), 9)$$, '42501'),
+('alice', $$update rest.conversations set title = 'x'$$, '1'),
+('carol', $$update rest.conversations set title = 'x'$$, '0'),
+('alice', $$update rest.conversations set unread_count = 0$$, '0A000'),
+('alice', $$update rest.conversations set last_seq = 0$$, '42501'),
+('alice', $$delete from rest.conversations$$, '42501'),
+('alice', $$insert into rest.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('alice'), 'x')$$, '1'),
+('alice', $$insert into rest.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('bob'), 'x')$$, 'PL008'),
+('alice', $$insert into rest.messages (conversation_id, sender_id, content, is_read)
+    values (tests.id('direct'), tests.id('alice'), 'x', true)$$, '0A000'),
+('mallory', $$insert into rest.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('mallory'), 'x')$$, 'PL008'),
+('carol', $$insert into rest.messages (conversation_id, sender_id, content)
+    values (tests.id('group'), tests.id('carol'), 'x')$$, 'PL008'),
+('alice', $$update rest.messages set is_read = true$$, '2'),
+('mallory', $$update rest.messages set is_read = true$$, '0'),
+('carol', $$update rest.messages set is_read = true$$, '0'),
+('alice', $$update rest.messages set content = 'x' where sender_id = tests.id('alice')$$, '1'),
+('alice', $$update rest.messages set content = 'x' where sender_id = tests.id('bob')$$, 'PL007'),
+('bob', $$update rest.messages set content = 'x'$$, '1'),
+('bob', $$update rest.messages set content = 'x' where conversation_id = tests.id('direct')$$, '0'),
+('bob', $$update rest.messages set deleted_at = now() where conversation_id = tests.id('direct')$$, '0'),
+('alice', $$update rest.messages set deleted_at = now()$$, '2'),
+('mallory', $$update rest.messages set content = 'x'$$, '0'),
+('carol', $$update rest.messages set deleted_at = now()$$, '0'),
+('alice', $$update rest.messages set seq = 9$$, '42501'),
+('alice', $$update rest.messages set edited_at = null$$, '42501'),
+('alice', $$update rest.messages set sender_id = tests.id('bob')$$, '42501'),
+('alice', $$delete from rest.messages$$, '42501'),
+('alice', $$select app.move_noted_mark()$$, '42501'),
+('service_role', $$select from rest.messages$$, '42501'),
 ('alice', $$insert into app.former_members (conversation_id, user_id, wrote) values (tests.id('group'), tests.id('alice'), true)$$, '42501'),
 ('alice', $$delete from app.former_members$$, '42501'),
 ('alice', $$insert into app.sessions (user_id) values (tests.id('alice'))$$, '42501'),

@@ -14,10 +14,10 @@ struct RequestIsolationTests {
             let tables = try await database.column(
                 """
                 select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'app', 'auth')
-                union all select format('%I.%I', schemaname, viewname) from pg_views where schemaname in ('public', 'app', 'auth')
+                union all select format('%I.%I', schemaname, viewname) from pg_views where schemaname in ('public', 'app', 'rest', 'auth')
                 """
             ).compactMap { $0 }
-            #expect(tables.count >= 19)
+            #expect(tables.count >= 22)
             let functions = try await database.column(
                 """
                 select format('%I.%I(%s)', n.nspname, p.proname,

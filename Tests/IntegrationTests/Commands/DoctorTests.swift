@@ -82,11 +82,20 @@ struct DoctorTests {
             sql: "revoke usage on schema api from authenticated", level: "problem", check: "rights",
             message: "authenticated may not use the schema api", advice: "postline migrate"),
         Damage(
+            sql: "revoke usage on schema rest from authenticated", level: "problem", check: "rights",
+            message: "authenticated may not use the schema rest", advice: "postline migrate"),
+        Damage(
+            sql: "revoke select on rest.messages from authenticated", level: "problem", check: "rights",
+            message: "authenticated may not select on rest.messages", advice: "postline migrate"),
+        Damage(
             sql: "revoke select on public.messages from authenticated", level: "problem", check: "rights",
             message: "authenticated may not select on public.messages", advice: "postline migrate"),
         Damage(
             sql: "grant select on public.messages to anon", level: "problem", check: "rights",
             message: "anon may write or read public.messages", advice: "Revoke"),
+        Damage(
+            sql: "grant select on rest.messages to anon", level: "problem", check: "rights",
+            message: "anon may write or read rest.messages", advice: "Revoke"),
         Damage(
             sql: "grant execute on all functions in schema accounts to public", level: "problem", check: "rights",
             message: "everybody may call accounts.", advice: "Revoke"),

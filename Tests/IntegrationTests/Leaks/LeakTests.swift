@@ -30,6 +30,10 @@ struct LeakTests {
             "alter policy member_select on public.messages using (true)"
         ),
         (
+            "a view that runs with its owner's rights",
+            "alter view rest.messages set (security_invoker = false)"
+        ),
+        (
             "a method that runs with its owner's rights and asks for no membership",
             """
             alter function api.messages(uuid, bigint, bigint, integer) security definer;

@@ -147,6 +147,10 @@ extension LeakWorld {
             for mark in now.told[user, default: []].symmetricDifference(due) {
                 leaks.append(Leak(step: step, user: user, mark: mark, line: "what select gives under the policies"))
             }
+            let views = try await Visibility.throughViews(of: user, on: connection)
+            for mark in views.given.symmetricDifference(views.due) {
+                leaks.append(Leak(step: step, user: user, mark: mark, line: "what the views of rest give"))
+            }
         }
     }
 
@@ -206,6 +210,10 @@ extension LeakWorld {
             // Another program, which rings no bell of this service's.
             try? await nodes[0].database.psql(params["sql"]?.stringValue ?? "")
             return (listener.client, "psql \(params["sql"]?.stringValue ?? "")")
+        } else if method == "rest" {
+            // The same, with the rights of an app that speaks to PostgREST.
+            try? await nodes[0].database.psql(as: user, params["sql"]?.stringValue ?? "")
+            return (listener.client, "rest \(params["sql"]?.stringValue ?? "") of \(user)")
         }
         return try await ask(listener, method, params)
     }
@@ -246,7 +254,8 @@ extension LeakWorld {
         case 28..<33:
             return ("messages.edit", ["conversation_id": room, "seq": seq, "content": .string("rather \(mark())")])
         case 33..<36: return ("messages.delete", ["conversation_id": room, "seq": seq])
-        case 36..<39: return ("messages.mark_read", ["conversation_id": room, "seq": seq])
+        case 36..<38: return ("messages.mark_read", ["conversation_id": room, "seq": seq])
+        case 38..<39: return ("rest", ["sql": .string(throughPostgREST(any(of: seen.rooms) ?? nobody, somebody, user))])
         case 39..<44: return ("conversations.open", ["user_id": somebody])
         case 44..<48:
             return (
@@ -296,6 +305,24 @@ extension LeakWorld {
                 ]
             )
         default: return foreign()
+        }
+    }
+
+    /// A statement of an app's, on any conversation and anybody.
+    private mutating func throughPostgREST(_ room: String, _ somebody: JSON, _ user: String) -> String {
+        switch roll(4) {
+        case 0: "update rest.messages set is_read = true where conversation_id = '\(room)' returning *"
+        case 1: "update rest.messages set is_read = true returning *"
+        case 2:
+            """
+            insert into rest.messages (conversation_id, sender_id, content)
+            values ('\(room)', '\(user)', 'from an app \(mark())') returning *
+            """
+        default:
+            """
+            insert into rest.conversations (participant1_id, participant2_id)
+            values ('\(user)', '\(somebody.stringValue ?? "")') returning *
+            """
         }
     }
 

@@ -58,6 +58,31 @@ struct Visibility: Sendable {
         marks(try await connection.execute(rows(of: user))[0])
     }
 
+    /// The marks of what the views of schema `rest` give a user, and of what they would by its memberships alone.
+    static func throughViews(
+        of user: String, on connection: Connection
+    ) async throws -> (given: Set<String>, due: Set<String>) {
+        func rows(_ schema: String, _ room: String, _ conversation: String) -> String {
+            """
+            select json_build_array(t.id, t.client_id, t.content, t.attachment)::text from \(schema).messages t \(room)
+            union all select json_build_array(t.id, t.title, t.participant1_id, t.participant2_id, t.created_by,
+                                              t.last_message_content, t.last_message_sender_id)::text
+              from \(schema).conversations t \(conversation)
+            """
+        }
+        let mine = "in (select m.conversation_id from public.conversation_members m where m.user_id = '\(user)')"
+        let answers = try await connection.execute(
+            """
+            begin isolation level repeatable read read only;
+            \(rows("public", "where t.conversation_id \(mine)", "where t.id \(mine)"));
+            set local role authenticated; set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+            \(rows("rest", "", ""));
+            commit
+            """
+        ).filter { $0.columnCount > 0 }
+        return (marks(answers[1]), marks(answers[0]))
+    }
+
     /// The rows that a user may be told of; with a user's id they are picked by it, without by the policies alone.
     private static func rows(of user: String?) -> String {
         let me = user.map { "'\($0)'::uuid" } ?? "auth.uid()"

@@ -36,7 +36,7 @@ struct SupabaseTests {
                 as: "postgres",
                 """
                 select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                 where n.nspname in ('app', 'api', 'accounts', 'feed') and c.relowner <> 'postgres'::regrole
+                 where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed') and c.relowner <> 'postgres'::regrole
                 """)
             #expect(foreign == "0")
             let doctor = try await Command.run(["doctor"], environment: server.environment)
@@ -194,6 +194,70 @@ struct SupabaseTests {
     }
 
     @Test(
+        "an app lists, reads, sends and begins as PostgREST runs its queries, and who is live hears of it",
+        .covers("A9", "A11", "A33"))
+    func app() async throws {
+        try await SupabaseServer.with { server in
+            try await server.signUpLater()
+            try await server.talk()
+            let keys = try await TokenKeys(
+                secret: SupabaseToken.secret, issuer: SupabaseToken.issuer, audience: "authenticated",
+                ignoringKeyID: true)
+            try await withNode(server.database, NodeSettings(accountKeeper: .external, keys: keys)) { node in
+                let ada = try await node.connect()
+                try await ada.authenticate(as: SupabaseToken(.ada))
+                try await ada.sync()
+                let ben = SupabaseUser.ben.id
+                let room = try await ada.conversation(with: ben)
+                try await ada.send("over lines", to: room)
+                try await ada.follow { $0.has("over lines", in: room) }
+                func asBen(_ sql: String) async throws -> String {
+                    try await server.asAPI(#"{"sub":"\#(ben)","role":"authenticated"}"#, sql)
+                }
+
+                let list = """
+                    select last_message_content, unread_count from rest.conversations
+                     where participant1_id = '\(ben)' or participant2_id = '\(ben)' order by last_message_time desc
+                    """
+                #expect(try await asBen(list) == "over lines|1")
+                // Both of Ada's are read; she hears of the mark alone.
+                let read = """
+                    update rest.messages set is_read = true where conversation_id = '\(room)' and sender_id <> '\(ben)'
+                    returning content, is_read
+                    """
+                #expect(try await asBen(read) == "from Ada|t\nover lines|t")
+                #expect(try await asBen(list) == "over lines|0")
+                let mark = try await ada.nextChanges()
+                #expect(mark.names == ["cursor", "reset", "more", "reads"])
+                let expected: JSON = [
+                    "conversation_id": .string(room), "user_id": .string(ben), "last_read_seq": 3,
+                ]
+                #expect(mark["reads"] == [expected])
+                let sent = try await asBen(
+                    """
+                    insert into rest.messages (conversation_id, sender_id, content) values ('\(room)', '\(ben)', 'by SQL')
+                    returning seq, is_read
+                    """)
+                #expect(sent == "4|f")
+                try await ada.follow { $0.has("by SQL", in: room) }
+
+                // A conversation comes back from its insert, of the view and of the table.
+                let guest = SupabaseUser.guest.id
+                _ = try await server.psql(as: "postgres", "select accounts.ensure_profile('\(guest)', true)")
+                for (schema, one, other) in [("rest", ben, SupabaseUser.later.id), ("public", guest, ben)] {
+                    let begin = """
+                        insert into \(schema).conversations (participant1_id, participant2_id)
+                        values ('\(one)', '\(other)') returning created_by, last_seq
+                        """
+                    #expect(try await asBen(begin) == "\(ben)|0")
+                    await #expect(throws: PrivatePostgresError.self, "it is there") { try await asBen(begin) }
+                }
+                await ada.close()
+            }
+        }
+    }
+
+    @Test(
         "through PostgREST a user sees and writes what is its own, and nothing else; anon sees the avatars",
         .covers("A33"))
     func leaks() async throws {
@@ -212,6 +276,12 @@ struct SupabaseTests {
             #expect(try await server.asAPI(ada, counts) == "2|1|2|1|0|3")
             #expect(try await server.asAPI(stranger, counts) == "0|0|0|1|0|3")
             #expect(try await server.asAPI(stranger, "select id from public.user_private") == SupabaseUser.later.id)
+            let views = """
+                select (select count(*) from rest.messages), (select count(*) from rest.conversations),
+                       (select count(*) from rest.user_profiles)
+                """
+            #expect(try await server.asAPI(ada, views) == "2|1|3")
+            #expect(try await server.asAPI(stranger, views) == "0|0|3")
             // Somebody whose claims say nobody.
             #expect(try await server.asAPI("", "select count(*) from public.messages") == "0")
 
@@ -222,6 +292,10 @@ struct SupabaseTests {
                 "update public.user_private set phone_number = '+4915112345678' where id <> '\(SupabaseUser.later.id)' returning 1",
                 "update public.conversations set title = 'mine' returning 1",
                 "delete from public.conversation_members returning 1",
+                "update rest.messages set is_read = true returning 1",
+                "update rest.messages set content = 'mine' returning 1",
+                "update rest.conversations set title = 'mine' returning 1",
+                "update rest.user_profiles set full_name = 'Mine' where id <> '\(SupabaseUser.later.id)' returning 1",
             ] {
                 #expect(try await server.asAPI(stranger, statement) == "", "\(statement)")
             }
@@ -230,6 +304,9 @@ struct SupabaseTests {
             for statement in [
                 "insert into public.messages (conversation_id, sender_id, content) values ('\(room)', '\(SupabaseUser.later.id)', 'x')",
                 "insert into public.messages (conversation_id, sender_id, content) values ('\(room)', '\(SupabaseUser.ada.id)', 'x')",
+                "insert into rest.messages (conversation_id, sender_id, content) values ('\(room)', '\(SupabaseUser.later.id)', 'x')",
+                "insert into rest.conversations (participant1_id, participant2_id) values ('\(SupabaseUser.ada.id)', '\(SupabaseUser.ben.id)')",
+                "delete from rest.messages",
                 "insert into public.conversation_members (conversation_id, user_id) values ('\(room)', '\(SupabaseUser.later.id)')",
                 "insert into public.user_profiles (id) values (gen_random_uuid())",
                 "delete from public.messages", "delete from public.user_profiles", "truncate public.messages",
@@ -249,9 +326,12 @@ struct SupabaseTests {
             let anon = #"{"role":"anon"}"#
             #expect(
                 try await server.asAPI(anon, role: "anon", "select count(*) > 5 from public.built_in_avatars") == "t")
-            for table in ["messages", "conversations", "conversation_members", "user_profiles", "user_private"] {
+            for table in [
+                "public.messages", "public.conversations", "public.conversation_members", "public.user_profiles",
+                "public.user_private", "rest.messages", "rest.conversations", "rest.user_profiles",
+            ] {
                 await #expect(throws: PrivatePostgresError.self, "\(table)") {
-                    try await server.asAPI(anon, role: "anon", "select * from public.\(table)")
+                    try await server.asAPI(anon, role: "anon", "select * from \(table)")
                 }
             }
             #expect(

@@ -1,0 +1,124 @@
+-- The tables as apps expect them that read and write them through Supabase's API (PostgREST): the same rows under the
+-- same policies, with the caller's `unread_count`, and an `is_read` that can be set. In a schema of their own, where
+-- they have the tables' names, and `select *` has those two columns. The service itself neither reads nor writes here:
+-- what they cost, those pay who use them.
+
+create or replace view rest.user_profiles with (security_invoker = true) as
+select p.id, p.username, p.full_name, p.bio, p.avatar_type, p.avatar_id, p.avatar_url, p.website, p.location,
+       p.language_code, p.is_verified, p.is_guest, p.is_deleted, p.attributes, p.version, p.created_at, p.updated_at
+  from public.user_profiles p;
+
+create or replace view rest.conversations with (security_invoker = true) as
+select c.id, c.kind, c.participant1_id, c.participant2_id, c.title, c.created_by, c.last_seq, c.last_message_content,
+       c.last_message_time, c.last_message_sender_id,
+       coalesce((
+            select c.last_seq - m.last_read_seq from public.conversation_members m
+             where m.conversation_id = c.id and m.user_id = (select auth.uid())), 0) as unread_count,
+       c.version, c.created_at, c.updated_at
+  from public.conversations c;
+
+create or replace view rest.messages with (security_invoker = true) as
+select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.kind, m.content, m.attachment,
+       not exists (
+            select from public.conversation_members r
+             where r.conversation_id = m.conversation_id and r.user_id <> m.sender_id
+               and r.last_read_seq < m.seq) as is_read,
+       m.version, m.created_at, m.edited_at, m.deleted_at
+  from public.messages m;
+
+-- What is changed of the message itself, with the caller's rights.
+create or replace function app.change_message() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+    if row(new.content, new.deleted_at) is distinct from row(old.content, old.deleted_at) then
+        update public.messages m set content = new.content, deleted_at = new.deleted_at where m.id = old.id
+        returning m.content, m.attachment, m.version, m.edited_at, m.deleted_at
+             into new.content, new.attachment, new.version, new.edited_at, new.deleted_at;
+        if not found then
+            return null;
+        end if;
+    end if;
+    return new;
+end
+$$;
+
+-- `set is_read = true` is the caller's read mark. The farthest message is noted row by row, and the mark moved once:
+-- after the last row, or after the last before another conversation's. No message is written.
+-- Definer: the rows are those that the caller sees, the mark is its own, and row-level security would be asked anew for
+-- each of them.
+create or replace function app.note_read() returns trigger
+language plpgsql security definer set search_path = '' as $$
+declare
+    me uuid := auth.uid();
+    noted text[];  -- the conversation, the farthest message, and the least of the others' marks
+begin
+    if new.is_read is not distinct from old.is_read then
+        return new;
+    elsif new.is_read is not true then
+        perform app.refuse_param('is_read', 'A message that was read stays read: "is_read" can be set to true alone.');
+    elsif me is null then
+        me := app.caller();
+    elsif old.sender_id = me then
+        new.is_read := false;
+        return new;
+    end if;
+    noted := pg_catalog.string_to_array(pg_catalog.current_setting('postline.read', true), ' ');
+    if noted[1] is distinct from old.conversation_id::text then
+        perform app.move_noted_mark();
+        noted := array[old.conversation_id::text, '0', (
+            select coalesce(min(m.last_read_seq), 9223372036854775807)::text from public.conversation_members m
+             where m.conversation_id = old.conversation_id and m.user_id <> me)];
+    end if;
+    if noted[2]::bigint < old.seq then
+        noted[2] := old.seq;
+        perform pg_catalog.set_config('postline.read', pg_catalog.array_to_string(noted, ' '), true);
+    end if;
+    new.is_read := old.seq <= noted[3]::bigint;
+    return new;
+end
+$$;
+
+create or replace function app.move_noted_mark() returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+    noted text[] := pg_catalog.string_to_array(
+        nullif(pg_catalog.current_setting('postline.read', true), ''), ' ');
+begin
+    if noted is not null then
+        update public.conversation_members m set last_read_seq = noted[2]::bigint
+         where m.conversation_id = noted[1]::uuid and m.user_id = auth.uid() and m.last_read_seq < noted[2]::bigint;
+        perform pg_catalog.set_config('postline.read', '', true);
+    end if;
+end
+$$;
+
+create or replace function app.move_mark() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    perform app.move_noted_mark();
+    return null;
+end
+$$;
+
+create or replace trigger change instead of update on rest.messages
+    for each row execute function app.change_message();
+create or replace trigger note_read instead of update on rest.messages
+    for each row execute function app.note_read();
+create or replace trigger move_mark after update on rest.messages
+    for each statement execute function app.move_mark();
+
+-- For apps that read the tables of `public`: computed fields, which `select *` leaves out and `select *, is_read` has.
+create or replace function public.unread_count(conversation public.conversations) returns bigint
+language sql stable as $$
+    select coalesce((
+        select conversation.last_seq - m.last_read_seq from public.conversation_members m
+         where m.conversation_id = conversation.id and m.user_id = auth.uid()), 0)
+$$;
+
+create or replace function public.is_read(message public.messages) returns boolean
+language sql stable as $$
+    select not exists (
+        select from public.conversation_members m
+         where m.conversation_id = message.conversation_id and m.user_id <> message.sender_id
+           and m.last_read_seq < message.seq)
+$$;

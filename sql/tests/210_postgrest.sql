@@ -1,0 +1,223 @@
+-- The tables as PostgREST serves them to an app: the columns that are the caller's own, the read mark that is written
+-- as `is_read`, and rows that come back from an insert.
+begin;
+select no_plan();
+select tests.make_world();
+select tests.say('direct', 'bob', 'one ' || n) from generate_series(1, 3) n;
+select tests.say('group', 'bob', 'all ' || n) from generate_series(1, 2) n;
+select tests.say('group', 'carol', 'all 3');
+select tests.age();
+
+create function tests.rest(who text, statement text, schema text default 'rest') returns text language sql as $$
+    select replace(tests.request(who, statement, schema)::text, e', \n ', ', ')
+$$;
+create function tests.read_as(who text, condition text) returns text language sql as $$
+    select tests.rest(who, 'update messages set is_read = true where ' || condition || ' returning content, is_read')
+$$;
+create function tests.in_room(room text) returns text language sql as $$
+    select 'conversation_id = ' || quote_literal(tests.id(room))
+$$;
+create function tests.not_by(sender text) returns text language sql as $$
+    select 'sender_id <> ' || quote_literal(tests.id(sender))
+$$;
+create function tests.marks() returns text language sql as $$
+    select string_agg(i.name || ' ' || m.last_read_seq, ', ' order by r.name, i.name)
+      from public.conversation_members m
+      join tests.ids i on i.id = m.user_id join tests.ids r on r.id = m.conversation_id
+$$;
+create function tests.looked() returns text[] language plpgsql as $$
+declare
+    lines text[];
+begin
+    perform set_config('role', 'postline_feed', true);
+    lines := array(select concat_ws(' ', l.kind, (select i.name from tests.ids i where i.id = l.conversation_id),
+                                    (select i.name from tests.ids i where i.id = l.user_id), l.seq)
+                     from feed.look('4:4:') l);
+    perform tests.owner();
+    return lines;
+end $$;
+create function tests.columns(name text) returns text language sql as $$
+    select string_agg(k, ',') from json_object_keys(
+        tests.request('alice', 'select * from ' || name || ' limit 1', 'rest') -> 0) k
+$$;
+
+-- What `select *` has.
+select is(tests.columns('conversations'),
+    'id,kind,participant1_id,participant2_id,title,created_by,last_seq,last_message_content,last_message_time,'
+    'last_message_sender_id,unread_count,version,created_at,updated_at', 'the columns of rest.conversations');
+select is(tests.columns('messages'),
+    'id,conversation_id,seq,sender_id,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'
+    'deleted_at', 'the columns of rest.messages');
+select is(tests.columns('user_profiles'),
+    'id,username,full_name,bio,avatar_type,avatar_id,avatar_url,website,location,language_code,is_verified,is_guest,'
+    'is_deleted,attributes,version,created_at,updated_at', 'the columns of rest.user_profiles');
+
+-- unread_count: each its own, as on the wire.
+create temporary table counted as
+select who, schema, tests.request(
+           who, 'select id, conversations.unread_count from conversations order by kind, id', schema) as counts
+  from unnest(array['alice', 'bob', 'carol', 'mallory']) who, unnest(array['public', 'rest']) schema;
+select is((select string_agg(concat_ws(' ', who, c ->> 'unread_count'), ', ' order by who, n)
+             from counted left join lateral json_array_elements(counts) with ordinality as e (c, n) on true
+            where schema = 'rest'),
+    'alice 3, alice 3, bob 0, bob 1, carol 0, mallory', 'unread_count is the caller''s own');
+select is((select count(*) from counted a join counted b using (who)
+            where a.schema = 'rest' and b.schema = 'public' and a.counts::text = b.counts::text),
+    4::bigint, 'and the same as a computed field of the table');
+select is(tests.as('alice', format('api.conversation(%L) ->> ''unread_count''', tests.id('direct'))), '3',
+    'and as on the wire');
+
+-- is_read, of a direct conversation and of a group.
+select is(tests.rest('alice', 'select content from messages where is_read'), '[]', 'nothing is read yet');
+select is(tests.rest('alice', 'select count(*) from messages v join public.messages t using (id)
+                                where v.is_read is distinct from public.is_read(t)'),
+    '[{"count":0}]', 'as the computed field says');
+
+-- The usual statement is the caller's read mark, and nobody else's; it is told as every mark is; no message is written.
+create temporary table rows_before as select id, ctid as place, xmin::text as writer from public.messages;
+select is(tests.read_as('alice', tests.in_room('direct') || ' and ' || tests.not_by('alice')),
+    '[{"content":"one 1","is_read":true}, {"content":"one 2","is_read":true}, {"content":"one 3","is_read":true}]',
+    'read, of a direct conversation, and so it is answered');
+select is(tests.marks(), 'alice 3, bob 3, alice 0, bob 2, carol 3', 'that is the caller''s mark, and no other');
+select is(tests.rest('alice', 'select unread_count from conversations where kind = ''direct'''),
+    '[{"unread_count":0}]', 'and what it counts by');
+select is(tests.rest('bob', 'select bool_and(is_read) as read from messages where ' || tests.in_room('direct')),
+    '[{"read":true}]', 'who sent them sees that they were read');
+select is((select count(*) from rows_before b
+             join public.messages m on m.id = b.id and m.ctid = b.place and m.xmin::text = b.writer),
+    6::bigint, 'no message was written');
+select is(tests.looked(), array['read direct alice 3'], 'the feed tells of one mark, and of nothing else');
+select tests.age();
+select isnt(tests.read_as('alice', tests.in_room('direct')), '[]', 'again');
+select is(tests.looked(), '{}', 'is no news');
+
+-- In a group a message is read when all others have read it: the answer says so too.
+select is(tests.read_as('alice', tests.in_room('group') || ' and not is_read and ' || tests.not_by('alice')),
+    '[{"content":"all 1","is_read":true}, {"content":"all 2","is_read":true}, {"content":"all 3","is_read":false}]',
+    'of a group: bob has not read the last');
+select is(tests.marks(), 'alice 3, bob 3, alice 3, bob 2, carol 3', 'the mark is at the farthest');
+select is(json_array_length(tests.read_as('bob', 'true')::json), 6, 'of all that one sees');
+select is(tests.marks(), 'alice 3, bob 3, alice 3, bob 3, carol 3', 'in every conversation');
+select is(tests.rest('carol', 'select count(*) from messages where not is_read'), '[{"count":0}]', 'now all is read');
+
+-- One message in the middle: a mark reaches from the first to it, and never goes back.
+select tests.say('direct', 'bob', 'two ' || n) from generate_series(4, 6) n;
+select is(tests.read_as('alice', 'content = ''two 5'''), '[{"content":"two 5","is_read":true}]', 'one message');
+select is(tests.marks(), 'alice 5, bob 6, alice 3, bob 3, carol 3', 'is a mark that has reached it');
+select is(tests.read_as('alice', 'content = ''two 4'''), '[{"content":"two 4","is_read":true}]', 'one before');
+select is(tests.marks(), 'alice 5, bob 6, alice 3, bob 3, carol 3', 'moves it not back');
+select tests.say('group', 'carol', 'all ' || n) from generate_series(4, 5) n;
+select is(tests.rest('alice', 'update messages set is_read = true
+                                 from (values (''all 5''), (''two 6''), (''all 4'')) as v (said) where content = said
+                               returning 1'),
+    '[{"?column?":1}, {"?column?":1}, {"?column?":1}]', 'of several conversations');
+select is(tests.marks(), 'alice 6, bob 6, alice 5, bob 3, carol 5', 'each has its farthest');
+-- In whatever order the rows come: an edited row stands behind the others.
+select tests.say('direct', 'bob', 'two ' || n) from generate_series(7, 8) n;
+update public.messages set content = 'two 7, edited' where content = 'two 7';
+select set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
+select is(tests.read_as('alice', 'content in (''two 7, edited'', ''two 8'')'),
+    '[{"content":"two 8","is_read":true}, {"content":"two 7, edited","is_read":true}]', 'the farthest first');
+select set_config('enable_indexscan', 'on', true), set_config('enable_bitmapscan', 'on', true);
+select is(tests.marks(), 'alice 8, bob 8, alice 5, bob 3, carol 5', 'stays the farthest');
+select is(tests.rest('alice', format('update messages set is_read = %s where content = ''one 1'' returning id', value)),
+    '"PL001"', format('is_read = %s is refused', value))
+  from unnest(array['false', 'null']) value;
+select is(tests.field_of('alice', 'update rest.messages set is_read = false where content = ''one 1'''),
+    'PL001 is_read', 'and the field named');
+select tests.say('direct', 'alice', 'mine');
+select is(tests.read_as('alice', 'content = ''mine'''), '[{"content":"mine","is_read":false}]',
+    'one''s own message is not read by oneself');
+select is(tests.rest('alice', 'update messages set is_read = false where content = ''mine'' returning is_read'),
+    '[{"is_read":false}]', 'what is so already may be said');
+select throws_ok('update rest.messages set is_read = true', 'PL002', null, 'a mark is somebody''s');
+
+-- What is noted while a statement runs moves nobody's mark but one's own.
+select set_config('postline.read', tests.id('group') || ' 2 9', true);
+select is(tests.read_as('mallory', 'true'), '[]', 'a stranger reads nothing');
+select is(tests.marks(), 'alice 9, bob 8, alice 5, bob 3, carol 5', 'and moves no mark, whatever is noted');
+
+-- Edits and deletions go to the table, with its rules.
+select tests.say('direct', 'bob', 'last');
+select is(tests.rest('bob', 'update messages set content = ''edited'' where content = ''last''
+                             returning content, version, edited_at is not null as edited'),
+    '[{"content":"edited","version":2,"edited":true}]', 'an edit is answered as it is then');
+select is(tests.rest('bob', 'update messages set deleted_at = now() where content = ''edited''
+                             returning content, version, deleted_at is not null as deleted'),
+    '[{"content":null,"version":3,"deleted":true}]', 'and a deletion');
+select is(tests.rest('alice', 'update messages set content = ''x'' where ' || tests.in_room('direct')
+                              || ' and ' || tests.not_by('alice') || ' returning id'),
+    '[]', 'another''s message of a direct conversation is not found for it');
+
+-- A conversation comes back from its insert, of the table as of the view.
+create function tests.pair(one uuid, other uuid, clause text default '') returns text language sql as $$
+    select format('insert into conversations (participant1_id, participant2_id) values (%L, %L) %s returning *',
+                  one, other, clause)
+$$;
+create function tests.pair(one text, other text, clause text default '') returns text language sql as $$
+    select tests.pair(tests.id(one), tests.id(other), clause)
+$$;
+select is((tests.request('alice', tests.pair('alice', 'mallory'), 'public') -> 0 ->> 'created_by')::uuid,
+    tests.id('alice'), 'insert … returning *, of the table');
+select results_eq($$select (r ->> 'created_by')::uuid, r ->> 'kind', r ->> 'last_seq', r ->> 'unread_count'
+                      from json_array_elements(tests.request('carol', tests.pair('mallory', 'carol'), 'rest')) r$$,
+    $$values (tests.id('carol'), 'direct', '0', '0')$$, 'and of the view');
+select is(json_array_length(tests.request('bob', tests.pair('mallory', 'bob', clause), schema)), found, label)
+  from (values
+        (1, 'public', 'ignoring duplicates, when there is none', 1),
+        (2, 'public', 'and when there is one', 0),
+        (3, 'rest', 'through the view too', 0)) as t (n, schema, label, found),
+       (values ('on conflict (participant1_id, participant2_id) do nothing')) as c (clause);
+select is((select count(*) from public.conversation_members m join public.conversations c on c.id = m.conversation_id
+            where tests.id('mallory') in (c.participant1_id, c.participant2_id)),
+    6::bigint, 'each has its two members');
+select is(tests.rest('mallory', 'select count(*) from conversations'), '[{"count":3}]', 'and both see it');
+
+-- A pair that is there is a unique violation to the two; to others it is what every pair is in which they are not.
+select is(tests.rest('bob', tests.pair('bob', 'alice'), schema), '"23505"', 'a pair that is there: ' || schema)
+  from unnest(array['public', 'rest']) schema;
+select is(tests.rest('bob', tests.pair('bob', 'alice', 'on conflict (participant1_id, participant2_id)
+                                       do update set participant1_id = excluded.participant1_id'), schema),
+    '"42501"', 'merging duplicates is refused: ' || schema)
+  from unnest(array['public', 'rest']) schema;
+select is(tests.rest('carol', tests.pair(one, other, clause), schema), '"42501"',
+    format('a stranger is not told whether it is there: %s %s', schema, clause))
+  from (values (tests.id('alice'), tests.id('bob')), (tests.id('mallory'), tests.id('alice')),
+               (tests.id('alice'), gen_random_uuid())) as pair (one, other),
+       unnest(array['', 'on conflict do nothing', 'on conflict (participant1_id, participant2_id) do nothing']) clause,
+       unnest(array['public', 'rest']) schema;
+-- Who began it sees it without being a member in that transaction alone.
+select tests.age();
+delete from public.conversation_members where user_id = tests.id('carol');
+select is(tests.rest('carol', 'select count(*) from conversations', schema), '[{"count":0}]',
+    'who is no member any more of what it began sees nothing of it: ' || schema)
+  from unnest(array['public', 'rest']) schema;
+
+-- A message comes back from its insert, not yet read.
+select is(tests.rest('alice', format('insert into messages (conversation_id, sender_id, content)
+        values (%L, %L, ''new'') returning content, is_read', tests.id('direct'), tests.id('alice'))),
+    '[{"content":"new","is_read":false}]', 'a message of one''s own');
+
+-- A deleted user's token may have time left.
+select tests.say('direct', 'alice', 'are you there?');
+update public.user_profiles set is_deleted = true where id = tests.id('bob');
+select is(tests.rest('bob', statement, schema), '[]', format('a deleted user, %s: %s', schema, statement))
+  from unnest(array['public', 'rest']) schema,
+       unnest(array['select * from conversations', 'select * from messages',
+                    'update messages set content = ''x'' returning id',
+                    'update messages set deleted_at = now() returning id',
+                    'update user_profiles set bio = ''x'' returning id']) statement;
+select is(tests.rest('bob', 'select * from conversation_members', 'public'), '[]', 'nor sees who is in it');
+select is(tests.read_as('bob', 'true'), '[]', 'nor reads');
+select is(tests.attempt('bob', 'update public.conversation_members set last_read_seq = 99'), '0', 'nor moves its mark');
+select is(tests.rest('bob', statement, schema), '"PL008"', 'nor writes: ' || schema)
+  from unnest(array['public', 'rest']) schema,
+       unnest(array[format('insert into messages (conversation_id, sender_id, content) values (%L, %L, ''x'')
+                            returning id', tests.id('direct'), tests.id('bob')),
+                    tests.pair('bob', 'carol')]) statement;
+select matches(tests.as('bob', format('api.messages(%L)', tests.id('direct'))), '^PL008 ', 'nor by an operation');
+select is(tests.rest('alice', 'select count(*) from messages where ' || tests.in_room('direct')),
+    '[{"count":12}]', 'the other keeps what was said');
+
+select * from finish();
+rollback;
