@@ -228,8 +228,7 @@ begin
             values (open_session.session_id, open_session.user_id, app.now())
             returning s.generation)
         select o.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
-               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
-               coalesce(u.raw_user_meta_data, '{}')::json
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json, '{}'::json
           from opened o, auth.users u where u.id = open_session.user_id;
 end
 $$;
@@ -273,8 +272,7 @@ begin
     end if;
     return query
         select 'active', u.id, session.generation, coalesce(u.email::text, ''), coalesce(u.phone::text, ''),
-               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json,
-               coalesce(u.raw_user_meta_data, '{}')::json
+               coalesce(u.is_anonymous, false), coalesce(u.raw_app_meta_data, '{}')::json, '{}'::json
           from auth.users u where u.id = session.user_id;
 end
 $$;
@@ -368,7 +366,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.add_members(conversation_id uuid, user_ids uuid[]) RETURNS json
+CREATE FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -386,7 +384,7 @@ begin
       from unnest(app.distinct_ids('user_ids', user_ids, array(
             select m.user_id from public.conversation_members m
              where m.conversation_id = add_members.conversation_id))) as u (id);
-    return api.conversation(conversation_id);
+    return api.conversation(conversation_id, profiles);
 end
 $$;
 
@@ -403,37 +401,38 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.change_username(username text) RETURNS json
+CREATE FUNCTION api.change_username(username text, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
-declare
-    me uuid := app.locked_caller();
 begin
-    if username is null then
-        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
-    end if;
-    begin
-        update public.user_profiles p set username = change_username.username where p.id = me;
-    exception when unique_violation then
-        perform app.refuse_username();
-    end;
+    perform app.locked_caller(if_version);
+    perform app.change_username(username);
     return api.me();
 end
 $$;
 
-CREATE FUNCTION api.conversation(conversation_id uuid) RETURNS json
+CREATE FUNCTION api.conversation(conversation_id uuid, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
 declare
     me uuid := app.caller();
     answer text;
+    people text[];
 begin
     select c.object into answer from app.conversation_objects c
      where c.id = conversation.conversation_id and c.user_id = me;
     if answer is null then
         perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    if profiles then
+        select pg_catalog.array_agg(p.object::text order by m.joined_at, m.user_id) into people
+          from public.conversation_members m
+          join app.profile_objects p on p.id = m.user_id
+         where m.conversation_id = conversation.conversation_id;
+        answer := pg_catalog.left(answer, -1) || ',"profiles":['
+            || app.joined(people, room => app.answer_bytes() - pg_catalog.octet_length(answer)) || ']}';
     end if;
     return answer::json;
 end
@@ -542,7 +541,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION api.create_group(title text, member_ids uuid[]) RETURNS json
+CREATE FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -556,7 +555,7 @@ begin
     end if;
     made := app.make_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
-    return api.conversation(made);
+    return api.conversation(made, profiles);
 end
 $$;
 
@@ -709,7 +708,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.open_conversation(user_id uuid) RETURNS json
+CREATE FUNCTION api.open_conversation(user_id uuid, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -736,7 +735,7 @@ begin
           and app.is_present(open_conversation.user_id) then
         perform app.seat_participants(open_conversation.user_id);
     end if;
-    return api.conversation(found_id);
+    return api.conversation(found_id, profiles);
 end
 $$;
 
@@ -809,6 +808,33 @@ begin
     end if;
     return pg_catalog.row_to_json(w) from (
         select remove_member.conversation_id as conversation_id, true as "left") w;
+end
+$$;
+
+CREATE FUNCTION api.save_me(patch jsonb, if_version bigint DEFAULT NULL::bigint) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.refuse_unknown(patch, app.own_fields() || array['username', 'avatar', 'physical']);
+    if patch ? 'date_of_birth' and patch -> 'physical' ? 'date_of_birth'
+       and patch -> 'date_of_birth' <> patch -> 'physical' -> 'date_of_birth' then
+        perform app.refuse_param('physical.date_of_birth',
+            'There is one date of birth: give it once, or twice the same.');
+    end if;
+    perform app.locked_caller(if_version);
+    perform app.change_fields(patch);
+    if patch ? 'physical' then
+        perform app.change_physical(patch -> 'physical', 'physical.');
+    end if;
+    if patch ? 'avatar' then
+        perform app.change_avatar(patch -> 'avatar', 'avatar.');
+    end if;
+    -- Last, since it may wait for others who claim the name.
+    if patch ? 'username' then
+        perform app.change_username(app.patched_text(patch, 'username', null));
+    end if;
+    return api.me();
 end
 $$;
 
@@ -959,33 +985,19 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.set_avatar(avatar_type text, avatar_id text DEFAULT NULL::text, avatar_url text DEFAULT NULL::text) RETURNS json
+CREATE FUNCTION api.set_avatar(avatar_type text, avatar_id text DEFAULT NULL::text, avatar_url text DEFAULT NULL::text, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
-declare
-    me uuid := app.locked_caller();
 begin
-    if avatar_type not in ('built_in', 'custom') then
-        perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
-    elsif avatar_id is not null and avatar_type is distinct from 'built_in' then
-        perform app.refuse_param('avatar_id', 'An "avatar_id" is of a built-in avatar.');
-    elsif avatar_url is not null and avatar_type is distinct from 'custom' then
-        perform app.refuse_param('avatar_url', 'An "avatar_url" is of a custom avatar.');
-    elsif avatar_type = 'built_in' and not exists (
-            select from public.built_in_avatars a where a.id = set_avatar.avatar_id) then
-        perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
-    elsif avatar_type = 'custom' and not coalesce(app.is_https(avatar_url), false) then
-        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2,048 bytes.');
-    end if;
-    update public.user_profiles p
-       set avatar_type = set_avatar.avatar_type, avatar_id = set_avatar.avatar_id, avatar_url = set_avatar.avatar_url
-     where p.id = me;
+    perform app.locked_caller(if_version);
+    perform app.change_avatar(pg_catalog.jsonb_build_object(
+        'avatar_type', avatar_type, 'avatar_id', avatar_id, 'avatar_url', avatar_url));
     return api.me();
 end
 $$;
 
-CREATE FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text) RETURNS json
+CREATE FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -996,7 +1008,7 @@ begin
         perform app.refuse_param('role', 'A role is "owner", "admin" or "member".');
     end if;
     perform app.give_role(conversation_id, user_id, role);
-    return api.conversation(conversation_id);
+    return api.conversation(conversation_id, profiles);
 end
 $$;
 
@@ -1277,7 +1289,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION api.update_conversation(conversation_id uuid, title text) RETURNS json
+CREATE FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
@@ -1293,7 +1305,7 @@ begin
     -- Normalized here: the column's domain takes nothing else.
     update public.conversations c set title = app.checked_name('title', update_conversation.title, 'A title')
      where c.id = update_conversation.conversation_id;
-    return api.conversation(conversation_id);
+    return api.conversation(conversation_id, profiles);
 end
 $$;
 
@@ -1301,52 +1313,10 @@ CREATE FUNCTION api.update_me(patch jsonb, if_version bigint DEFAULT NULL::bigin
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
-declare
-    me uuid;
-    private public.user_private;
 begin
-    perform app.refuse_unknown(patch, array[
-        'full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
-        'preferred_unit_system', 'preferences']);
-    me := app.locked_caller(if_version);
-    select * into private from public.user_private p where p.id = me;
-
-    if patch ? 'full_name' and patch -> 'full_name' = 'null' then
-        perform app.refuse_param('full_name', 'A name cannot be empty.');
-    end if;
-    if patch ?| array['full_name', 'bio', 'website', 'location', 'language_code'] then
-        update public.user_profiles p
-           set full_name = app.patched_text(patch, 'full_name', p.full_name),
-               bio = app.patched_text(patch, 'bio', p.bio),
-               website = app.patched_text(patch, 'website', p.website),
-               location = app.patched_text(patch, 'location', p.location),
-               language_code = app.patched_text(patch, 'language_code', p.language_code)
-         where p.id = me;
-    end if;
-
-    if patch ?| array['phone_number', 'date_of_birth', 'preferred_unit_system', 'preferences'] then
-        if patch ? 'preferred_unit_system' then
-            private.preferred_unit_system := coalesce(app.patched_text(patch, 'preferred_unit_system', null), 'metric');
-            if private.preferred_unit_system not in ('metric', 'imperial') then
-                perform app.refuse_param('preferred_unit_system', 'A unit system is "metric" or "imperial".');
-            end if;
-        end if;
-        if patch ? 'preferences' then
-            if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
-                perform app.refuse_param('preferences', 'Preferences are an object.');
-            end if;
-            private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
-                select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
-                  from pg_catalog.jsonb_each(private.preferences || (patch -> 'preferences')) merged
-                 where merged.value <> 'null') end;
-        end if;
-        update public.user_private p
-           set phone_number = app.patched_text(patch, 'phone_number', p.phone_number),
-               date_of_birth = app.patched_date(patch, 'date_of_birth', p.date_of_birth),
-               preferred_unit_system = private.preferred_unit_system,
-               preferences = private.preferences
-         where p.id = me;
-    end if;
+    perform app.refuse_unknown(patch, app.own_fields());
+    perform app.locked_caller(if_version);
+    perform app.change_fields(patch);
     return api.me();
 end
 $$;
@@ -1355,23 +1325,9 @@ CREATE FUNCTION api.update_physical(patch jsonb, if_version bigint DEFAULT NULL:
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
-declare
-    me uuid;
 begin
-    perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth']);
-    if app.patched_text(patch, 'biological_sex', null) not in ('male', 'female', 'other') then
-        perform app.refuse_param('biological_sex', 'A sex is "male", "female" or "other".');
-    elsif pg_catalog.jsonb_typeof(patch -> 'height_cm') not in ('number', 'null') then
-        perform app.refuse_param('height_cm', '"height_cm" is a number.');
-    elsif (patch ->> 'height_cm')::numeric not between 30 and 300 then
-        perform app.refuse_param('height_cm', 'A height lies between 30 and 300 cm.');
-    end if;
-    me := app.locked_caller(if_version);
-    update public.user_private p
-       set biological_sex = app.patched_text(patch, 'biological_sex', p.biological_sex),
-           height_cm = case when patch ? 'height_cm' then (patch ->> 'height_cm')::numeric else p.height_cm end,
-           date_of_birth = app.patched_date(patch, 'date_of_birth', p.date_of_birth)
-     where p.id = me;
+    perform app.locked_caller(if_version);
+    perform app.change_physical(patch);
     return api.me();
 end
 $$;
@@ -1563,6 +1519,135 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.change_avatar(avatar jsonb, path text DEFAULT ''::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    new_type text := app.patched_text(avatar, 'avatar_type', null, path);
+    new_id text := app.patched_text(avatar, 'avatar_id', null, path);
+    new_url text := app.patched_text(avatar, 'avatar_url', null, path);
+begin
+    perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url'], path);
+    if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
+        perform app.refuse_param(path || 'avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+    elsif new_id is not null and new_type is distinct from 'built_in' then
+        perform app.refuse_param(path || 'avatar_id', 'An "avatar_id" is of a built-in avatar.');
+    elsif new_url is not null and new_type is distinct from 'custom' then
+        perform app.refuse_param(path || 'avatar_url', 'An "avatar_url" is of a custom avatar.');
+    elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
+        perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
+    elsif new_type = 'custom' then
+        perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
+    end if;
+    update public.user_profiles p
+       set avatar_type = new_type, avatar_id = new_id, avatar_url = new_url
+     where p.id = app.caller();
+end
+$$;
+
+CREATE FUNCTION app.change_fields(patch jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    private public.user_private;
+begin
+    if patch ? 'full_name' and patch -> 'full_name' = 'null' then
+        perform app.refuse_param('full_name', 'A name cannot be empty.');
+    end if;
+    if patch ?| array['full_name', 'bio', 'website', 'location', 'language_code'] then
+        update public.user_profiles p
+           set full_name = app.patched_text(patch, 'full_name', p.full_name),
+               bio = app.patched_text(patch, 'bio', p.bio),
+               website = app.patched_text(patch, 'website', p.website),
+               location = app.patched_text(patch, 'location', p.location),
+               language_code = app.patched_text(patch, 'language_code', p.language_code)
+         where p.id = me;
+    end if;
+
+    if patch ?| array['phone_number', 'date_of_birth', 'preferred_unit_system', 'preferences'] then
+        select * into private from public.user_private p where p.id = me;
+        if patch ? 'preferred_unit_system' then
+            private.preferred_unit_system := coalesce(app.patched_text(patch, 'preferred_unit_system', null), 'metric');
+            if private.preferred_unit_system not in ('metric', 'imperial') then
+                perform app.refuse_param('preferred_unit_system', 'A unit system is "metric" or "imperial".');
+            end if;
+        end if;
+        if patch ? 'preferences' then
+            if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
+                perform app.refuse_param('preferences', 'Preferences are an object.');
+            end if;
+            private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
+                select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
+                  from pg_catalog.jsonb_each(private.preferences || (patch -> 'preferences')) merged
+                 where merged.value <> 'null') end;
+        end if;
+        update public.user_private p
+           set phone_number = app.patched_text(patch, 'phone_number', p.phone_number),
+               date_of_birth = app.patched_date_of_birth(patch, p.date_of_birth),
+               preferred_unit_system = private.preferred_unit_system,
+               preferences = private.preferences
+         where p.id = me;
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.change_message() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if row(new.content, new.deleted_at) is distinct from row(old.content, old.deleted_at) then
+        update public.messages m set content = new.content, deleted_at = new.deleted_at where m.id = old.id
+        returning m.content, m.attachment, m.version, m.edited_at, m.deleted_at
+             into new.content, new.attachment, new.version, new.edited_at, new.deleted_at;
+        if not found then
+            return null;
+        end if;
+    end if;
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.change_physical(patch jsonb, path text DEFAULT ''::text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth'], path);
+    if app.patched_text(patch, 'biological_sex', null, path) not in ('male', 'female', 'other') then
+        perform app.refuse_param(path || 'biological_sex', 'A sex is "male", "female" or "other".');
+    elsif pg_catalog.jsonb_typeof(patch -> 'height_cm') not in ('number', 'null') then
+        perform app.refuse_param(path || 'height_cm', pg_catalog.format('"%sheight_cm" is a number.', path));
+    elsif (patch ->> 'height_cm')::numeric not between 30 and 300 then
+        perform app.refuse_param(path || 'height_cm', 'A height lies between 30 and 300 cm.');
+    end if;
+    update public.user_private p
+       set biological_sex = app.patched_text(patch, 'biological_sex', p.biological_sex, path),
+           height_cm = case when patch ? 'height_cm' then (patch ->> 'height_cm')::numeric else p.height_cm end,
+           date_of_birth = app.patched_date_of_birth(patch, p.date_of_birth, path)
+     where p.id = app.caller();
+end
+$$;
+
+CREATE FUNCTION app.change_username(username text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if username is null then
+        perform app.refuse_param('username', 'A username can be changed, but not be given up.');
+    end if;
+    begin
+        update public.user_profiles p set username = change_username.username where p.id = app.caller();
+    exception when unique_violation then
+        perform app.refuse_username();
+    end;
+end
+$$;
+
 CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1582,6 +1667,29 @@ begin
         perform app.refuse_param('attachment', 'An attachment is an object with a "url" (https, up to 2,048 bytes) '
             'and, where you know them, "mime_type" (up to 255 bytes) and "width", "height" and "bytes" (whole numbers '
             'from 0 to 2^53).');
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.check_avatar_url(field text, url text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if not app.is_https(url) then
+        perform app.refuse_param(field, 'An avatar is an https address of at most 2,048 bytes.');
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.check_date_of_birth(field text, value date) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    -- A day of grace: it is tomorrow already in the east.
+    if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
+        perform app.refuse_param(field, 'A date of birth lies between 1900 and today.');
     end if;
 end
 $$;
@@ -1869,7 +1977,7 @@ CREATE FUNCTION app.is_member(conversation_id uuid) RETURNS boolean
 begin
     return exists (
         select from public.conversation_members m
-         where m.conversation_id = is_member.conversation_id and m.user_id = auth.uid());
+         where m.conversation_id = is_member.conversation_id and m.user_id = auth.uid() and not m.is_deleted);
 end
 $$;
 
@@ -1935,13 +2043,12 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.joined(objects text[], from_last boolean DEFAULT false) RETURNS text
+CREATE FUNCTION app.joined(objects text[], from_last boolean DEFAULT false, room bigint DEFAULT app.answer_bytes()) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
     AS $$
 declare
     joined text := coalesce(pg_catalog.array_to_string(objects, ','), '');
-    room bigint := app.answer_bytes();
     fitting integer := 0;
     total integer := pg_catalog.cardinality(objects);
 begin
@@ -2142,10 +2249,8 @@ begin
     if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
         perform app.refuse_param('phone_number', 'A phone number is "+", the country code and the number, digits only.');
     end if;
-    if (tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth)
-       -- A day of grace: it is tomorrow already in the east.
-       and not (new.date_of_birth between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1) then
-        perform app.refuse_param('date_of_birth', 'A date of birth lies between 1900 and today.');
+    if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
+        perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
     end if;
     -- Longer ones, from before they were truly counted, may shrink.
     if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
@@ -2194,9 +2299,8 @@ begin
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
-    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url)
-       and not app.is_https(new.avatar_url) and not app.is_merging() then
-        perform app.refuse_param('avatar_url', 'An avatar is an https address of at most 2,048 bytes.');
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging() then
+        perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
     if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
        and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
@@ -2224,7 +2328,8 @@ begin
        is distinct from
        row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
            old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
-        new.version := old.version + 1;
+        -- One step a transaction: nobody sees what lies between its statements.
+        new.version := old.version + (old.changed_xid <> pg_catalog.pg_current_xact_id())::integer;
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
@@ -2556,12 +2661,39 @@ CREATE FUNCTION app.message_object(message public.messages, sender json, mark bi
         ',"deleted_at":', app.quoted(app.utc(message.deleted_at)), '}')
 $$;
 
+CREATE FUNCTION app.move_mark() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.move_noted_mark();
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.move_noted_mark() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    noted text[] := pg_catalog.string_to_array(
+        nullif(pg_catalog.current_setting('postline.read', true), ''), ' ');
+begin
+    if noted is not null then
+        update public.conversation_members m set last_read_seq = noted[2]::bigint
+         where m.conversation_id = noted[1]::uuid and m.user_id = auth.uid() and m.last_read_seq < noted[2]::bigint;
+        perform pg_catalog.set_config('postline.read', '', true);
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
     SET search_path TO ''
     AS $$
 begin
-    return query select m.conversation_id from public.conversation_members m where m.user_id = auth.uid();
+    return query
+    select m.conversation_id from public.conversation_members m where m.user_id = auth.uid() and not m.is_deleted;
 end
 $$;
 
@@ -2645,6 +2777,40 @@ begin
     update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
      where id = new.id and changed_xid <> pg_catalog.pg_current_xact_id();
     return null;
+end
+$$;
+
+CREATE FUNCTION app.note_read() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := auth.uid();
+    noted text[];  -- the conversation, the farthest message, and the least of the others' marks
+begin
+    if new.is_read is not distinct from old.is_read then
+        return new;
+    elsif new.is_read is not true then
+        perform app.refuse_param('is_read', 'A message that was read stays read: "is_read" can be set to true alone.');
+    elsif me is null then
+        me := app.caller();
+    elsif old.sender_id = me then
+        new.is_read := false;
+        return new;
+    end if;
+    noted := pg_catalog.string_to_array(pg_catalog.current_setting('postline.read', true), ' ');
+    if noted[1] is distinct from old.conversation_id::text then
+        perform app.move_noted_mark();
+        noted := array[old.conversation_id::text, '0', (
+            select coalesce(min(m.last_read_seq), 9223372036854775807)::text from public.conversation_members m
+             where m.conversation_id = old.conversation_id and m.user_id <> me)];
+    end if;
+    if noted[2]::bigint < old.seq then
+        noted[2] := old.seq;
+        perform pg_catalog.set_config('postline.read', pg_catalog.array_to_string(noted, ' '), true);
+    end if;
+    new.is_read := old.seq <= noted[3]::bigint;
+    return new;
 end
 $$;
 
@@ -2763,27 +2929,39 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.patched_date(patch jsonb, field text, current date) RETURNS date
+CREATE FUNCTION app.own_fields() RETURNS text[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select array['full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
+                 'preferred_unit_system', 'preferences']
+$$;
+
+CREATE FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text DEFAULT ''::text) RETURNS date
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $_$
 declare
-    given text := app.patched_text(patch, field, current::text);
+    field text := path || 'date_of_birth';
+    given text := app.patched_text(patch, 'date_of_birth', null, path);
+    value date;
 begin
-    if given !~ '^\d{4}-\d{2}-\d{2}$' then
+    if not patch ? 'date_of_birth' then
+        return current;
+    elsif given !~ '^\d{4}-\d{2}-\d{2}$' then
         perform app.refuse_param(field, 'A date is written YYYY-MM-DD.');
     end if;
     begin
-        return given::date;
+        value := given::date;
     exception
         when datetime_field_overflow or invalid_datetime_format then
             perform app.refuse_param(field, 'There is no such date.');
     end;
-    return null;
+    perform app.check_date_of_birth(field, value);
+    return value;
 end
 $_$;
 
-CREATE FUNCTION app.patched_text(patch jsonb, field text, current text) RETURNS text
+CREATE FUNCTION app.patched_text(patch jsonb, field text, current text, path text DEFAULT ''::text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
     AS $$
@@ -2791,7 +2969,7 @@ begin
     if not patch ? field then
         return current;
     elsif pg_catalog.jsonb_typeof(patch -> field) not in ('string', 'null') then
-        perform app.refuse_param(field, pg_catalog.format('"%s" is a string.', field));
+        perform app.refuse_param(path || field, pg_catalog.format('"%s" is a string.', path || field));
     end if;
     return patch ->> field;
 end
@@ -2888,19 +3066,20 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.refuse_unknown(patch jsonb, fields text[]) RETURNS void
+CREATE FUNCTION app.refuse_unknown(patch jsonb, fields text[], path text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
     AS $$
 declare
+    whole text := coalesce(nullif(pg_catalog.rtrim(path, '.'), ''), 'patch');
     unknown text;
 begin
     if pg_catalog.jsonb_typeof(patch) is distinct from 'object' then
-        perform app.refuse_param('patch', 'A change is an object.');
+        perform app.refuse_param(whole, 'A change is an object.');
     end if;
     select key into unknown from pg_catalog.jsonb_object_keys(patch) as key where key <> all (fields) limit 1;
     if unknown is not null then
-        perform app.refuse_param(unknown, pg_catalog.format('There is no "%s" to set.', unknown));
+        perform app.refuse_param(path || unknown, pg_catalog.format('There is no "%s" to set.', path || unknown));
     end if;
 end
 $$;
@@ -3411,20 +3590,6 @@ CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
            and m.last_read_seq < message.seq)
 $$;
 
-CREATE TABLE public.conversation_members (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    role app.member_role DEFAULT 'member'::text NOT NULL,
-    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    last_read_seq bigint NOT NULL,
-    sent_seq bigint DEFAULT 0 NOT NULL,
-    sent_xid xid8,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL
-)
-WITH (fillfactor='70');
-
 CREATE TABLE public.conversations (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     kind app.conversation_kind DEFAULT 'direct'::text NOT NULL,
@@ -3441,6 +3606,28 @@ CREATE TABLE public.conversations (
     changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE FUNCTION public.unread_count(conversation public.conversations) RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$
+    select coalesce((
+        select conversation.last_seq - m.last_read_seq from public.conversation_members m
+         where m.conversation_id = conversation.id and m.user_id = auth.uid()), 0)
+$$;
+
+CREATE TABLE public.conversation_members (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    role app.member_role DEFAULT 'member'::text NOT NULL,
+    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    last_read_seq bigint NOT NULL,
+    sent_seq bigint DEFAULT 0 NOT NULL,
+    sent_xid xid8,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL
 )
 WITH (fillfactor='70');
 
@@ -3920,7 +4107,7 @@ CREATE POLICY manager_update ON public.conversations FOR UPDATE TO authenticated
 
 CREATE POLICY member_select ON public.conversation_members FOR SELECT TO authenticated USING ((conversation_id IN ( SELECT app.my_conversations() AS my_conversations)));
 
-CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated USING ((id IN ( SELECT app.my_conversations() AS my_conversations)));
+CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated USING (((id IN ( SELECT app.my_conversations() AS my_conversations)) OR ((created_by = ( SELECT auth.uid() AS uid)) AND (version = 1) AND (changed_xid = pg_current_xact_id_if_assigned()))));
 
 CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING ((conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations))));
 
@@ -3934,7 +4121,7 @@ CREATE POLICY own_select ON public.user_private FOR SELECT TO authenticated USIN
 
 CREATE POLICY own_select ON public.username_history FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
-CREATE POLICY own_update ON public.conversation_members FOR UPDATE TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid))) WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
+CREATE POLICY own_update ON public.conversation_members FOR UPDATE TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) AND (NOT is_deleted))) WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT ( SELECT p.is_deleted
    FROM public.user_profiles p
@@ -4037,24 +4224,24 @@ GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash t
 REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[]) TO authenticated;
+REVOKE ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.avatars() FROM PUBLIC;
 GRANT ALL ON FUNCTION api.avatars() TO authenticated;
 GRANT ALL ON FUNCTION api.avatars() TO anon;
 
-REVOKE ALL ON FUNCTION api.change_username(username text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.change_username(username text) TO authenticated;
+REVOKE ALL ON FUNCTION api.change_username(username text, if_version bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.change_username(username text, if_version bigint) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.conversation(conversation_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.conversation(conversation_id uuid) TO authenticated;
+REVOKE ALL ON FUNCTION api.conversation(conversation_id uuid, profiles boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.conversation(conversation_id uuid, profiles boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.conversations(max_results integer, before text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.conversations(max_results integer, before text) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[]) TO authenticated;
+REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
@@ -4071,8 +4258,8 @@ GRANT ALL ON FUNCTION api.me() TO authenticated;
 REVOKE ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.open_conversation(user_id uuid) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.open_conversation(user_id uuid) TO authenticated;
+REVOKE ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.profile_by_username(username text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.profile_by_username(username text) TO authenticated;
@@ -4083,6 +4270,9 @@ GRANT ALL ON FUNCTION api.profiles(ids uuid[]) TO authenticated;
 REVOKE ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.save_me(patch jsonb, if_version bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.save_me(patch jsonb, if_version bigint) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.search_profiles(query text, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO authenticated;
 
@@ -4092,17 +4282,17 @@ GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, clien
 REVOKE ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text) TO authenticated;
+REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text) TO authenticated;
+REVOKE ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text) TO authenticated;
+REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) TO authenticated;
@@ -4130,7 +4320,27 @@ REVOKE ALL ON FUNCTION app.bury() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.change_fields(patch jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_fields(patch jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.change_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.change_physical(patch jsonb, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_physical(patch jsonb, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.change_username(username text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.change_username(username text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.check_attachment(attachment jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.check_avatar_url(field text, url text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.check_avatar_url(field text, url text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.check_date_of_birth(field text, value date) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.check_date_of_birth(field text, value date) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 
@@ -4193,8 +4403,8 @@ GRANT ALL ON FUNCTION app.is_present(user_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean) TO authenticated;
+REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.json_bytes(value jsonb) FROM PUBLIC;
 
@@ -4284,6 +4494,10 @@ REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, 
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.move_mark() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.move_noted_mark() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.my_conversations() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_conversations() TO authenticated;
 
@@ -4304,6 +4518,8 @@ REVOKE ALL ON FUNCTION app.note_arrivals() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.note_read() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.note_removal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_username() FROM PUBLIC;
@@ -4312,11 +4528,14 @@ REVOKE ALL ON FUNCTION app.now() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.number_message() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.patched_date(patch jsonb, field text, current date) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.patched_date(patch jsonb, field text, current date) TO authenticated;
+REVOKE ALL ON FUNCTION app.own_fields() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.own_fields() TO authenticated;
 
-REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text) TO authenticated;
+REVOKE ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
@@ -4341,8 +4560,8 @@ GRANT ALL ON FUNCTION app.refuse_param(field text, message text) TO authenticate
 
 REVOKE ALL ON FUNCTION app.refuse_sign_in(user_id uuid) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[]) TO authenticated;
+REVOKE ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[], path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[], path text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.refuse_username() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
@@ -4401,16 +4620,6 @@ REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO service_role;
 
-GRANT ALL ON TABLE public.conversation_members TO service_role;
-GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
-
-GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
-
-GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
-
 GRANT ALL ON TABLE public.conversations TO service_role;
 GRANT SELECT ON TABLE public.conversations TO authenticated;
 GRANT SELECT ON TABLE public.conversations TO postline_feed;
@@ -4422,6 +4631,20 @@ GRANT INSERT(participant1_id) ON TABLE public.conversations TO authenticated;
 GRANT INSERT(participant2_id) ON TABLE public.conversations TO authenticated;
 
 GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
+
+REVOKE ALL ON FUNCTION public.unread_count(conversation public.conversations) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.unread_count(conversation public.conversations) TO authenticated;
+GRANT ALL ON FUNCTION public.unread_count(conversation public.conversations) TO service_role;
+
+GRANT ALL ON TABLE public.conversation_members TO service_role;
+GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
+
+GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
 
 GRANT SELECT ON TABLE app.conversation_parts TO authenticated;
 GRANT SELECT ON TABLE app.conversation_parts TO postline_feed;
