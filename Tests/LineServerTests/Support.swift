@@ -157,6 +157,7 @@ struct TestClient: Sendable {
     ///   - receiveBufferBytes: how much the kernel takes for a client that does not read; nil leaves that to it.
     init(_ address: LineServer.Address, from local: String? = nil, receiveBufferBytes: Int? = nil) async throws {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(.hours(1))
             .channelOption(.autoRead, value: false)
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelOption(.allowRemoteHalfClosure, value: true)
