@@ -1,11 +1,17 @@
 # Postline's commands. `make help` lists them; the steps are in scripts/.
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env test-compose clean
+.PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env test-postgres \
+	test-compose clean
 
 .NOTPARALLEL:
 
 sources := Package.swift Plugins Sources Tests
+
+# The version of PostgreSQL that tests run on: `make test POSTGRES=17`. Without it, that which is installed.
+ifdef POSTGRES
+export POSTLINE_TEST_POSTGRES := $(POSTGRES)
+endif
 
 help: ## Show this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -15,7 +21,7 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 	swift build -c release --product postline
 	@.build/release/postline dev $(ARGS)
 
-test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests").
+test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).
 ifdef ARGS
 	@scripts/with-postgres swift test --skip-build --disable-xctest $(ARGS)
 else
@@ -54,6 +60,15 @@ bench: ## Measure Postline beside pgbench, nats-server and bare C (ARGS="sends r
 	@scripts/install-dependencies bench
 	swift build -c release --product postline
 	@.build/release/postline bench $(ARGS)
+
+# The suites of these folders, whose files are named after them.
+on_other_postgres := $(basename $(notdir $(wildcard $(foreach folder,Feed Methods Supabase,Tests/IntegrationTests/$(folder)/*Tests.swift))))
+
+test-postgres: export POSTLINE_TEST_POSTGRES := $(or $(POSTGRES),17)
+test-postgres: build ## Test the SQL, the feed, the methods and Supabase's rules on another PostgreSQL (POSTGRES=17).
+	@scripts/install-dependencies test
+	@scripts/with-postgres sh -c "scripts/test-sql && swift test --skip-build --disable-xctest \
+	$(foreach suite,$(on_other_postgres),--filter '^IntegrationTests[.]$(suite)/')"
 
 test-compose: ## Compose the whole system and test it, also while its services are stopped and killed (needs Docker).
 	@scripts/test-compose

@@ -1,3 +1,4 @@
+import Foundation
 import Messaging
 import Testing
 
@@ -14,10 +15,27 @@ struct DoctorFiguresTests {
         #expect(ServerCheck.clock(ahead: 2.5, give: 1).level == .ok)
     }
 
-    @Test("a PostgreSQL before 15 is a problem")
+    @Test("a PostgreSQL before 15 is a problem, and one that Postline is not tested with a warning")
     func version() {
         #expect(ServerCheck.version(140_018, "14.18").level == .problem)
         #expect(ServerCheck.version(150_000, "15.0").level == .ok)
+        let untested = ServerCheck.version(160_010, "16.10")
+        #expect(untested.level == .warning)
+        #expect(untested.message.contains("not tested with PostgreSQL 16.10"), "\(untested)")
+        #expect(untested.advice.contains("PostgreSQL 15 or 17"), "\(untested)")
+        #expect(ServerCheck.version(170_011, "17.11").level == .ok)
+        #expect(ServerCheck.version(180_000, "18beta1").level == .warning)
+    }
+
+    @Test(
+        "the versions that it takes for tested are those that the documents name",
+        arguments: ["README.md", "CONTRIBUTING.md", "docs/operations.md"])
+    func testedVersions(document: String) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let text = try String(contentsOf: root.appending(path: document), encoding: .utf8)
+        let tested = ServerCheck.testedVersions.map(String.init).joined(separator: " and ")
+        #expect(text.contains("tested with \(tested)"), "tested with \(tested)")
     }
 
     @Test("the tightest bound of connections counts, and a node that is there already has its own")

@@ -1,7 +1,7 @@
 -- Every table and view there is, read and written in every way as every role: what is not refused, and the rows of it.
 -- A table that is new, or a grant, is refused by this list until it stands there.
 begin;
-select plan(3);
+select plan(4);
 select tests.make_world();
 select tests.say('direct', 'alice', 'hello');
 select tests.say('group', 'bob', 'hello all');
@@ -79,6 +79,20 @@ select is((select array_agg(distinct name order by name) from attempts
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
     '554 of 644', 'row 39: so many of the attempts are refused');
+
+-- TRUNCATE asks no policy. MAINTAIN is there from 17 on.
+select is_empty($$
+    select r.rolname || ' may ' || privilege || ' ' || c.oid::regclass
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace
+      cross join pg_roles r
+      cross join unnest(array['truncate', 'references', 'trigger']
+          || case when current_setting('server_version_num')::integer >= 170000 then array['maintain'] end) privilege
+     where n.nspname in ('public', 'app', 'api', 'accounts', 'feed', 'auth') and c.relkind in ('r', 'p', 'v')
+       and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
+       and r.rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'tests_login')
+       and has_table_privilege(r.oid, c.oid, privilege)
+$$, 'row 39: nobody but service_role and the owner may do to a table what no policy is asked about');
 
 select * from finish();
 rollback;

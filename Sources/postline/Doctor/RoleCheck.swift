@@ -32,8 +32,8 @@ struct RoleCheck: Sendable {
         if let tables = answer.text("tables") {
             return .problem(
                 check, "The login role \(name) has rights of its own, or inherits them, on \(tables).",
-                "Revoke them and run `alter role \(name) noinherit`: a request that sets no role must be able to do "
-                    + "nothing.")
+                "Revoke them, or where it inherits them run `postline migrate`, which ends that: a request that sets no "
+                    + "role must be able to do nothing.")
         }
         return .ok(check, "The login role \(name) has no rights of its own.")
     }

@@ -1,5 +1,6 @@
 internal import Messaging
 internal import Postgres
+internal import PrivatePostgres
 
 /// The database server: version, encoding, clock.
 struct ServerCheck: Sendable {
@@ -25,10 +26,22 @@ struct ServerCheck: Sendable {
         return findings
     }
 
+    /// The major versions of PostgreSQL that Postline is tested with.
+    static let testedVersions = [15, 17]
+
     static func version(_ number: Int, _ text: String) -> Finding {
-        number >= 150_000
-            ? .ok("version", "PostgreSQL \(text).")
-            : .problem("version", "PostgreSQL \(text) is too old.", "Move to PostgreSQL 15 or later.")
+        let major = number / 10_000
+        let oldest = PostgresInstallation.oldestMajorVersion
+        guard major >= oldest else {
+            return .problem("version", "PostgreSQL \(text) is too old.", "Move to PostgreSQL \(oldest) or later.")
+        }
+        guard testedVersions.contains(major) else {
+            let tested = testedVersions.map(String.init).joined(separator: " or ")
+            return .warning(
+                "version", "Postline is not tested with PostgreSQL \(text).",
+                "Prefer PostgreSQL \(tested), which it is tested with.")
+        }
+        return .ok("version", "PostgreSQL \(text).")
     }
 
     /// - Parameters:

@@ -180,6 +180,30 @@ struct DoctorTests {
         }
     }
 
+    @Test("a login role that inherits the rights of others is told, and inherits none once migrate was run as it says")
+    func inheriting() async throws {
+        try await Self.withHealthyServer { postgres, world in
+            // From 16 on it is each grant that says whether its rights are inherited, and no more the role.
+            try await postgres.psql(
+                """
+                alter role postline inherit;
+                do $$ begin
+                    if current_setting('server_version_num')::integer >= 160000 then
+                        execute 'grant authenticated to postline with inherit true';
+                    end if;
+                end $$
+                """)
+            let told = try await Self.findings(Self.environment(world), exit: 1).filter { $0.level == "problem" }
+            #expect(told.map(\.check) == ["roles"], "\(told)")
+            #expect(told.first?.message.contains("or inherits them, on ") == true, "\(told)")
+            #expect(told.first?.advice.contains("run `postline migrate`") == true, "\(told)")
+            let migrated = try await Command.run(["migrate"], environment: Self.environment(world))
+            #expect(migrated.status == 0, "\(migrated.errors)")
+            let repaired = try await Self.findings(Self.environment(world), exit: 0).filter { $0.level != "ok" }
+            #expect(repaired.isEmpty, "\(repaired)")
+        }
+    }
+
     @Test("it changes nothing: a database that takes no writes is examined all the same")
     func readOnly() async throws {
         try await Self.withHealthyServer { postgres, world in

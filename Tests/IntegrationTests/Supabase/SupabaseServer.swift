@@ -27,7 +27,7 @@ struct SupabaseServer: Sendable {
         ).path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let postgres = PrivatePostgres(
-            installation: try await .find(), directory: directory,
+            installation: try await .ofTests(), directory: directory,
             settings: ["fsync": "off", "full_page_writes": "off", "wal_level": "logical"])
         try await postgres.start()
         do {

@@ -17,7 +17,7 @@ func withPrivateServer<Value: Sendable>(
     do {
         let defaults = ["fsync": "off", "full_page_writes": "off"]
         let postgres = PrivatePostgres(
-            installation: try await .find(), directory: directory, settings: defaults.merging(settings) { $1 })
+            installation: try await .ofTests(), directory: directory, settings: defaults.merging(settings) { $1 })
         try await postgres.start()
         let value: Value
         do {
@@ -42,6 +42,13 @@ func withPrivateServer<Value: Sendable>(
         try? FileManager.default.removeItem(atPath: made)
         await privateServers.leave()
         throw error
+    }
+}
+
+extension PostgresInstallation {
+    /// That of the server of `make test`: the newest, or of the version that was asked for.
+    static func ofTests() async throws -> PostgresInstallation {
+        try await find(major: ProcessInfo.processInfo.environment["POSTLINE_TEST_POSTGRES"].flatMap { Int($0) })
     }
 }
 

@@ -91,7 +91,7 @@ private struct Before: Sendable {
     }
 
     private static func run(_ program: String, _ arguments: [String]) async throws {
-        let installation = try await PostgresInstallation.find()
+        let installation = try await PostgresInstallation.ofTests()
         let result = try await Command.run(arguments, of: installation.program(program))
         #expect(result.status == 0, "\(program): \(result.errors)")
     }
