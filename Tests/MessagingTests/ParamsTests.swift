@@ -199,6 +199,19 @@ struct MethodNameTests {
     }
 
     @Test(
+        "that says in another word what a method does is refused with that one",
+        arguments: [
+            ("messages.create", "messages.send"), ("messages.get", "messages.list"),
+            ("messages.remove", "messages.delete"),
+            ("conversations.create", "conversations.open"), ("auth.signIn", "auth.login"),
+            ("me.patch", "me.update"),
+        ])
+    func meant(name: String, suggestion: String) {
+        let error = #expect(throws: ProtocolError.self) { try Operation.named(name) }
+        #expect(error?["suggestion"] == .string(suggestion))
+    }
+
+    @Test(
         "that is like none is refused without a suggestion",
         arguments: ["", "x", "rpc.discover", String(repeating: "a", count: 10_000)])
     func far(name: String) {

@@ -6,12 +6,9 @@
 create or replace function app.my_conversations() returns setof uuid
 language plpgsql stable security definer set search_path = '' rows 50 as $$
 begin
-    -- The service's own requests, which say so, are spared the question: it ends a deleted user's connections itself.
-    -- Not asked of each row below, which would cost the longest lists a fifth more.
-    if pg_catalog.current_setting('postline.quiet', true) is distinct from 'on' then
-        if exists (select from public.user_profiles p where p.id = auth.uid() and p.is_deleted) then
-            return;
-        end if;
+    -- Asked once: of each row below it would cost the longest lists a fifth more.
+    if exists (select from public.user_profiles p where p.id = auth.uid() and p.is_deleted) then
+        return;
     end if;
     return query select m.conversation_id from public.conversation_members m where m.user_id = auth.uid();
 end

@@ -55,7 +55,7 @@ extension Operation {
     /// - Throws: `unknown_method`, with the nearest name as `data.suggestion` where one is near.
     static func named(_ method: String) throws(ProtocolError) -> Operation {
         if let operation = byMethod[method] { return operation }
-        guard let suggestion = Suggestion.nearest(to: method, among: all.map(\.method)) else {
+        guard let suggestion = Suggestion.method(for: method, among: all.map(\.method)) else {
             throw ProtocolError(.unknownMethod, "There is no method of that name.")
         }
         throw ProtocolError(

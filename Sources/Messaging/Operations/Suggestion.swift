@@ -39,6 +39,27 @@ public enum Suggestion {
         return nearest(to: name, among: operation.names(in: parent)).map { Parameter(name: path + $0) }
     }
 
+    /// The method that was probably meant: what is done by another word, or a name that is nearly it.
+    static func method(for name: String, among methods: [String]) -> String? {
+        guard name.utf8.count <= 64 else { return nil }
+        let parts = name.split(separator: ".", maxSplits: 1)
+        if parts.count == 2, let words = verbs[parts[1].lowercased()],
+            let meant = words.lazy.map({ "\(parts[0].lowercased()).\($0)" }).first(where: methods.contains)
+        {
+            return meant
+        }
+        return nearest(to: name, among: methods)
+    }
+
+    /// What elsewhere does what a method does, and what that may be called here.
+    private static let verbs: [String: [String]] = [
+        "create": ["send", "open", "register"], "post": ["send", "open"], "new": ["send", "open"],
+        "add": ["send", "open"], "insert": ["send", "open"], "start": ["open"],
+        "fetch": ["list", "get"], "read": ["list", "get"], "load": ["list", "get"], "get": ["list"],
+        "put": ["update", "edit"], "patch": ["update", "edit"], "change": ["update", "edit"],
+        "remove": ["delete"], "signin": ["login"], "signup": ["register"], "signout": ["logout"],
+    ]
+
     /// What apps call a param (`docs/protocol.md`, section 2), by its letters, and what it may be called here.
     private static let spellings: [String: [String]] = [
         "phone": ["phone_number"],
