@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import Testing
 
-@Suite("The size of an answer", .timeLimit(.minutes(10)))
+@Suite("The size of an answer", .timeLimit(.minutes(60)))
 struct AnswerSizeTests {
     private static let most = 4 << 20
 
