@@ -228,13 +228,16 @@ let service: Set = [
 ]
 let embedding: Set = ["embed-sql", "EmbedSQL"]
 let unitTests: Set = [
-    "FuzzedLines", "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
+    "FuzzedLines", "Requirements", "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests",
+    "LineServerTests",
 ]
+/// What tests share.
+let shared: Set = ["FuzzedLines", "Requirements"]
 switch Context.environment["POSTLINE_PART"] {
 case "program":
-    package.targets.removeAll { $0.type == .test || ["FuzzedLines", "composed-tests"].contains($0.name) }
+    package.targets.removeAll { $0.type == .test || shared.union(["composed-tests"]).contains($0.name) }
 case "composed-tests":
-    package.targets.removeAll { $0.type == .test || $0.name == "FuzzedLines" }
+    package.targets.removeAll { $0.type == .test || shared.contains($0.name) }
 case "unit-tests":
     package.products = []
     package.targets.removeAll { !service.union(embedding).union(unitTests).contains($0.name) }
