@@ -23,14 +23,14 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 
 test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).
 ifdef ARGS
-	@scripts/with-postgres swift test --skip-build --disable-xctest $(ARGS)
+	@scripts/with-postgres scripts/run-tests $(ARGS)
 else
 	@# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory:
 	@# each has a process to itself.
-	@scripts/with-postgres swift test --skip-build --disable-xctest --filter '^PostgresTests[.]'
-	@swift test --skip-build --disable-xctest --filter '^LineServerTests[.]' --skip '[.]Pipelines'
-	@swift test --skip-build --disable-xctest --filter '^LineServerTests[.]Pipelines'
-	@scripts/with-postgres sh -c "swift test --skip-build --disable-xctest --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
+	@scripts/with-postgres scripts/run-tests --filter '^PostgresTests[.]'
+	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]Pipelines'
+	@scripts/run-tests --filter '^LineServerTests[.]Pipelines'
+	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
 endif
 
 check: lint test schema-check sanitize ## All that a change must pass: format, build without warnings, tests, schema, sanitizers.
@@ -48,7 +48,7 @@ soak: build ## Run the model test long (CHANGES=100000 FAULTS=60 SEED=1; a new s
 	swift build -c release --product postline
 	@POSTLINE_TEST_PROGRAM=.build/release/postline POSTLINE_MODEL_CHANGES=$(or $(CHANGES),100000) \
 	POSTLINE_MODEL_FAULTS=$(or $(FAULTS),60) POSTLINE_MODEL_SEED=$(or $(SEED),$(shell date +%s)) \
-	swift test --skip-build --disable-xctest --filter '^IntegrationTests[.]ModelTests'
+	scripts/run-tests --filter '^IntegrationTests[.]ModelTests'
 
 format: ## Format the Swift sources.
 	swift format --in-place --recursive $(sources)
@@ -67,7 +67,7 @@ on_other_postgres := $(basename $(notdir $(wildcard $(foreach folder,Feed Method
 test-postgres: export POSTLINE_TEST_POSTGRES := $(or $(POSTGRES),17)
 test-postgres: build ## Test the SQL, the feed, the methods and Supabase's rules on another PostgreSQL (POSTGRES=17).
 	@scripts/install-dependencies test
-	@scripts/with-postgres sh -c "scripts/test-sql && swift test --skip-build --disable-xctest \
+	@scripts/with-postgres sh -c "scripts/test-sql && scripts/run-tests \
 	$(foreach suite,$(on_other_postgres),--filter '^IntegrationTests[.]$(suite)/')"
 
 test-compose: ## Compose the whole system and test it, also while its services are stopped and killed (needs Docker).
