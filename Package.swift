@@ -151,20 +151,20 @@ let package = Package(
 
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "Requirements", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["Postgres", "TestSupport", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
         .testTarget(
             name: "MessagingTests",
             dependencies: [
-                "Messaging", "Postgres", "Requirements", "Threads",
+                "Messaging", "Postgres", "TestSupport", "Threads",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),
-        .target(name: "Requirements", path: "Tests/Requirements", swiftSettings: settings),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "LineServerTests",
             dependencies: [
@@ -184,7 +184,7 @@ let package = Package(
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "LineServer", "Messaging", "Requirements", "postline",
+                "LineServer", "Messaging", "TestSupport", "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -193,7 +193,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "FuzzedLines", "LineClient", "LineServer", "Messaging", "Metering", "Postgres", "PrivatePostgres",
-                "Requirements",
+                "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -227,12 +227,11 @@ let service: Set = [
     "CPostgres", "CArgon2", "CCrypt", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
 ]
 let embedding: Set = ["embed-sql", "EmbedSQL"]
-let unitTests: Set = [
-    "FuzzedLines", "Requirements", "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests",
-    "LineServerTests",
-]
 /// What tests share.
-let shared: Set = ["FuzzedLines", "Requirements"]
+let shared: Set = ["FuzzedLines", "TestSupport"]
+let unitTests = shared.union([
+    "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
+])
 switch Context.environment["POSTLINE_PART"] {
 case "program":
     package.targets.removeAll { $0.type == .test || shared.union(["composed-tests"]).contains($0.name) }

@@ -1,5 +1,5 @@
 import Foundation
-import Requirements
+import TestSupport
 import Testing
 
 /// The sentences that clients are told, where the sources have them.

@@ -1,4 +1,4 @@
-import Requirements
+import TestSupport
 import Testing
 
 @testable import Messaging

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `docs/features.md` is held against the tests, so that it claims nothing that no test shows.

@@ -1,5 +1,5 @@
 import Foundation
-import Requirements
+import TestSupport
 import Testing
 
 @testable import Messaging

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 /// `docs/reliability.md` is held against the checklist's numbers and the tests, so that it claims nothing that is not tried.

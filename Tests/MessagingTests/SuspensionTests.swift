@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import Postgres
 import Synchronization
+import TestSupport
 import Testing
 import Threads
 

@@ -1,5 +1,5 @@
 import Logging
-import Requirements
+import TestSupport
 import Synchronization
 import Testing
 

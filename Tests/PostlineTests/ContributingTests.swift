@@ -1,19 +1,13 @@
 import Foundation
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("What CONTRIBUTING.md says of the commands and of the build")
 struct ContributingTests {
-    private static func text(_ path: String) throws -> String {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
-    }
-
     @Test("each command of make that it names is one, and one that it gives ARGS to reads them")
     func commands() throws {
-        let makefile = try Self.text("Makefile")
-        let text = try Self.text("CONTRIBUTING.md")
+        let makefile = try Repository.text("Makefile")
+        let text = try Repository.text("CONTRIBUTING.md")
         let named = Set(text.matches(of: /make ([a-z-]+)/).map { String($0.1) })
         #expect(named.count > 8)
         for command in named { #expect(makefile.contains(try Regex("(?m)^\(command):")), "make \(command)") }
@@ -26,15 +20,15 @@ struct ContributingTests {
 
     @Test("each script that it names is there")
     func scripts() throws {
-        let text = try Self.text("CONTRIBUTING.md")
+        let text = try Repository.text("CONTRIBUTING.md")
         let scripts = Set(text.matches(of: /scripts\/[a-z-]+/).map { String($0.0) })
         #expect(scripts.count > 3)
-        for script in scripts { #expect((try? Self.text(script)) != nil, "\(script)") }
+        for script in scripts { #expect((try? Repository.text(script)) != nil, "\(script)") }
     }
 
     @Test("warnings are errors in every target", .covers("C40"))
     func warnings() throws {
-        let package = try Self.text("Package.swift")
+        let package = try Repository.text("Package.swift")
         #expect(package.contains(".treatAllWarnings(as: .error)"))
         let targets = package.split(separator: /\.(?:test|executable)?[tT]arget\(/).dropFirst()
         #expect(targets.count > 15)

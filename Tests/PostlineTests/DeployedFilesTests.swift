@@ -1,6 +1,7 @@
 import Foundation
 import LineServer
 import Messaging
+import TestSupport
 import Testing
 
 @testable import postline
@@ -25,28 +26,28 @@ struct DeployedFilesTests {
 
     @Test("docs/operations.md says of each figure what it tells")
     func figuresAreExplained() throws {
-        let text = try Self.text("docs/operations.md")
+        let text = try Repository.text("docs/operations.md")
         for figure in Self.figures { #expect(text.contains("`\(figure)`"), "\(figure)") }
     }
 
     @Test("each code that an alert or the dashboard asks for is one that requests are answered with", arguments: files)
     func codesExist(file: String) throws {
-        let codes = try Self.text(file).matches(of: /code=~?\\?"([a-z_|]+)/).flatMap { $0.1.split(separator: "|") }
+        let codes = try Repository.text(file).matches(of: /code=~?\\?"([a-z_|]+)/).flatMap { $0.1.split(separator: "|") }
         #expect(codes.isEmpty == !file.hasSuffix("yml"))
         for code in codes where code != "ok" { #expect(ErrorCode(rawValue: String(code)) != nil, "\(code)") }
     }
 
     @Test("docs/operations.md says of each alert what to do")
     func alertsAreExplained() throws {
-        let alerts = try Self.text(Self.files[0]).matches(of: /- alert: (\w+)/).map { String($0.1) }
-        let text = try Self.text("docs/operations.md")
+        let alerts = try Repository.text(Self.files[0]).matches(of: /- alert: (\w+)/).map { String($0.1) }
+        let text = try Repository.text("docs/operations.md")
         #expect(alerts.count > 5)
         for alert in alerts { #expect(text.contains("`\(alert)`"), "\(alert)") }
     }
 
     @Test("the dashboard is JSON, with a query in each panel that is no heading")
     func dashboard() throws {
-        let text = try Self.text("deploy/grafana/postline.json")
+        let text = try Repository.text("deploy/grafana/postline.json")
         let object = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]
         let panels = try #require(object?["panels"] as? [[String: Any]])
         for panel in panels where panel["type"] as? String != "row" {
@@ -65,11 +66,5 @@ struct DeployedFilesTests {
                 }
                 return name
             })
-    }
-
-    private static func text(_ path: String) throws -> String {
-        var root = URL(filePath: #filePath)
-        for _ in 0..<3 { root.deleteLastPathComponent() }
-        return try String(contentsOf: root.appending(path: path), encoding: .utf8)
     }
 }

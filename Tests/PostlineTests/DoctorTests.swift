@@ -1,5 +1,6 @@
 import Foundation
 import Messaging
+import TestSupport
 import Testing
 
 @testable import postline
@@ -31,9 +32,7 @@ struct DoctorFiguresTests {
         "the versions that it takes for tested are those that the documents name",
         arguments: ["README.md", "CONTRIBUTING.md", "docs/operations.md"])
     func testedVersions(document: String) throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let text = try String(contentsOf: root.appending(path: document), encoding: .utf8)
+        let text = try Repository.text(document)
         let tested = ServerCheck.testedVersions.map(String.init).joined(separator: " and ")
         #expect(text.contains("tested with \(tested)"), "tested with \(tested)")
     }

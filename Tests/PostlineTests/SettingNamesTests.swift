@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import postline
@@ -13,11 +14,9 @@ struct SettingNamesTests {
 
     @Test("row 57: each variable that the documents, scripts and containers of this repository name is a known one")
     func known() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
         var names: Set<String> = []
         for file in Self.files {
-            let url = root.appending(path: file)
+            let url = Repository.url(file)
             let inside = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []
             for file in [url] + inside.compactMap({ $0 as? URL }) {
                 guard let text = try? String(contentsOf: file, encoding: .utf8) else { continue }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import postline
@@ -7,10 +8,7 @@ import Testing
 struct SettingsDocumentedTests {
     @Test("the table of settings in the README names each setting, and no other")
     func readme() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let text = try String(contentsOf: root.appending(path: "README.md"), encoding: .utf8)
-        let rows = text.split(separator: "\n").filter { $0.hasPrefix("| `POSTLINE_") }
+        let rows = try Repository.text("README.md").split(separator: "\n").filter { $0.hasPrefix("| `POSTLINE_") }
         let names = rows.flatMap { row in
             let cell = row.split(separator: "|")[0]
             return cell.split(separator: "`").map(String.init).filter { $0.hasPrefix("POSTLINE_") }

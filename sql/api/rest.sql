@@ -108,6 +108,7 @@ create or replace trigger move_mark after update on rest.messages
     for each statement execute function app.move_mark();
 
 -- For apps that read the tables of `public`: computed fields, which `select *` leaves out and `select *, is_read` has.
+-- The views above do not call them: PostgreSQL does not write a function with a subquery into the query that calls it.
 create or replace function public.unread_count(conversation public.conversations) returns bigint
 language sql stable as $$
     select coalesce((

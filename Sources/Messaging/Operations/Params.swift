@@ -31,7 +31,7 @@ struct Params: Sendable {
     private static func check(
         _ object: JSONObject, in parent: String? = nil, of operation: Operation
     ) throws(ProtocolError) {
-        let path = parent.map { "\($0)." } ?? ""
+        let path = Self.path(in: parent)
         if let twice = object.duplicate { throw .invalid(path + Self.shown(twice), "is given twice") }
         let names = operation.names(in: parent)
         for member in object.members where !names.contains(member.name) {
@@ -45,7 +45,7 @@ struct Params: Sendable {
     }
 
     private static func unknown(_ name: String, in parent: String?, of operation: Operation) -> ProtocolError {
-        let path = parent.map { "\($0)." } ?? ""
+        let path = Self.path(in: parent)
         let shown = path + Self.shown(name)
         let refusal = "\"\(operation.method)\" takes no \"\(shown)\""
         let field = JSONObject.Member(name: "field", value: .string(shown))
@@ -61,6 +61,11 @@ struct Params: Sendable {
         return ProtocolError(.invalidParams, "\(refusal). \(taken)", data: [field])
     }
 
+    /// What stands before the names of an object's members; nothing before those of the params.
+    static func path(in parent: String?) -> String { parent.map { "\($0)." } ?? "" }
+
+    private func invalid(_ name: String, _ what: String) -> ProtocolError { .invalid(path + name, what) }
+
     /// A name that a client made up, as an error shows it.
     private static func shown(_ name: String) -> String {
         name.utf8.count <= 64 && !name.utf8.contains(0) ? name : String(name.unicodeScalars.prefix(60)) + "…"
@@ -75,10 +80,10 @@ extension Params {
         case .string(let value):
             if let limits, !limits.contains(value.utf8.count) {
                 let least = limits.lowerBound == 0 ? "at most" : "\(limits.lowerBound) to"
-                throw .invalid(path + name, "must be \(least) \(limits.upperBound) bytes long")
+                throw invalid(name, "must be \(least) \(limits.upperBound) bytes long")
             }
             return value
-        default: throw .invalid(path + name, "must be a string")
+        default: throw invalid(name, "must be a string")
         }
     }
 
@@ -91,7 +96,7 @@ extension Params {
     func string(_ name: String, characters limits: ClosedRange<Int>) throws(ProtocolError) -> String? {
         guard let value = try string(name) else { return nil }
         if !limits.contains(value.unicodeScalars.count) {
-            throw .invalid(path + name, "must be \(limits.lowerBound) to \(limits.upperBound) characters long")
+            throw invalid(name, "must be \(limits.lowerBound) to \(limits.upperBound) characters long")
         }
         return value
     }
@@ -101,16 +106,16 @@ extension Params {
         switch object[name] {
         case nil, .null: return nil
         case .number(let number):
-            guard let value = number.integer else { throw .invalid(path + name, "must be an integer") }
+            guard let value = number.integer else { throw invalid(name, "must be an integer") }
             guard limits.contains(value) else {
-                throw .invalid(
-                    path + name,
+                throw invalid(
+                    name,
                     limits.upperBound == .max
                         ? "must be \(limits.lowerBound) or more"
                         : "must be \(limits.lowerBound) to \(limits.upperBound)")
             }
             return value
-        default: throw .invalid(path + name, "must be an integer")
+        default: throw invalid(name, "must be an integer")
         }
     }
 
@@ -120,9 +125,9 @@ extension Params {
         case nil, .null: break
         case .number(let number):
             guard let value = number.double, limits.contains(value) else {
-                throw .invalid(path + name, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
+                throw invalid(name, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
             }
-        default: throw .invalid(path + name, "must be a number")
+        default: throw invalid(name, "must be a number")
         }
     }
 
@@ -130,7 +135,7 @@ extension Params {
         switch object[name] {
         case nil, .null: return nil
         case .bool(let value): return value
-        default: throw .invalid(path + name, "must be true or false")
+        default: throw invalid(name, "must be true or false")
         }
     }
 
@@ -139,9 +144,9 @@ extension Params {
         switch object[name] {
         case nil, .null: return nil
         case .string(let text):
-            guard let id = ID(text) else { throw .invalid(path + name, "must be a UUID") }
+            guard let id = ID(text) else { throw invalid(name, "must be a UUID") }
             return id.description
-        default: throw .invalid(path + name, "must be a UUID")
+        default: throw invalid(name, "must be a UUID")
         }
     }
 
@@ -151,17 +156,17 @@ extension Params {
         case nil, .null: return nil
         case .array(let elements):
             guard limits.contains(elements.count) else {
-                throw .invalid(path + name, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
+                throw invalid(name, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
             }
             var ids: [String] = []
             for element in elements {
                 guard case .string(let text) = element, let id = ID(text) else {
-                    throw .invalid(path + name, "must hold UUIDs only")
+                    throw invalid(name, "must hold UUIDs only")
                 }
                 ids.append(id.description)
             }
             return "{\(ids.joined(separator: ","))}"
-        default: throw .invalid(path + name, "must be a list of UUIDs")
+        default: throw invalid(name, "must be a list of UUIDs")
         }
     }
 
@@ -171,13 +176,13 @@ extension Params {
         case nil, .null: return nil
         case .object(let value):
             if let twice = JSON.object(value).duplicate {
-                throw .invalid(path + name, "has the member \"\(Self.shown(twice))\" twice")
+                throw invalid(name, "has the member \"\(Self.shown(twice))\" twice")
             }
             if JSON.object(value).hasUnboundedNumber {
-                throw .invalid(path + name, "has a number that is out of range")
+                throw invalid(name, "has a number that is out of range")
             }
             return JSON.object(value).text
-        default: throw .invalid(path + name, "must be an object")
+        default: throw invalid(name, "must be an object")
         }
     }
 
@@ -185,21 +190,21 @@ extension Params {
     func fields(_ name: String) throws(ProtocolError) -> Params? {
         switch object[name] {
         case nil: return nil
-        case .object(let fields): return Params(fields, path: "\(path)\(name).")
-        default: throw .invalid(path + name, "must be an object")
+        case .object(let fields): return Params(fields, path: Self.path(in: path + name))
+        default: throw invalid(name, "must be an object")
         }
     }
 
     /// Refuses a param that is absent; one that is null is there.
     func requirePresent(_ name: String) throws(ProtocolError) {
-        if object[name] == nil { throw .invalid(path + name, "is missing") }
+        if object[name] == nil { throw invalid(name, "is missing") }
     }
 
     /// The value of a param that must be there.
     func required<Value>(
         _ name: String, _ read: (String) throws(ProtocolError) -> Value?
     ) throws(ProtocolError) -> Value {
-        guard let value = try read(name) else { throw .invalid(path + name, "is missing") }
+        guard let value = try read(name) else { throw invalid(name, "is missing") }
         return value
     }
 }

@@ -35,7 +35,7 @@ public enum Suggestion {
                 if let there { return Parameter(name: there, method: method) }
             }
         }
-        let path = parent.map { "\($0)." } ?? ""
+        let path = Params.path(in: parent)
         return nearest(to: name, among: operation.names(in: parent)).map { Parameter(name: path + $0) }
     }
 

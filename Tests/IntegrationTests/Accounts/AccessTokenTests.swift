@@ -2,7 +2,7 @@ import Foundation
 import LineClient
 import Messaging
 import NIOCore
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("Access tokens of our own", .timeLimit(.minutes(60)))

@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("auth.guest and auth.upgrade", .timeLimit(.minutes(60)))

@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("auth.login of a guest's holder: the guest comes into the account", .timeLimit(.minutes(60)))

@@ -2,7 +2,7 @@ import LineClient
 import Messaging
 import NIOCore
 import Postgres
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("auth.logout and auth.change_password", .timeLimit(.minutes(60)))

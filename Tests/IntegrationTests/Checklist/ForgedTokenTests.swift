@@ -3,7 +3,7 @@ import CryptoExtras
 import Foundation
 import JWTKit
 import LineClient
-import Requirements
+import TestSupport
 import Testing
 
 @testable import Messaging

@@ -1,6 +1,6 @@
 import LineClient
 import Postgres
-import Requirements
+import TestSupport
 import Testing
 
 @testable import Messaging

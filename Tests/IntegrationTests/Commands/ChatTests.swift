@@ -1,7 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("postline chat in line mode, through pipes", .timeLimit(.minutes(60)))

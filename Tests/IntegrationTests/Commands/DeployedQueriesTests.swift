@@ -1,6 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
+import TestSupport
 import Testing
 
 @Suite("The alerts and the dashboard in deploy/, held against a node", .timeLimit(.minutes(60)))

@@ -2,7 +2,7 @@ import Foundation
 import LineClient
 import Messaging
 import Postgres
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("What a node's log says, and what it never says", .timeLimit(.minutes(60)))

@@ -2,7 +2,7 @@ import Foundation
 import LineClient
 import Messaging
 import PrivatePostgres
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("psql -f sql/seed.sql", .timeLimit(.minutes(60)))
@@ -61,6 +61,5 @@ struct SeedTests {
                 .joined(separator: " union all "))
     }
 
-    private static let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "sql/seed.sql")
+    private static let file = Repository.url("sql/seed.sql")
 }

@@ -1,7 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(60)))

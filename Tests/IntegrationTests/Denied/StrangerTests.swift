@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("A stranger's live session", .timeLimit(.minutes(60)))

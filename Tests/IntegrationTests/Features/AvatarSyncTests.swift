@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 /// The test cases of the avatar and name sync document, by its titles, with four clients on two nodes.

@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("A birthday from guest to account", .timeLimit(.minutes(60)))

@@ -1,7 +1,7 @@
 import LineClient
 import Messaging
 import NIOCore
-import Requirements
+import TestSupport
 import Testing
 
 /// The rows of the messages feature, each the whole way: one client's line, the server, PostgreSQL, another's line.
@@ -142,8 +142,7 @@ struct MessagesFeatureTests {
             let newest = try await frank.call(
                 "messages.list", ["conversation_id": .string(Room.bookClub), "limit": 1])["messages"]?[0]
             #expect(newest?["content"] == "by SQL" && newest?["sender_id"]?.stringValue == Person.frank.id)
-            let asFrank =
-                "set local role authenticated; set local request.jwt.claims = '{\"sub\":\"\(Person.frank.id)\",\"role\":\"authenticated\"}';"
+            let asFrank = TestDatabase.rights(of: Person.frank.id)
             try await node.database.psql(
                 "begin; \(asFrank) select 1 / (count(*) = 1)::int from public.conversations; rollback")
             try await node.database.psql(

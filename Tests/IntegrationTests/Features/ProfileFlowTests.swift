@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("A profile's way to everyone who sees it", .timeLimit(.minutes(60)))

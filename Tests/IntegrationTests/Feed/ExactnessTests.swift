@@ -1,7 +1,7 @@
 import LineClient
 import Messaging
 import Postgres
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("Nothing missing, nothing twice", .timeLimit(.minutes(60)))

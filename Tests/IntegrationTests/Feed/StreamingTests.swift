@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("A change streams to those whom it concerns", .timeLimit(.minutes(60)))

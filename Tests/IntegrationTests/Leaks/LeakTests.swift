@@ -1,5 +1,5 @@
 import FuzzedLines
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("Nobody receives a byte of what is not its own", .timeLimit(.minutes(60)))

@@ -23,7 +23,7 @@ struct Visibility: Sendable {
         var script = "begin isolation level repeatable read read only;"
         for user in users {
             script += """
-                set local role authenticated; set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+                \(TestDatabase.rights(of: user))
                 \(rows(of: nil)); reset role;
                 """
         }
@@ -75,7 +75,7 @@ struct Visibility: Sendable {
             """
             begin isolation level repeatable read read only;
             \(rows("public", "where t.conversation_id \(mine)", "where t.id \(mine)"));
-            set local role authenticated; set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+            \(TestDatabase.rights(of: user))
             \(rows("rest", "", ""));
             commit
             """

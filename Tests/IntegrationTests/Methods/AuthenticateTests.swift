@@ -1,7 +1,7 @@
 import Foundation
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("session.authenticate", .timeLimit(.minutes(60)))

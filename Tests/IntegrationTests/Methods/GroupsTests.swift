@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("Groups", .timeLimit(.minutes(60)))

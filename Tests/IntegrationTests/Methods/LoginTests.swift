@@ -1,7 +1,7 @@
 import LineClient
 import Logging
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("auth.login", .timeLimit(.minutes(60)))

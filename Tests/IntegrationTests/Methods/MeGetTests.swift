@@ -1,6 +1,6 @@
 import LineClient
 import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("me.get", .timeLimit(.minutes(60)))

@@ -1,5 +1,5 @@
 import LineClient
-import Requirements
+import TestSupport
 import Testing
 
 @testable import Messaging

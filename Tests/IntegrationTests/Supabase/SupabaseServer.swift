@@ -1,6 +1,7 @@
 import Foundation
 import Messaging
 import PrivatePostgres
+import TestSupport
 
 /// A PostgreSQL of a test's own whose database `postgres` is as a Supabase project's, without Postline.
 struct SupabaseServer: Sendable {
@@ -78,11 +79,9 @@ struct SupabaseServer: Sendable {
     }
 
     /// What people are told of all this.
-    static let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().appending(path: "docs/supabase.md")
+    static let page = Repository.url("docs/supabase.md")
 
     private static func fixture(_ name: String) throws -> String {
-        let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        return try String(contentsOf: directory.appending(path: "Fixtures/\(name)"), encoding: .utf8)
+        try Repository.text("Tests/IntegrationTests/Fixtures/\(name)")
     }
 }

@@ -3,7 +3,7 @@ import JWTKit
 import LineClient
 import Messaging
 import PrivatePostgres
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("Postline on a Supabase project's database", .timeLimit(.minutes(60)))

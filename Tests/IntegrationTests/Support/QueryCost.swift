@@ -16,15 +16,13 @@ struct QueryCost {
 extension TestDatabase {
     /// Runs a query with a user's rights, in a transaction that is rolled back, and gives what it cost.
     func cost(of query: String, as user: String) async throws -> QueryCost {
-        let connection = try await connect()
-        do {
-            // On a connection of its own, whose first transaction this is: all that is counted is the query's.
-            let results = try await connection.execute(
+        // On a connection of its own, whose first transaction this is: all that is counted is the query's.
+        let results = try await withConnection {
+            try await $0.execute(
                 """
                 begin;
                 set local track_functions = 'all';
-                set local role authenticated;
-                set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+                \(Self.rights(of: user))
                 \(query);
                 reset role;
                 select relname, seq_scan + coalesce(idx_scan, 0) from pg_stat_xact_user_tables
@@ -32,14 +30,10 @@ extension TestDatabase {
                 select schemaname || '.' || funcname, calls from pg_stat_xact_user_functions;
                 rollback
                 """, deadline: watchdogLimit)
-            await connection.close()
-            return QueryCost(
-                value: results[4].count == 0 ? nil : results[4].text(0, 0), scans: results[6].counts,
-                calls: results[7].counts)
-        } catch {
-            await connection.close()
-            throw error
         }
+        return QueryCost(
+            value: results[4].count == 0 ? nil : results[4].text(0, 0), scans: results[6].counts,
+            calls: results[7].counts)
     }
 
     /// Has the calls of functions counted, on connections that are made from now on.
@@ -56,16 +50,9 @@ extension TestDatabase {
             select pg_terminate_backend(pid, 5000) from pg_stat_activity
              where usename = 'postline' and datname = current_database()
             """)
-        let connection = try await connect()
-        do {
-            let rows = try await connection.execute(
-                "select funcname, calls from pg_stat_user_functions where schemaname = 'api'")
-            await connection.close()
-            return rows[0].counts
-        } catch {
-            await connection.close()
-            throw error
-        }
+        return try await withConnection {
+            try await $0.execute("select funcname, calls from pg_stat_user_functions where schemaname = 'api'")
+        }[0].counts
     }
 }
 

@@ -8,11 +8,18 @@ extension TestDatabase {
         try await psql(
             """
             begin;
-            set local role authenticated;
-            set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+            \(Self.rights(of: user))
             \(sql);
             commit
             """)
+    }
+
+    /// The statements that give the rest of a transaction a user's rights.
+    static func rights(of user: String) -> String {
+        """
+        set local role authenticated;
+        set local request.jwt.claims = '{"sub":"\(user)","role":"authenticated"}';
+        """
     }
 
     /// Runs statements with the rights of a trusted backend.

@@ -67,14 +67,9 @@ struct TestDatabase: Sendable {
 
     /// The first column of a query's rows, as the superuser.
     func column(_ sql: String) async throws -> [String?] {
-        let connection = try await connect()
-        do {
+        try await withConnection { connection in
             let rows = try await connection.run([Call(Statement("q", sql))], deadline: watchdogLimit)[0]
-            await connection.close()
             return (0..<rows.count).map { rows.text($0, 0) }
-        } catch {
-            await connection.close()
-            throw error
         }
     }
 
@@ -88,18 +83,30 @@ struct TestDatabase: Sendable {
         try await Connection.open(user.map(url(user:)) ?? adminURL, on: Self.reactor)
     }
 
-    private static let reactor = Reactor(name: "test")
-    private static let turnstile = Turnstile(6)
+    /// Runs a body with a connection of the superuser's, which is closed when it ends.
+    func withConnection<Value>(_ body: (Connection) async throws -> Value) async throws -> Value {
+        try await Self.withConnection(to: adminURL, body)
+    }
 
-    private static func execute(_ sql: String, at url: String) async throws {
+    private static func withConnection<Value>(
+        to url: String, _ body: (Connection) async throws -> Value
+    ) async throws -> Value {
         let connection = try await Connection.open(url, on: reactor)
         do {
-            _ = try await connection.execute(sql)
+            let value = try await body(connection)
+            await connection.close()
+            return value
         } catch {
             await connection.close()
             throw error
         }
-        await connection.close()
+    }
+
+    private static let reactor = Reactor(name: "test")
+    private static let turnstile = Turnstile(6)
+
+    private static func execute(_ sql: String, at url: String) async throws {
+        _ = try await withConnection(to: url) { try await $0.execute(sql) }
     }
 
     private static func create(_ name: String, template: String) async throws {

@@ -1,7 +1,7 @@
 import LineClient
 import Messaging
 import Postgres
-import Requirements
+import TestSupport
 import Testing
 
 @Suite("A database that is busy, or in doubt", .timeLimit(.minutes(60)))

@@ -1,5 +1,5 @@
 internal import Messaging
-import Requirements
+import TestSupport
 import Testing
 
 @testable internal import postline

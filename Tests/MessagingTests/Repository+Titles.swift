@@ -1,14 +1,8 @@
 import Foundation
+import TestSupport
 
-/// The repository that these tests stand in.
-enum Repository {
-    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-
-    static func text(_ path: String) throws -> String {
-        try String(contentsOf: root.appending(path: path), encoding: .utf8)
-    }
-
+/// What the tests and the documents say of each other.
+extension Repository {
     /// The texts in backticks.
     static func quoted(_ text: some StringProtocol) -> [String] {
         text.split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }
@@ -63,11 +57,5 @@ enum Repository {
         try files(in: directory, endingIn: ending).flatMap { path in
             try text(path).matches(of: pattern).map { String($0.1) }
         }
-    }
-
-    /// The paths of all such files below a folder, from the repository's root on.
-    static func files(in directory: String, endingIn ending: String) -> [String] {
-        let below = FileManager.default.enumerator(atPath: root.appending(path: directory).path) ?? .init()
-        return below.compactMap { $0 as? String }.filter { $0.hasSuffix(".\(ending)") }.map { "\(directory)/\($0)" }
     }
 }
