@@ -21,16 +21,19 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 	swift build -c release --product postline
 	@.build/release/postline dev $(ARGS)
 
+# The suites that expect something within a time of the source documents (Tests/IntegrationTests/Support/DocumentedTime.swift).
+timed := [.](AvatarSync|ProfileFlow)Tests/
+
 test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).
 ifdef ARGS
 	@scripts/with-postgres scripts/run-tests $(ARGS)
 else
-	@# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory:
-	@# each has a process to itself.
+	@# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory,
+	@# the fifth holds the documents' times: each has a process to itself.
 	@scripts/with-postgres scripts/run-tests --filter '^PostgresTests[.]'
 	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]Pipelines'
 	@scripts/run-tests --filter '^LineServerTests[.]Pipelines'
-	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' && scripts/test-sql"
+	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(timed)' && scripts/run-tests --no-parallel --filter '$(timed)' && scripts/test-sql"
 endif
 
 check: lint test schema-check sanitize ## All that a change must pass: format, build without warnings, tests, schema, sanitizers.

@@ -59,7 +59,7 @@ struct DeployedFilesTests {
     /// The figures that a file names, without what Prometheus adds to a histogram's name.
     private static func figuresAsked(in file: String) throws -> Set<String> {
         Set(
-            try text(file).matches(of: /\b(?:postline|process)_[a-z_]+\b/).map { match in
+            try Repository.text(file).matches(of: /\b(?:postline|process)_[a-z_]+\b/).map { match in
                 let name = String(match.0)
                 for ending in ["_bucket", "_sum", "_count"] where name.hasSuffix(ending) {
                     return String(name.dropLast(ending.count))
