@@ -9,6 +9,7 @@ struct RateLimits: Sendable {
     private let sends: RateLimiter<ID>
     private let changes: RateLimiter<ID>
     private let searches: RateLimiter<ID>
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let isOn: Bool
     private let counters: [Limit: Counter]
 
@@ -38,6 +39,7 @@ struct RateLimits: Sendable {
         sends = RateLimiter(writes)
         changes = RateLimiter(writes)
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(given.searchesPerSecond), per: .seconds(1)))
+        now = given.now
         isOn = rates != nil
     }
 
@@ -66,7 +68,7 @@ struct RateLimits: Sendable {
     private func take<Key>(
         _ key: Key, from limiter: RateLimiter<Key>, _ limit: Limit, _ why: String
     ) throws(ProtocolError) {
-        guard isOn, let wait = limiter.take(key) else { return }
+        guard isOn, let wait = limiter.take(key, now: now()) else { return }
         counters[limit]?.increment()
         throw .rateLimited(why, retryAfter: wait)
     }
@@ -103,6 +105,8 @@ public struct Rates: Sendable {
     public var sendBurst = 100
     /// Searches of one user.
     public var searchesPerSecond = 5
+    /// The time by which what was used up comes back.
+    public var now: @Sendable () -> ContinuousClock.Instant = { .now }
 
     public init() {}
 }

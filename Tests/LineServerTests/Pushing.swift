@@ -18,7 +18,7 @@ struct Pushing {
     static let live: StubSession.Body = { request, session in
         switch request.method {
         case "live":
-            return Answer(.result(ByteBuffer(string: "{}"))) { session.outlet.startPushes(cursor: "c0") }
+            return Answer(.result(ByteBuffer(string: "{}"))) { session.startPushes() }
         case "close":
             session.outlet.stopPushes()
             return .result(.object([:]))
@@ -35,7 +35,7 @@ struct Pushing {
             let client = try await server.connect()
             let session = try await server.sessions.next()
             session.outlet.push(push(0))
-            #expect(try await client.call(request(0, "live")) == answer(0))
+            try await client.goLive(session, 0)
             // Whatever is pushed while a thousand requests are answered.
             try await withThrowingTaskGroup { group in
                 group.addTask { for number in 1...1_000 { session.outlet.push(push(number)) } }
@@ -62,7 +62,7 @@ struct Pushing {
             let client = try await server.connect()
             let session = try await server.sessions.next()
             for round in 0..<50 {
-                #expect(try await client.call(request(round, "live")) == answer(round))
+                try await client.goLive(session, round)
                 for number in 0..<20 { session.outlet.push(push(number)) }
                 try await client.send(request(-1, "close") + "\n")
                 while let line = try await client.line(), line != answer(-1) { #expect(line.contains("changes")) }
@@ -78,8 +78,9 @@ struct Pushing {
             var clients: [(client: TestClient, session: StubSession)] = []
             for number in 0..<8 {
                 let client = try await server.connect()
-                clients.append((client, try await server.sessions.next()))
-                #expect(try await client.call(request(number, "live")) == answer(number))
+                let session = try await server.sessions.next()
+                clients.append((client, session))
+                try await client.goLive(session, number)
             }
             let homes = Dictionary(grouping: clients.map(\.session.outlet)) { ObjectIdentifier($0.home) }
             for outlets in homes.values {
@@ -104,7 +105,7 @@ struct Pushing {
     func batchHooks() async throws {
         try await withServer(.test()) { request, session in
             Answer(.result(ByteBuffer(string: "{}"))) {
-                if request.method == "1" { session.outlet.startPushes(cursor: "c0") }
+                if request.method == "1" { session.startPushes() }
                 session.outlet.push(push(Int(request.method) ?? 0))
             }
         } test: { server in
@@ -152,10 +153,10 @@ struct Pushing {
             let slow = try await TestClient(server.address, receiveBufferBytes: 65_536)
             _ = try await slow.line()
             let slowSession = try await server.sessions.next()
-            #expect(try await slow.call(request(1, "live")) == answer(1))
+            try await slow.goLive(slowSession, 1)
             let quick = try await server.connect()
             let quickSession = try await server.sessions.next()
-            #expect(try await quick.call(request(1, "live")) == answer(1))
+            try await quick.goLive(quickSession, 1)
 
             // 20 MB: more than the kernel holds for a socket.
             let count = 2_000
@@ -179,7 +180,7 @@ struct Pushing {
             // Nothing is pushed until it is live again.
             slowSession.outlet.push(push(7))
             #expect(try await slow.call(request(2)) == answer(2))
-            #expect(try await slow.call(request(3, "live")) == answer(3))
+            try await slow.goLive(slowSession, 3)
             slowSession.outlet.push(push(8))
             #expect(try await slow.line() == self.text(push(8)))
         }
@@ -190,7 +191,7 @@ struct Pushing {
         try await withServer(.test { $0.maxQueueBytes = 100_000 }, Self.live) { server in
             let client = try await server.connect()
             let session = try await server.sessions.next()
-            #expect(try await client.call(request(1, "live")) == answer(1))
+            try await client.goLive(session, 1)
             for round in 0..<20 {
                 for number in 0..<15 { session.outlet.push(push(round * 15 + number, padding: 10_000)) }
                 for number in 0..<15 {
@@ -213,7 +214,7 @@ struct Pushing {
             let slow = try await TestClient(server.address, receiveBufferBytes: 65_536)
             _ = try await slow.line()
             let session = try await server.sessions.next()
-            #expect(try await slow.call(request(1, "live")) == answer(1))
+            try await slow.goLive(session, 1)
             let other = try await server.connect()
             // 20 MB: more than the kernel holds for a socket.
             for number in 1...200 {
@@ -279,9 +280,10 @@ struct Pushing {
             var sessions: [StubSession] = []
             for _ in 0..<300 {
                 let client = try await server.connect()
-                #expect(try await client.call(request(1, "live")) == answer(1))
+                let session = try await server.sessions.next()
+                try await client.goLive(session, 1)
                 clients.append(client)
-                sessions.append(try await server.sessions.next())
+                sessions.append(session)
             }
             for number in 1...20 {
                 let push = push(number)
@@ -292,5 +294,13 @@ struct Pushing {
             }
             for client in clients { try await client.close() }
         }
+    }
+}
+
+extension TestClient {
+    /// Has a session that answers as ``Pushing/live`` push from now on: the answer may come before it does.
+    fileprivate func goLive(_ session: StubSession, _ id: Int) async throws {
+        #expect(try await self.call(request(id, "live")) == answer(id))
+        await session.hasStartedPushes()
     }
 }

@@ -27,6 +27,7 @@ final class StubSession: LineSession {
 
     private let body: Body
     private let methods = Mutex<[String]>([])
+    private let (starts, started) = AsyncStream.makeStream(of: Void.self)
 
     init(outlet: any Outlet, peerAddress: String, body: @escaping Body) {
         self.outlet = outlet
@@ -43,6 +44,17 @@ final class StubSession: LineSession {
     }
 
     func close() async { self.closed.succeed(()) }
+
+    /// Starts pushes from cursor c0.
+    func startPushes() {
+        self.outlet.startPushes(cursor: "c0")
+        self.started.yield()
+    }
+
+    /// Waits for a start of pushes. Each is waited for once.
+    func hasStartedPushes() async {
+        for await _ in self.starts { return }
+    }
 
     /// Looks at the session's connection, on its loop; nil where it is closed.
     func onLoop<Value: Sendable>(_ look: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value? {

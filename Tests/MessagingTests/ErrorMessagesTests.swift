@@ -32,7 +32,7 @@ struct ErrorMessagesTests {
     @Test("that say what is wrong with a param go on from its name in quotes")
     func params() throws {
         let texts = try Self.texts(
-            of: [/\.invalid\(\s*[^"\n]*?(?:"\w+")?,\s*"((?:[^"\\]|\\.)*)"/], inFilesOf: ["Sources/Messaging"],
+            of: [/\binvalid\(\s*[^"\n]*?(?:"\w+")?,\s*"((?:[^"\\]|\\.)*)"/], inFilesOf: ["Sources/Messaging"],
             endingIn: "swift")
         #expect(texts.count >= 20)
         for text in texts {

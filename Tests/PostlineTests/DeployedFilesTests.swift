@@ -32,7 +32,8 @@ struct DeployedFilesTests {
 
     @Test("each code that an alert or the dashboard asks for is one that requests are answered with", arguments: files)
     func codesExist(file: String) throws {
-        let codes = try Repository.text(file).matches(of: /code=~?\\?"([a-z_|]+)/).flatMap { $0.1.split(separator: "|") }
+        let codes = try Repository.text(file).matches(of: /code=~?\\?"([a-z_|]+)/)
+            .flatMap { $0.1.split(separator: "|") }
         #expect(codes.isEmpty == !file.hasSuffix("yml"))
         for code in codes where code != "ok" { #expect(ErrorCode(rawValue: String(code)) != nil, "\(code)") }
     }

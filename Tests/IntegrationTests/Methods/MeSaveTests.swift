@@ -155,31 +155,17 @@ struct MeSaveTests {
 
     @Test("counts as one change of a user's, among the others, and past the bound saves nothing")
     func bounded() async throws {
-        var rates = Rates()
+        var rates = Rates.still
         rates.sendsPerSecond = 1
         rates.sendBurst = 2
         try await withNode(NodeSettings(rates: rates)) { node in
             let alice = try await node.signedIn(.alice)
-            // So many at once that no clock allows them all.
-            for number in 0..<60 {
-                let (method, params) =
-                    number.isMultiple(of: 2)
-                    ? ("me.save", #"{"bio":"\#(number)","physical":{"height_cm":\#(100 + number)}}"#)
-                    : ("me.update", #"{"location":"\#(number)"}"#)
-                try await alice.line.send(
-                    line: #"{"jsonrpc":"2.0","id":"x","method":"\#(method)","params":\#(params)}"#)
-            }
-            var saved: JSON?
-            var refused: [String] = []
-            for number in 0..<60 {
-                let answer = try JSON(parsing: try await alice.nextLine())
-                saved = answer["result"] ?? saved
-                if let code = answer["error"]?["data"]?["code"]?.stringValue, number.isMultiple(of: 2) {
-                    refused.append(code)
-                }
-            }
-            #expect(!refused.isEmpty && Set(refused) == ["rate_limited"])
-            #expect(try await alice.call("me.get") == saved)
+            let saved = try await alice.call("me.save", ["bio": "saved", "physical": ["height_cm": 171]])
+            let updated = try await alice.call("me.update", ["location": "Here"])
+            try await alice.refused(.rateLimited, "me.save", ["bio": "refused", "physical": ["height_cm": 172]])
+            try await alice.refused(.rateLimited, "me.update", ["location": "There"])
+            #expect(saved["bio"] == "saved" && updated["location"] == "Here")
+            #expect(try await alice.call("me.get") == updated)
         }
     }
 }

@@ -147,3 +147,13 @@ func withNode<Value: Sendable>(
         }
     }
 }
+
+extension Rates {
+    /// Of what is used up nothing comes back, however long a test takes.
+    static var still: Rates {
+        var rates = Rates()
+        let start = ContinuousClock.now
+        rates.now = { start }
+        return rates
+    }
+}
