@@ -26,6 +26,10 @@ enum ConnectAdvice {
             "password authentication failed",
             "let the connection string have the role's own password, or give the role that one: alter role … password '…'"
         ),
+        (
+            "does not exist",
+            "name a database and a role that exist: `postline migrate` makes the role, and nobody but you the database"
+        ),
         ("server does not support SSL", "turn on ssl at the server, with ssl_cert_file and ssl_key_file"),
     ]
 }

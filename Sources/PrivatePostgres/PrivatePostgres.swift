@@ -65,6 +65,7 @@ public actor PrivatePostgres {
             try await clearLeftovers(of: place)
             if FileManager.default.fileExists(atPath: place.data) {
                 try checkData(of: place)
+                removeDrafts(in: place)
             } else {
                 try await makeCluster(in: place)
             }
@@ -170,9 +171,11 @@ public actor PrivatePostgres {
     }
 
     /// Makes the cluster beside its place and moves it there whole, so that a start cut short leaves none that is half made.
+    ///
+    /// Each start has a draft of its own: `initdb` may still be at work for one that was killed.
     private func makeCluster(in place: ServerPlace) async throws {
-        let draft = "\(place.directory)/data.new"
-        if FileManager.default.fileExists(atPath: draft) { try FileManager.default.removeItem(atPath: draft) }
+        let draft = "\(place.directory)/\(Self.draftName)\(getpid())"
+        removeDrafts(in: place)
         try makePrivateDirectory(draft, for: place.user)
         var arguments = ["-D", draft, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-instructions"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
@@ -189,6 +192,17 @@ public actor PrivatePostgres {
             guard said.contains("locale") else { break }
         }
         throw PrivatePostgresError.failed(program: "initdb", output: end(of: said))
+    }
+
+    private static let draftName = "data.new."
+
+    /// Removes what starts that were cut short have left. Of one that is still being written to, a part stays for the next
+    /// time.
+    private func removeDrafts(in place: ServerPlace) {
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []
+        where name.hasPrefix(Self.draftName) {
+            try? FileManager.default.removeItem(atPath: "\(place.directory)/\(name)")
+        }
     }
 
     private func startServer(in place: ServerPlace) async throws {

@@ -22,6 +22,8 @@ struct Dev: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reported {
             let settings = try await Settings(options)
+            try settings.requireNoDatabase()
+            try Self.requireWorld(directory)
             let postgres = PrivatePostgres(installation: try await .find(), directory: directory)
             try await postgres.start()
             do {
@@ -32,6 +34,32 @@ struct Dev: AsyncParsableCommand {
             }
             try await postgres.stop()
         }
+    }
+
+    /// A directory that is missing or empty becomes a world. One that has been one has its lock.
+    ///
+    /// - Throws: where it has anything else in it, which would be mixed with the world's files.
+    private static func requireWorld(_ directory: String) throws {
+        let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        guard names.isEmpty || names.contains("lock") else {
+            throw SettingsError(
+                "\(directory) is not empty and holds no dev world: let --directory name one that is, or is not there yet."
+            )
+        }
+    }
+}
+
+extension Settings {
+    /// - Throws: where a database is named, which `dev` would not use.
+    fileprivate func requireNoDatabase() throws {
+        let given = [
+            ("DATABASE_URL", databaseURL), ("LISTEN_DATABASE_URL", listenDatabaseURL),
+            ("ADMIN_DATABASE_URL", adminDatabaseURL),
+        ]
+        guard let (name, _) = given.first(where: { $0.1 != nil }) else { return }
+        throw SettingsError(
+            "`postline dev` has a PostgreSQL of its own and does not use POSTLINE_\(name): leave that out, or run "
+                + "`postline serve`.")
     }
 }
 
@@ -96,7 +124,12 @@ private struct DevWorld {
     /// Made once, and kept, so that tokens and cursors outlive a restart.
     private static func secret(in directory: String) throws -> String {
         let path = "\(directory)/jwt-secret"
-        if let secret = try? String(contentsOfFile: path, encoding: .utf8) { return secret }
+        if let secret = try? String(contentsOfFile: path, encoding: .utf8) {
+            guard secret.utf8.count >= 32 else {
+                throw SettingsError("\(path) has less than 32 bytes: remove it, and `postline dev` makes a new one.")
+            }
+            return secret
+        }
         let secret = (0..<32).map { _ in UInt8.random(in: .min ... .max) }
             .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         try write(secret, to: path)

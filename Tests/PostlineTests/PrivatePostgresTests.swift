@@ -35,6 +35,19 @@ struct PrivatePostgresTests {
         }
     }
 
+    @Test("a start that was cut short, whose initdb may be at work still, hinders no other and leaves nothing")
+    func cutShort() async throws {
+        try await withDirectory { directory in
+            let draft = "\(directory)/data.new.1/pg_xact"
+            try FileManager.default.createDirectory(atPath: draft, withIntermediateDirectories: true)
+            let server = try await server(in: directory)
+            try await server.start()
+            #expect(try await server.psql("select 1") == "1\n")
+            try await server.stop()
+            #expect(try FileManager.default.contentsOfDirectory(atPath: directory).sorted() == ["data", "lock", "run"])
+        }
+    }
+
     @Test("it listens on its private socket and on nothing else, in UTF-8")
     func isPrivate() async throws {
         try await withDirectory { directory in

@@ -1,19 +1,40 @@
--- Rights on what is ours that nobody was given by us. $1: the tables of ours.
-select r.rolname || ' may write or read ' || n.nspname || '.' || c.relname as excess
-  from pg_class c join pg_namespace n on n.oid = c.relnamespace
-  join pg_roles r on r.rolname in ('anon', 'postline_accounts')
- where (n.nspname || '.' || c.relname = any ($1::text[]) or n.nspname = 'rest' and c.relkind = 'v')
-   and (has_any_column_privilege(r.oid, c.oid, 'insert, update') or has_table_privilege(r.oid, c.oid, 'delete')
-        or (n.nspname || '.' || c.relname <> 'public.built_in_avatars' or r.rolname <> 'anon')
-           and has_any_column_privilege(r.oid, c.oid, 'select'))
+-- The rights that a role of requests, or everybody, has on what is ours, as `policies.sql` would give them: `granted`, and
+-- `wider`, which would give them too. Those of everybody are told once. $1: the tables of ours.
+with roles (name, shown) as (
+    select 'public', 'everybody'
+    union all
+    select r.rolname, r.rolname from pg_roles r
+     where r.rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts')
+), relations as (
+    select c.oid, n.nspname || '.' || c.relname as name
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind in ('r', 'p', 'v', 'm')
+       and (n.nspname || '.' || c.relname = any ($1::text[])
+            or n.nspname in ('app', 'api', 'rest', 'accounts', 'feed'))
+), functions as (
+    select p.oid, n.nspname || '.' || p.proname as name, n.nspname || '.*' as all_of_schema
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed')
+        or n.nspname = 'public' and p.proname in ('is_read', 'unread_count')
+)
+select r.shown || ' may ' || v.privilege || ' on ' || t.name as granted, null as wider
+  from relations t cross join roles r
+  cross join (values ('select'), ('insert'), ('update'), ('delete'), ('truncate'), ('references'), ('trigger'))
+       as v (privilege)
+ where has_table_privilege(r.name, t.oid, v.privilege)
+   and (r.name = 'public' or not has_table_privilege('public', t.oid, v.privilege))
 union all
-select 'everybody may call ' || n.nspname || '.' || p.proname
-  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
- where n.nspname in ('app', 'api', 'accounts', 'feed') and has_function_privilege('public', p.oid, 'execute')
+select r.shown || ' may ' || v.privilege || ' (' || a.attname || ') on ' || t.name,
+       r.shown || ' may ' || v.privilege || ' on ' || t.name
+  from relations t join pg_attribute a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
+  cross join roles r
+  cross join (values ('select'), ('insert'), ('update'), ('references')) as v (privilege)
+ where has_column_privilege(r.name, t.oid, a.attnum, v.privilege)
+   and not has_table_privilege(r.name, t.oid, v.privilege)
+   and (r.name = 'public' or not has_column_privilege('public', t.oid, a.attnum, v.privilege))
 union all
-select r.rolname || ' may call ' || n.nspname || '.' || p.proname
-  from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-  join pg_roles r on r.rolname in ('anon', 'authenticated')
- where n.nspname in ('accounts', 'feed') and has_function_privilege(r.oid, p.oid, 'execute')
-   and not has_function_privilege('public', p.oid, 'execute')
-order by excess
+select r.shown || ' may call ' || f.name, r.shown || ' may call ' || f.all_of_schema
+  from functions f cross join roles r
+ where has_function_privilege(r.name, f.oid, 'execute')
+   and (r.name = 'public' or not has_function_privilege('public', f.oid, 'execute'))
+order by granted

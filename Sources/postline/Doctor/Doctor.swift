@@ -27,8 +27,8 @@ struct Doctor: AsyncParsableCommand {
             var hasProblem = false
             for await finding in examination.findings() {
                 hasProblem = hasProblem || finding.level == .problem
-                // Not `print`, which keeps back what goes to a pipe.
-                _ = try FileDescriptor.standardOutput.writeAll(((json ? finding.json : finding.line) + "\n").utf8)
+                // Not `print`, which keeps back what goes to a pipe. Whoever reads no more (`| head`) has the exit code.
+                _ = try? FileDescriptor.standardOutput.writeAll(((json ? finding.json : finding.line) + "\n").utf8)
             }
             if hasProblem { throw ExitCode.failure }
         }

@@ -13,8 +13,12 @@ struct RoleCheck: Sendable {
         let (roles, areThere) = Self.roles(try await patient.ask(.roles))
         guard areThere else { return [login, roles] }
         let lacks = try await patient.ask(.rights).column("lack")
-        let excesses = try await patient.ask(.excess).column("excess")
-        return [login, roles, Self.rights(lacks), Self.excess(excesses)]
+        let found = try await patient.ask(.excess)
+        let given = ExpectedSchema.rights
+        let excesses = found.indices.filter { row in
+            !["granted", "wider"].contains { found.text($0, row).map(given.contains) ?? false }
+        }
+        return [login, roles, Self.rights(lacks), Self.excess(excesses.compactMap { found.text("granted", $0) })]
     }
 
     private static func login(_ answer: Answer) -> Finding {
@@ -79,7 +83,7 @@ struct RoleCheck: Sendable {
             : .problem(
                 "rights", "There are rights that Postline does not give: \(some(excesses)).",
                 "Revoke them, or delete the row api of app.migrations as the owner and run `postline migrate`, which "
-                    + "takes away what public, anon and authenticated should not have.")
+                    + "takes away what a role should not have.")
     }
 
     /// As many as a line holds.

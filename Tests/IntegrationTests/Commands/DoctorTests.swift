@@ -92,13 +92,26 @@ struct DoctorTests {
             message: "authenticated may not select on public.messages", advice: "postline migrate"),
         Damage(
             sql: "grant select on public.messages to anon", level: "problem", check: "rights",
-            message: "anon may write or read public.messages", advice: "Revoke"),
+            message: "anon may select on public.messages", advice: "Revoke"),
         Damage(
             sql: "grant select on rest.messages to anon", level: "problem", check: "rights",
-            message: "anon may write or read rest.messages", advice: "Revoke"),
+            message: "anon may select on rest.messages", advice: "Revoke"),
         Damage(
             sql: "grant execute on all functions in schema accounts to public", level: "problem", check: "rights",
             message: "everybody may call accounts.", advice: "Revoke"),
+        Damage(
+            sql: "grant all on all tables in schema public to authenticated", level: "problem", check: "rights",
+            message: "authenticated may delete on public.built_in_avatars", advice: "Revoke"),
+        Damage(
+            sql: "grant update (is_verified) on public.user_profiles to authenticated", level: "problem",
+            check: "rights", message: "authenticated may update (is_verified) on public.user_profiles.",
+            advice: "Revoke"),
+        Damage(
+            sql: "grant truncate on rest.messages to authenticated", level: "problem", check: "rights",
+            message: "authenticated may truncate on rest.messages.", advice: "Revoke"),
+        Damage(
+            sql: "grant execute on all functions in schema app to authenticated", level: "problem", check: "rights",
+            message: "authenticated may call app.", advice: "Revoke"),
         Damage(
             sql: "alter database DATABASE set synchronous_commit = off", level: "warning", check: "durability",
             message: "synchronous_commit is off", advice: "Set synchronous_commit to on."),
