@@ -46,6 +46,39 @@ struct GatheringTests {
         #expect(calls.flatMap(\.self).sorted() == Array(0...100))
     }
 
+    @Test("who has waited too long is told so, and no call is made for it")
+    func patience() async throws {
+        let held = Held()
+        let gathering = Gathering<Int, Int>(mostAtOnce: 2, patience: .zero, on: Reactor(name: "test")) {
+            questions throws(ProtocolError) in
+            await held.call(questions)
+            return questions
+        }
+        let late = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
+            group.addTask {
+                #expect(try await gathering.reply(to: 0) == 0)
+                return nil
+            }
+            while await held.calls.isEmpty { await Task.yield() }
+            for number in 1...100 {
+                group.addTask {
+                    do throws(ProtocolError) {
+                        _ = try await gathering.reply(to: number)
+                        return nil
+                    } catch {
+                        return error.code
+                    }
+                }
+            }
+            while await gathering.waitingCount < 100 { await Task.yield() }
+            await held.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(late.count { $0 == .unavailable } == 100)
+        #expect(await held.calls == [[0]])
+        #expect(try await gathering.reply(to: 7) == 7)
+    }
+
     @Test("a call that fails fails for those who shared it alone")
     func failures() async throws {
         let held = Held()

@@ -9,6 +9,13 @@ language sql immutable parallel safe as $$
         pg_catalog.replace(value::text, 'null', 'true')::json)::text)
 $$;
 
+-- Whether a number stands in a value that no double holds, which many clients' readers of JSON refuse.
+create or replace function app.has_huge_number(value jsonb) returns boolean
+language sql immutable parallel safe as $$
+    select pg_catalog.jsonb_path_exists(
+        value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))')
+$$;
+
 -- What the objects of one answer may take: an answer line has at most 4 MiB, of which the id, that the client chooses,
 -- may take as much as a request line has.
 create or replace function app.answer_bytes() returns integer

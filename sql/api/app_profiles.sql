@@ -70,6 +70,11 @@ begin
         perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
     end if;
 
+    if (tg_op = 'INSERT' or new.attributes is distinct from old.attributes)
+       and app.has_huge_number(new.attributes) then
+        perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+    end if;
+
     if tg_op = 'INSERT' then
         new.version := 1;
         new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -89,10 +94,10 @@ begin
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
-    elsif new.changed_xid > old.changed_xid then
-        -- app.note_private_change moved it: the private part changed.
+    elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
+        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the older
+        -- may be the later to write.
         new.version := old.version + 1;
-        new.changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
     end if;
     return new;
@@ -120,6 +125,10 @@ begin
     if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
        and app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
         perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+    end if;
+    if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
+       and app.has_huge_number(new.preferences) then
+        perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
     end if;
     return new;
 end

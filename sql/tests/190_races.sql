@@ -146,6 +146,20 @@ delete from public.conversation_members where conversation_id = tests.id('group'
 select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('carol')), 'carol', 'select api.send_message($, ''just in time'')'), 'ok waits ok', 'one who is added while its send waits sends');
 select is(tests.race('bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')', 'bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')'), 'ok waits 23505', 'the same client_id twice at once is sent once');
 
+-- A transaction that is older than the one that wrote last.
+create function tests.version_of(who text) returns bigint language sql as $$
+    select version from public.user_profiles where id = tests.id(who)
+$$;
+do $$ begin perform dblink_exec('one', 'begin'), dblink('one', 'select pg_current_xact_id()'); end $$;
+select tests.version_of('erik') as version \gset
+update public.user_private set preferences = '{"by": "the younger"}' where id = tests.id('erik');
+select is(tests.version_of('erik'), :version + 1, 'a change of the private part is a version');
+do $$ begin
+    perform dblink_exec('one', format('update public.user_private set preferences = ''{"by": "the older"}'' where id = %L', tests.id('erik')));
+    perform dblink_exec('one', 'commit');
+end $$;
+select is(tests.version_of('erik'), :version + 2, 'and so is one by a transaction that began before it');
+
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
@@ -161,7 +175,8 @@ delete from app.words w
  where not exists (select from public.user_profiles p where app.name_words(p.username, p.full_name) @> array[w.word]);
 reset session_replication_role;
 delete from tests.ids;
-drop function tests.connect, tests.begin_as, tests.start, tests.finish, tests.race, tests.seats(), tests.fresh_world(), tests.last_seq();
+drop function tests.connect, tests.begin_as, tests.start, tests.finish, tests.race, tests.seats(), tests.fresh_world(), tests.last_seq(),
+    tests.version_of(text);
 select * from finish();
 \else
 select plan(1);

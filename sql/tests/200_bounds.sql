@@ -37,6 +37,12 @@ select is(tests.attempt('service_role', format('update public.user_profiles set 
 select is(tests.attempt('service_role', format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')', jsonb_build_object('a', repeat('é', most / 2)))), outcome, 'attributes of ' || most + 9)
   from (values (32768 - 10, '1'), (32768 - 8, 'PL001')) t (most, outcome);
 
+-- Numbers that no double holds: readers of JSON refuse the whole line.
+select is(tests.attempt('service_role', format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')', value)), outcome, 'attributes ' || value)
+  from (values ('{"a": 1e308, "b": -1e308, "c": 1e-400, "d": "1e400"}', '1'), ('{"a": 1e309}', 'PL001'), ('{"a": [{"b": -1e16000}]}', 'PL001')) t (value, outcome);
+select is(tests.attempt('carol', format('update public.user_private set preferences = %L', value)), outcome, 'preferences ' || value)
+  from (values ('{"a": 1e308}', '1'), ('{"a": [1e309]}', 'PL001')) t (value, outcome);
+
 -- What a user may write by plain SQL is bounded in each column that holds text or JSON, one added later too.
 create temporary table columns as
 select a.attrelid::regclass as relation, a.attname as name, coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text as type

@@ -10,12 +10,14 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
     typealias Ask = @Sendable ([Question]) async throws(ProtocolError) -> [Reply]
 
     private let mostAtOnce: Int
+    private let patience: Duration
     private let ask: Ask
     private var isAsking = false
     private var waiting: [Waiter] = []
 
     private struct Waiter {
         let question: Question
+        let until: ContinuousClock.Instant
         let turn: CheckedContinuation<Turn, Never>
     }
 
@@ -29,9 +31,12 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
     private nonisolated let reactor: Reactor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
-    /// - Parameter reactor: the thread of the database's connections.
-    init(mostAtOnce: Int, on reactor: Reactor, _ ask: @escaping Ask) {
+    /// - Parameters:
+    ///   - patience: for how long one waits that is asked for still; it learns that when its call would begin.
+    ///   - reactor: the thread of the database's connections.
+    init(mostAtOnce: Int, patience: Duration = .seconds(30), on reactor: Reactor, _ ask: @escaping Ask) {
         self.mostAtOnce = mostAtOnce
+        self.patience = patience
         self.reactor = reactor
         self.ask = ask
     }
@@ -41,17 +46,18 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
 
     /// The reply of a call that began after this was called.
     ///
-    /// - Throws: what the call throws, to all who shared it.
+    /// - Throws: `unavailable` where that took too long, or what the call throws, to all who shared it.
     func reply(to question: Question) async throws(ProtocolError) -> Reply {
         let turn: Turn = await suspended { caller in
             if isAsking {
-                waiting.append(Waiter(question: question, turn: caller))
+                waiting.append(Waiter(question: question, until: .now + patience, turn: caller))
                 return .kept
             }
             isAsking = true
             return .over(.asks)
         }
         if case .answered(let result) = turn { return try result.get() }
+        dropLate()
         let others = waiting.prefix(mostAtOnce - 1)
         waiting.removeFirst(others.count)
         let result: Result<[Reply], ProtocolError>
@@ -62,10 +68,19 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
         } catch {
             result = .failure(error)
         }
+        dropLate()
         if waiting.isEmpty { isAsking = false } else { waiting.removeFirst().turn.resume(returning: .asks) }
         for (place, other) in others.enumerated() {
             other.turn.resume(returning: .answered(result.map { $0[place + 1] }))
         }
         return try result.get()[0]
+    }
+
+    /// Those who have waited too long are told so. They came before all others.
+    private func dropLate() {
+        let now = ContinuousClock.now
+        let late = waiting.prefix { $0.until < now }
+        waiting.removeFirst(late.count)
+        for waiter in late { waiter.turn.resume(returning: .answered(.failure(.unavailable))) }
     }
 }

@@ -124,6 +124,7 @@ extension Params {
         switch object[name] {
         case nil, .null: break
         case .number(let number):
+            if number.hasTooManyDigits { throw invalid(name, "has too many digits") }
             guard let value = number.double, limits.contains(value) else {
                 throw invalid(name, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
             }
@@ -216,6 +217,11 @@ extension ProtocolError {
     }
 }
 
+extension JSONNumber {
+    /// Whether it is written with more digits than any use has. PostgreSQL's `numeric` takes more than these.
+    fileprivate var hasTooManyDigits: Bool { text.utf8.count > 400 }
+}
+
 extension JSON {
     /// Whether a number stands anywhere in this value that no double comes near, and perhaps not even PostgreSQL's `jsonb`
     /// can hold: too large, too small, or written with more digits than any use has.
@@ -223,7 +229,7 @@ extension JSON {
         switch self {
         case .null, .bool, .string: false
         case .number(let number):
-            number.text.utf8.count > 400 || number.double == nil || number.double == 0 && number.integer != 0
+            number.hasTooManyDigits || number.double == nil || number.double == 0 && number.integer != 0
         case .array(let elements): elements.contains { $0.hasUnboundedNumber }
         case .object(let object): object.members.contains { $0.value.hasUnboundedNumber }
         }

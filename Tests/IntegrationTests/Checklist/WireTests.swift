@@ -162,10 +162,12 @@ struct WireTests {
                 "1e131072", "1e999999", "-1e400000", "1e309", "1e-20000", "1e-99999999999",
                 "1." + String(repeating: "0", count: 20_000),
                 "0." + String(repeating: "0", count: 20_000) + "1", String(repeating: "9", count: 10_000),
+                "170." + String(repeating: "1", count: 20_000),
             ]
             for number in numbers {
                 for (method, params) in [
                     ("me.update", #"{"preferences":{"a":[{"n":\#(number)}]}}"#),
+                    ("me.update_physical", #"{"height_cm":\#(number)}"#),
                     (
                         "messages.send",
                         #"{"conversation_id":"\#(Room.aliceBob)","kind":"image","#
