@@ -56,7 +56,8 @@ struct GatheringTests {
         }
         let late = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
             group.addTask {
-                #expect(try await gathering.reply(to: 0) == 0)
+                let reply = try await gathering.reply(to: 0)
+                #expect(reply == 0)
                 return nil
             }
             while await held.calls.isEmpty { await Task.yield() }

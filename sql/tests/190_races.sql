@@ -150,7 +150,10 @@ select is(tests.race('bob', 'select api.send_message($, ''twice'', ''22222222-22
 create function tests.version_of(who text) returns bigint language sql as $$
     select version from public.user_profiles where id = tests.id(who)
 $$;
-do $$ begin perform dblink_exec('one', 'begin'), dblink('one', 'select pg_current_xact_id()'); end $$;
+do $$ begin
+    perform dblink_exec('one', 'begin');
+    perform from dblink('one', 'select pg_current_xact_id()::text') as t (id text);
+end $$;
 select tests.version_of('erik') as version \gset
 update public.user_private set preferences = '{"by": "the younger"}' where id = tests.id('erik');
 select is(tests.version_of('erik'), :version + 1, 'a change of the private part is a version');
