@@ -21,6 +21,7 @@ public final class MessagingService: Service, SessionFactory {
     let requestMetrics: RequestMetrics
 
     let pool: Pool
+    let endedSessionGrace: Duration
 
     public struct Configuration: Sendable {
         public var databaseURL: String
@@ -31,6 +32,9 @@ public final class MessagingService: Service, SessionFactory {
 
         /// How long a request waits for a connection to the database before it is `unavailable`.
         public var poolWait: Duration = .seconds(3)
+
+        /// How long a connection that has ended its own session stays open for its user to sign in again.
+        public var endedSessionGrace: Duration = .seconds(4)
         public var limits: StatementLimits
         public var accountKeeper: AccountKeeper
         public var keys: TokenKeys
@@ -107,6 +111,7 @@ public final class MessagingService: Service, SessionFactory {
             reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
         info = configuration.info
+        endedSessionGrace = configuration.endedSessionGrace
         self.logger = logger
         let secret = SecretFingerprint.of(configuration.refreshSecret)
         Meter(

@@ -169,7 +169,7 @@ extension Session {
         await leavePlace()
         await endSync()
         hasEnded = true
-        outlet.setExpiry(Expiry(seconds: 4, goodbye: Self.sessionEnded))
+        outlet.setExpiry(Expiry(seconds: service.endedSessionGrace / .seconds(1), goodbye: Self.sessionEnded))
     }
 
     /// That session has ended elsewhere.

@@ -156,12 +156,12 @@ do $$ begin
 end $$;
 select tests.version_of('erik') as version \gset
 update public.user_private set preferences = '{"by": "the younger"}' where id = tests.id('erik');
-select is(tests.version_of('erik'), :version + 1, 'a change of the private part is a version');
+select is(tests.version_of('erik'), (:version + 1)::bigint, 'a change of the private part is a version');
 do $$ begin
     perform dblink_exec('one', format('update public.user_private set preferences = ''{"by": "the older"}'' where id = %L', tests.id('erik')));
     perform dblink_exec('one', 'commit');
 end $$;
-select is(tests.version_of('erik'), :version + 2, 'and so is one by a transaction that began before it');
+select is(tests.version_of('erik'), (:version + 2)::bigint, 'and so is one by a transaction that began before it');
 
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');

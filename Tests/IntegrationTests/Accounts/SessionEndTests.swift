@@ -59,7 +59,7 @@ struct SessionEndTests {
 
     @Test("on a connection whose session has ended its user may sign in again, and nobody else")
     func again() async throws {
-        try await withNode { node in
+        try await withNode(NodeSettings(endedSessionGrace: .seconds(3_600))) { node in
             let alice = try await node.signedIn(.alice)
             try await alice.call("auth.logout")
             try await alice.refused(

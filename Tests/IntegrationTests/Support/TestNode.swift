@@ -70,6 +70,7 @@ struct NodeSettings: Sendable {
 
     // No deadline that a busy machine could reach: a test whose promise is one sets its own.
     var poolWait: Duration = .seconds(120)
+    var endedSessionGrace: Duration = .seconds(4)
     var authenticationSeconds = 86_400
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
@@ -129,6 +130,7 @@ func withNode<Value: Sendable>(
         refreshReuseSeconds: settings.refreshReuseSeconds, refreshSecret: TestNode.secret, rates: settings.rates,
         info: lines.info)
     configuration.poolWait = settings.poolWait
+    configuration.endedSessionGrace = settings.endedSessionGrace
     let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
     let group = ServiceGroup(
