@@ -67,10 +67,10 @@ struct NodeSettings: Sendable {
     var keys: TokenKeys?
     var accessTokenSeconds = 3600
     var refreshReuseSeconds = 10
+    var endedSessionGrace: Duration = .seconds(4)
 
     // No deadline that a busy machine could reach: a test whose promise is one sets its own.
     var poolWait: Duration = .seconds(120)
-    var endedSessionGrace: Duration = .seconds(4)
     var authenticationSeconds = 86_400
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
