@@ -1928,6 +1928,13 @@ CREATE FUNCTION app.has_control(value text) RETURNS boolean
     select value operator(pg_catalog.~) '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'
 $$;
 
+CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    select pg_catalog.jsonb_path_exists(
+        value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))')
+$_$;
+
 CREATE FUNCTION app.home() RETURNS text
     LANGUAGE sql STABLE SECURITY DEFINER
     SET search_path TO ''
@@ -2257,6 +2264,10 @@ begin
        and app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
         perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
     end if;
+    if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
+       and app.has_huge_number(new.preferences) then
+        perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+    end if;
     return new;
 end
 $_$;
@@ -2314,6 +2325,11 @@ begin
         perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
     end if;
 
+    if (tg_op = 'INSERT' or new.attributes is distinct from old.attributes)
+       and app.has_huge_number(new.attributes) then
+        perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+    end if;
+
     if tg_op = 'INSERT' then
         new.version := 1;
         new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -2333,10 +2349,10 @@ begin
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
-    elsif new.changed_xid > old.changed_xid then
-        -- app.note_private_change moved it: the private part changed.
+    elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
+        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the older
+        -- may be the later to write.
         new.version := old.version + 1;
-        new.changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
     end if;
     return new;
@@ -4378,6 +4394,8 @@ GRANT ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role tex
 
 REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_control(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.has_huge_number(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
 
