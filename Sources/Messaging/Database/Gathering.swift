@@ -10,14 +10,12 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
     typealias Ask = @Sendable ([Question]) async throws(ProtocolError) -> [Reply]
 
     private let mostAtOnce: Int
-    private let patience: Duration
     private let ask: Ask
     private var isAsking = false
-    private var waiting: [Waiter] = []
+    private var waiting: WaitingQueue<Waiter>
 
     private struct Waiter {
         let question: Question
-        let until: ContinuousClock.Instant
         let turn: CheckedContinuation<Turn, Never>
     }
 
@@ -36,7 +34,7 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
     ///   - reactor: the thread of the database's connections.
     init(mostAtOnce: Int, patience: Duration = .seconds(30), on reactor: Reactor, _ ask: @escaping Ask) {
         self.mostAtOnce = mostAtOnce
-        self.patience = patience
+        waiting = WaitingQueue(patience: patience)
         self.reactor = reactor
         self.ask = ask
     }
@@ -50,16 +48,14 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
     func reply(to question: Question) async throws(ProtocolError) -> Reply {
         let turn: Turn = await suspended { caller in
             if isAsking {
-                waiting.append(Waiter(question: question, until: .now + patience, turn: caller))
+                waiting.append(Waiter(question: question, turn: caller))
                 return .kept
             }
             isAsking = true
             return .over(.asks)
         }
         if case .answered(let result) = turn { return try result.get() }
-        dropLate()
-        let others = waiting.prefix(mostAtOnce - 1)
-        waiting.removeFirst(others.count)
+        let others = waiting.popFirst(mostAtOnce - 1)
         let result: Result<[Reply], ProtocolError>
         do throws(ProtocolError) {
             let replies = try await ask([question] + others.map(\.question))
@@ -68,19 +64,11 @@ actor Gathering<Question: Sendable, Reply: Sendable> {
         } catch {
             result = .failure(error)
         }
-        dropLate()
-        if waiting.isEmpty { isAsking = false } else { waiting.removeFirst().turn.resume(returning: .asks) }
+        for late in waiting.popLate() { late.turn.resume(returning: .answered(.failure(.unavailable))) }
+        if let next = waiting.popFirst() { next.turn.resume(returning: .asks) } else { isAsking = false }
         for (place, other) in others.enumerated() {
             other.turn.resume(returning: .answered(result.map { $0[place + 1] }))
         }
         return try result.get()[0]
-    }
-
-    /// Those who have waited too long are told so. They came before all others.
-    private func dropLate() {
-        let now = ContinuousClock.now
-        let late = waiting.prefix { $0.until < now }
-        waiting.removeFirst(late.count)
-        for waiter in late { waiter.turn.resume(returning: .answered(.failure(.unavailable))) }
     }
 }

@@ -7,17 +7,8 @@ internal import Threads
 /// connections, so that these, the processors and PostgreSQL have room for those who are there already.
 actor Turnstile {
     private let width: Int
-    private let patience: Duration
     private var inside = 0
-
-    /// Who waits, from `head` on.
-    private var line: [Waiter] = []
-    private var head = 0
-
-    private struct Waiter {
-        let until: ContinuousClock.Instant
-        let turn: CheckedContinuation<Bool, Never>
-    }
+    private var waiting: WaitingQueue<CheckedContinuation<Bool, Never>>
 
     private nonisolated let reactor: Reactor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
@@ -28,12 +19,12 @@ actor Turnstile {
     ///   - reactor: the thread of the database's connections.
     init(width: Int, patience: Duration = .seconds(30), on reactor: Reactor) {
         self.width = width
-        self.patience = patience
+        waiting = WaitingQueue(patience: patience)
         self.reactor = reactor
     }
 
     /// How many wait.
-    var waitingCount: Int { line.count - head }
+    var waitingCount: Int { waiting.count }
 
     /// Does something when it is its turn, on the reactor's thread.
     ///
@@ -46,7 +37,7 @@ actor Turnstile {
                 inside += 1
                 return .over(true)
             }
-            line.append(Waiter(until: .now + patience, turn: caller))
+            waiting.append(caller)
             return .kept
         }
         guard isLetIn else { throw .unavailable }
@@ -56,18 +47,7 @@ actor Turnstile {
 
     /// Gives the place that has come free to the next in line.
     private func letNextIn() {
-        let now = ContinuousClock.now
-        while head < line.count {
-            let waiter = line[head]
-            head += 1
-            if head == line.count || head > 1_024 {
-                line.removeFirst(head)
-                head = 0
-            }
-            let isInTime = now <= waiter.until
-            waiter.turn.resume(returning: isInTime)
-            if isInTime { return }
-        }
-        inside -= 1
+        for late in waiting.popLate() { late.resume(returning: false) }
+        if let next = waiting.popFirst() { next.resume(returning: true) } else { inside -= 1 }
     }
 }

@@ -1,0 +1,28 @@
+internal import NIOCore
+
+/// Those who wait for their turn, in the order in which they came, each for so long and no longer.
+struct WaitingQueue<Waiter> {
+    private let patience: Duration
+    private var entries = CircularBuffer<(until: ContinuousClock.Instant, waiter: Waiter)>()
+
+    init(patience: Duration) { self.patience = patience }
+
+    var count: Int { entries.count }
+
+    mutating func append(_ waiter: Waiter) { entries.append((.now + patience, waiter)) }
+
+    /// Takes out those who have waited too long. They came before all others.
+    mutating func popLate() -> [Waiter] {
+        let now = ContinuousClock.now
+        return popFirst(entries.prefix { $0.until < now }.count)
+    }
+
+    /// Takes out as many as there are of so many, from the first on.
+    mutating func popFirst(_ most: Int) -> [Waiter] {
+        let first = entries.prefix(most).map(\.waiter)
+        entries.removeFirst(first.count)
+        return first
+    }
+
+    mutating func popFirst() -> Waiter? { entries.popFirst()?.waiter }
+}
