@@ -2260,13 +2260,12 @@ begin
         perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
     end if;
     -- Longer ones, from before they were truly counted, may shrink.
-    if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
-       and app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
-        perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
-    end if;
-    if (tg_op = 'INSERT' or new.preferences is distinct from old.preferences)
-       and app.has_huge_number(new.preferences) then
-        perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+    if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
+        if app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
+            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+        elsif app.has_huge_number(new.preferences) then
+            perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+        end if;
     end if;
     return new;
 end
@@ -2319,15 +2318,13 @@ begin
         perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
     end if;
     -- As an answer has them. Longer ones, from before this was held, may shrink.
-    if (tg_op = 'INSERT' or new.attributes is distinct from old.attributes)
-       and pg_catalog.octet_length(new.attributes::text)
+    if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
+        if pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
-        perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
-    end if;
-
-    if (tg_op = 'INSERT' or new.attributes is distinct from old.attributes)
-       and app.has_huge_number(new.attributes) then
-        perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+            perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
+        elsif app.has_huge_number(new.attributes) then
+            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+        end if;
     end if;
 
     if tg_op = 'INSERT' then
