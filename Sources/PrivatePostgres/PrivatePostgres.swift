@@ -31,6 +31,11 @@ public actor PrivatePostgres {
     /// The directory that was asked for.
     public nonisolated let directory: String
 
+    /// The file by which a directory that was used by a server is known.
+    public static let lockName = "lock"
+    /// What the name of a cluster begins with that is still being made; the number of our process follows.
+    private static let draftName = "data.new."
+
     private let settings: [String: String]
     private var place: ServerPlace?
     private var lock: DirectoryLock?
@@ -56,7 +61,7 @@ public actor PrivatePostgres {
     /// - Throws: `PrivatePostgresError`, whose text is for a person.
     public func start() async throws {
         try makeDirectories(directory)
-        if lock == nil { lock = try DirectoryLock(file: "\(directory)/lock", of: directory) }
+        if lock == nil { lock = try DirectoryLock(file: "\(directory)/\(Self.lockName)", of: directory) }
         do {
             let place = try await ServerPlace(asked: directory)
             self.place = place
@@ -65,7 +70,6 @@ public actor PrivatePostgres {
             try await clearLeftovers(of: place)
             if FileManager.default.fileExists(atPath: place.data) {
                 try checkData(of: place)
-                removeDrafts(in: place)
             } else {
                 try await makeCluster(in: place)
             }
@@ -154,7 +158,8 @@ public actor PrivatePostgres {
         }
     }
 
-    /// Stops a server that an earlier process of ours left, and removes the traces of one that is dead.
+    /// Stops a server that an earlier process of ours left, and removes the traces of one that is dead, and of starts that
+    /// were cut short.
     private func clearLeftovers(of place: ServerPlace) async throws {
         if let left = Postmaster(data: place.data), left.isServing {
             guard left.signal(0) else {
@@ -168,6 +173,11 @@ public actor PrivatePostgres {
             guard let left = Postmaster(file: file), !left.isServing else { continue }
             try? FileManager.default.removeItem(atPath: file)
         }
+        // Of a draft that is still being written to, a part stays for the next time.
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []
+        where name.hasPrefix(Self.draftName) {
+            try? FileManager.default.removeItem(atPath: "\(place.directory)/\(name)")
+        }
     }
 
     /// Makes the cluster beside its place and moves it there whole, so that a start cut short leaves none that is half made.
@@ -175,7 +185,6 @@ public actor PrivatePostgres {
     /// Each start has a draft of its own: `initdb` may still be at work for one that was killed.
     private func makeCluster(in place: ServerPlace) async throws {
         let draft = "\(place.directory)/\(Self.draftName)\(getpid())"
-        removeDrafts(in: place)
         try makePrivateDirectory(draft, for: place.user)
         var arguments = ["-D", draft, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-instructions"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
@@ -192,17 +201,6 @@ public actor PrivatePostgres {
             guard said.contains("locale") else { break }
         }
         throw PrivatePostgresError.failed(program: "initdb", output: end(of: said))
-    }
-
-    private static let draftName = "data.new."
-
-    /// Removes what starts that were cut short have left. Of one that is still being written to, a part stays for the next
-    /// time.
-    private func removeDrafts(in place: ServerPlace) {
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []
-        where name.hasPrefix(Self.draftName) {
-            try? FileManager.default.removeItem(atPath: "\(place.directory)/\(name)")
-        }
     }
 
     private func startServer(in place: ServerPlace) async throws {

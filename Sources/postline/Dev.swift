@@ -41,7 +41,7 @@ struct Dev: AsyncParsableCommand {
     /// - Throws: where it has anything else in it, which would be mixed with the world's files.
     private static func requireWorld(_ directory: String) throws {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        guard names.isEmpty || names.contains("lock") else {
+        guard names.isEmpty || names.contains(PrivatePostgres.lockName) else {
             throw SettingsError(
                 "\(directory) is not empty and holds no dev world: let --directory name one that is, or is not there yet."
             )
@@ -125,8 +125,10 @@ private struct DevWorld {
     private static func secret(in directory: String) throws -> String {
         let path = "\(directory)/jwt-secret"
         if let secret = try? String(contentsOfFile: path, encoding: .utf8) {
-            guard secret.utf8.count >= 32 else {
-                throw SettingsError("\(path) has less than 32 bytes: remove it, and `postline dev` makes a new one.")
+            guard secret.utf8.count >= TokenKeys.minSecretBytes else {
+                throw SettingsError(
+                    "\(path) has less than \(TokenKeys.minSecretBytes) bytes: remove it, "
+                        + "and `postline dev` makes a new one.")
             }
             return secret
         }

@@ -23,12 +23,15 @@ public struct TokenKeys: Sendable {
         case published([String: String])
     }
 
+    /// The shortest that a shared secret may be.
+    public static let minSecretBytes = 32
+
     /// Keys of a shared secret (HS256).
     ///
     /// - Parameter ignoringKeyID: whether a token may carry a `kid`, as those of another server do.
-    /// - Throws: `TokenKeysError` when the secret is shorter than 32 bytes.
+    /// - Throws: `TokenKeysError` when the secret is shorter than ``minSecretBytes``.
     public init(secret: String, issuer: String, audience: String, ignoringKeyID: Bool = false) async throws {
-        guard secret.utf8.count >= 32 else { throw TokenKeysError.shortSecret }
+        guard secret.utf8.count >= Self.minSecretBytes else { throw TokenKeysError.shortSecret }
         keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
         source = .secret(SymmetricKey(data: Array(secret.utf8)), ignoringKeyID: ignoringKeyID)
         self.issuer = issuer
