@@ -13,12 +13,8 @@ struct RoleCheck: Sendable {
         let (roles, areThere) = Self.roles(try await patient.ask(.roles))
         guard areThere else { return [login, roles] }
         let lacks = try await patient.ask(.rights).column("lack")
-        let found = try await patient.ask(.excess)
-        let given = ExpectedSchema.rights
-        let excesses = found.indices.filter { row in
-            !["granted", "wider"].contains { found.text($0, row).map(given.contains) ?? false }
-        }
-        return [login, roles, Self.rights(lacks), Self.excess(excesses.compactMap { found.text("granted", $0) })]
+        let granted = try await patient.ask(.excess)
+        return [login, roles, Self.rights(lacks), Self.excess(granted)]
     }
 
     private static func login(_ answer: Answer) -> Finding {
@@ -77,8 +73,12 @@ struct RoleCheck: Sendable {
             )
     }
 
-    private static func excess(_ excesses: [String]) -> Finding {
-        excesses.isEmpty
+    private static func excess(_ granted: Answer) -> Finding {
+        let given = ExpectedSchema.rights
+        let excesses = granted.indices.filter { row in
+            !["granted", "wider"].contains { granted.text($0, row).map(given.contains) ?? false }
+        }.compactMap { granted.text("granted", $0) }
+        return excesses.isEmpty
             ? .ok("rights", "Nobody has rights on Postline's tables and functions that Postline does not give.")
             : .problem(
                 "rights", "There are rights that Postline does not give: \(some(excesses)).",
