@@ -12,7 +12,7 @@ struct Batches {
         { request, session in
             switch request.method {
             case "live":
-                return Answer(.result(ByteBuffer(string: "{}"))) { session.outlet.startPushes(cursor: "c0") }
+                return Answer(.result(ByteBuffer(string: "{}"))) { session.startPushes() }
             case "second":
                 begun.succeed(())
                 try? await gate.value()

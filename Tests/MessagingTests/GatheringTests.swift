@@ -23,6 +23,19 @@ struct GatheringTests {
         }
     }
 
+    /// Asks, and expects the question itself for a reply; the code of the error where there is one.
+    private func code(
+        _ gathering: Gathering<Int, Int>, _ question: Int, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> ErrorCode? {
+        do throws(ProtocolError) {
+            let reply = try await gathering.reply(to: question)
+            #expect(reply == question, sourceLocation: sourceLocation)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
     @Test("those that come while a call is under way share the next ones, and each gets its own reply")
     func shared() async throws {
         let held = Held()
@@ -54,26 +67,13 @@ struct GatheringTests {
             await held.call(questions)
             return questions
         }
-        let late = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
-            group.addTask {
-                let reply = try await gathering.reply(to: 0)
-                #expect(reply == 0)
-                return nil
-            }
+        let late = await withTaskGroup(of: ErrorCode?.self) { group in
+            group.addTask { await code(gathering, 0) }
             while await held.calls.isEmpty { await Task.yield() }
-            for number in 1...100 {
-                group.addTask {
-                    do throws(ProtocolError) {
-                        _ = try await gathering.reply(to: number)
-                        return nil
-                    } catch {
-                        return error.code
-                    }
-                }
-            }
+            for number in 1...100 { group.addTask { await code(gathering, number) } }
             while await gathering.waitingCount < 100 { await Task.yield() }
             await held.open()
-            return try await group.reduce(into: []) { $0.append($1) }
+            return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(late.count { $0 == .unavailable } == 100)
         #expect(await held.calls == [[0]])
@@ -90,19 +90,9 @@ struct GatheringTests {
             return questions
         }
         let codes = await withTaskGroup(of: ErrorCode?.self) { group in
-            func add(_ number: Int) {
-                group.addTask {
-                    do throws(ProtocolError) {
-                        #expect(try await gathering.reply(to: number) == number)
-                        return nil
-                    } catch {
-                        return error.code
-                    }
-                }
-            }
-            add(0)
+            group.addTask { await code(gathering, 0) }
             while await held.calls.isEmpty { await Task.yield() }
-            for number in 1...2 { add(number) }
+            for number in 1...2 { group.addTask { await code(gathering, number) } }
             while await gathering.waitingCount < 2 { await Task.yield() }
             await held.open()
             return await group.reduce(into: []) { $0.append($1) }

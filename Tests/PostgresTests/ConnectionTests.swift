@@ -1,6 +1,6 @@
 import Logging
-import TestSupport
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Postgres
