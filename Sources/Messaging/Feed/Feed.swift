@@ -35,8 +35,10 @@ actor Feed {
         /// After how many sweeps quiet sessions are told how far they are.
         var sweepsPerNote = 10
 
-        /// How often in a row a look may fail before it is given up: everybody is behind then.
+        /// How often in a row a look may fail before it is given up: everybody is behind then. Where its connection
+        /// is ended the cause is most often another than the look, such as a restart, and it may fail more often.
         var maxFailures = 2
+        var maxLosses = 10
 
         /// Where a look finds too much to tell: of how many users it is asked at once whether they are concerned, and
         /// for how long in all. Those who were not asked by then count as concerned.
@@ -64,8 +66,9 @@ actor Feed {
     private var outlets: [SubscriptionID: any Outlet] = [:]
     private var position: Position?
 
-    /// How often the look that is due has failed.
+    /// How often the look that is due has failed, and how often it lost its connection.
     private var failures = 0
+    private var losses = 0
 
     /// Told which users were deleted.
     private let onDeletion: @Sendable ([ID]) async -> Void
@@ -233,8 +236,9 @@ extension Feed {
         do {
             try await lookOnce(over: connection)
             failures = 0
+            losses = 0
         } catch {
-            failures += 1
+            if error.isLossOfConnection { losses += 1 } else { failures += 1 }
             throw error
         }
         seen = start
@@ -247,7 +251,7 @@ extension Feed {
 
     private func lookOnce(over connection: Connection) async throws {
         // What fails again and again is not asked for for ever: with no position it is only looked where we are.
-        let isGivenUp = failures >= settings.maxFailures
+        let isGivenUp = failures >= settings.maxFailures || losses >= settings.maxLosses
         let parameters = [isGivenUp ? nil : position?.snapshot.text]
         let rows = try await connection.run(
             [preamble.call(for: .feed), Call(Self.look, parameters)], deadline: settings.limits.deadline)[1]
@@ -407,6 +411,17 @@ extension Feed {
             if sweeps % settings.sweepsPerNote == 0, let position {
                 for id in fanout.upToDate { outlets[id]?.noteCursor(position.cursor) }
             }
+        }
+    }
+}
+
+extension Error {
+    /// Whether others, or the network, ended the connection; not so where we gave it up at a deadline.
+    fileprivate var isLossOfConnection: Bool {
+        switch self as? PostgresError {
+        case .connectionLost: true
+        case .server(let error): error.endsConnection
+        default: false
         }
     }
 }

@@ -60,6 +60,29 @@ struct BoundedLookTests {
             try await alice.follow { $0.has("when it works", in: Room.aliceBob) }
         }
     }
+
+    @Test("a look that loses its connection again and again, as in restarts, is made up for: nobody is told to ask")
+    func losing() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            try await alice.sync()
+            let look = try #require(try await node.database.value("select pg_get_functiondef('feed.look'::regproc)"))
+            try await node.database.psql(
+                look.replacing("feed.look", with: "feed.whole_look") + """
+                    ; grant execute on function feed.whole_look to public;
+                    create sequence public.looks;
+                    create function public.end_some() returns void language plpgsql security definer as $$ begin
+                        if nextval('public.looks') <= 4 then perform pg_terminate_backend(pg_backend_pid()); end if;
+                    end $$
+                    """)
+            try await node.database.replaceLook(
+                by: "perform public.end_some(); return query select * from feed.whole_look(since)")
+            try await bob.send("while it ends", to: Room.aliceBob)
+            try await alice.follow { $0.has("while it ends", in: Room.aliceBob) }
+            #expect(Int(try await node.database.value("select last_value from public.looks") ?? "") ?? 0 > 4)
+        }
+    }
 }
 
 extension TestDatabase {

@@ -32,8 +32,7 @@ struct Havoc: Sendable {
     /// How many changes a fault lasts.
     let span: Int
 
-    private static let listeners =
-        "select pid from pg_stat_activity where datname = current_database() and query ilike 'listen %'"
+    private static let listeners = "select pid \(TestDatabase.listeners)"
     private static let backends =
         "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()"
 

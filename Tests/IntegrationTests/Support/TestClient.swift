@@ -193,6 +193,10 @@ extension TestClient {
     func nextNotification() async throws -> ServerNotification {
         let watch = watchdog()
         defer { watch.cancel() }
+        return try await nextUnwatched()
+    }
+
+    private func nextUnwatched() async throws -> ServerNotification {
         var iterator = pushes
         let next = await iterator.next(isolation: self)
         pushes = iterator
@@ -201,10 +205,16 @@ extension TestClient {
     }
 
     /// The next Changes that is pushed.
+    ///
+    /// - Throws: `NotInTime` also where the server has told that none will come before a `sync.open`.
     @discardableResult
     func nextChanges() async throws -> JSON {
+        // One for the whole wait: pings come however long it takes.
+        let watch = watchdog()
+        defer { watch.cancel() }
         while true {
-            let push = try await nextNotification()
+            let push = try await nextUnwatched()
+            if push.method == "sync.lagged" { throw NotInTime(description: "told sync.lagged instead of a change") }
             guard push.method == "changes" else { continue }
             let changes = JSON.object(try push.params())
             take(changes)

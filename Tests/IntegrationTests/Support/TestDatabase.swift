@@ -60,6 +60,13 @@ struct TestDatabase: Sendable {
         URLComponents(string: adminURL)?.queryItems?.first { $0.name == "host" }?.value ?? ""
     }
 
+    /// Rows of the backends that listen for nodes, as the superuser sees them: what they did last is to begin that, or to
+    /// look whether they still do.
+    static let listeners = """
+        from pg_stat_activity where datname = current_database() and usename = 'postline' \
+        and (query ilike 'listen %' or query like '%pg_listening_channels%')
+        """
+
     /// Runs statements as the superuser, as `psql` does: nothing keeps the doorbell quiet.
     func psql(_ sql: String) async throws {
         try await Self.execute(sql, at: adminURL)
@@ -125,6 +132,12 @@ struct TestDatabase: Sendable {
         let migrator = Migrator(url: url(user: nil, database: templateName), logger: .quiet)
         try await migrator.migrate(loginRole: .init(name: "postline", password: nil))
         try await migrator.seed()
+        // The same password, hashed at the least cost there is: thousands of logins would take minutes of a processor.
+        try await execute(
+            """
+            update auth.users set encrypted_password = \
+            '$argon2id$v=19$m=8,t=1,p=1$b2YgYWxsIHRoZSB0ZXN0cw$uv1Z7jlNfDRGOmCZKkEW0mfLOdLWp3tnSIQVDtzP3i8'
+            """, at: url(user: nil, database: templateName))
         // A database that has guests in it still cannot be copied.
         try await execute(
             """

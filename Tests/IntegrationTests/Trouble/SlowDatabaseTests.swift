@@ -154,16 +154,13 @@ struct SlowDatabaseTests {
                     if number == 7 {
                         #expect(
                             try await node.database.value(
-                                "select count(pg_terminate_backend(pid, 5000)) from pg_stat_activity where datname = current_database() and query ilike 'listen %'"
-                            ) == "1")
+                                "select count(pg_terminate_backend(pid, 5000)) \(TestDatabase.listeners)") == "1")
                     }
                 }
                 try await alice.follow { $0.has("\(round) 19", in: Room.aliceBob) }
                 // The next round ends a listener that is there again.
                 try await node.database.wait(
-                    for:
-                        "select count(*) from pg_stat_activity where datname = current_database() and query ilike 'listen %' and state = 'idle'",
-                    toBe: "1")
+                    for: "select count(*) \(TestDatabase.listeners) and state = 'idle'", toBe: "1")
             }
             #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(100) == ArraySlice(91...190))
         }
