@@ -238,7 +238,8 @@ extension Feed {
             failures = 0
             losses = 0
         } catch {
-            if error.isLossOfConnection { losses += 1 } else { failures += 1 }
+            // Ended by others or by the network; one that we give up at a deadline is a failure of the look.
+            if case PostgresError.connectionLost = error { losses += 1 } else { failures += 1 }
             throw error
         }
         seen = start
@@ -411,17 +412,6 @@ extension Feed {
             if sweeps % settings.sweepsPerNote == 0, let position {
                 for id in fanout.upToDate { outlets[id]?.noteCursor(position.cursor) }
             }
-        }
-    }
-}
-
-extension Error {
-    /// Whether others, or the network, ended the connection; not so where we gave it up at a deadline.
-    fileprivate var isLossOfConnection: Bool {
-        switch self as? PostgresError {
-        case .connectionLost: true
-        case .server(let error): error.endsConnection
-        default: false
         }
     }
 }
