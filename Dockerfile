@@ -17,6 +17,7 @@ RUN --mount=type=cache,target=/src/.build \
     && strip --strip-debug -o /postline .build/release/postline
 
 FROM build AS build-tests
+COPY Tests/BoundedWait Tests/BoundedWait
 COPY Tests/ComposedTests Tests/ComposedTests
 RUN --mount=type=cache,target=/src/.build \
     POSTLINE_PART=composed-tests swift build -c release --static-swift-stdlib --product composed-tests \

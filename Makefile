@@ -21,7 +21,8 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 	swift build -c release --product postline
 	@.build/release/postline dev $(ARGS)
 
-# The suites that expect something within a time of the source documents (Tests/IntegrationTests/Support/DocumentedTime.swift).
+# The suites that expect something within a time of the source documents
+# (Tests/IntegrationTests/Support/DocumentedTime.swift).
 timed := [.](AvatarSync|ProfileFlow)Tests/
 
 test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).
@@ -31,12 +32,13 @@ else
 	@# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory,
 	@# the fifth holds the documents' times: each has a process to itself.
 	@scripts/with-postgres scripts/run-tests --filter '^PostgresTests[.]'
-	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]Pipelines'
-	@scripts/run-tests --filter '^LineServerTests[.]Pipelines'
-	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(timed)' && scripts/run-tests --no-parallel --filter '$(timed)' && scripts/test-sql"
+	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]PipelineTests'
+	@scripts/run-tests --filter '^LineServerTests[.]PipelineTests'
+	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(timed)' && \
+	scripts/run-tests --no-parallel --filter '$(timed)' && scripts/test-sql"
 endif
 
-check: lint test schema-check sanitize ## All that a change must pass: format, build without warnings, tests, schema, sanitizers.
+check: lint test schema-check sanitize ## All that a change must pass: lint, build, tests, schema, sanitizers.
 
 sanitize: ## Run the unit tests under the thread and the address sanitizer, each in a build of its own.
 	@scripts/install-dependencies test
@@ -62,10 +64,12 @@ schema: build ## Write sql/schema.sql anew from the migrations.
 bench: ## Measure Postline beside pgbench, nats-server and bare C (ARGS="sends reads --seconds 10 …").
 	@scripts/install-dependencies bench
 	swift build -c release --product postline
-	@.build/release/postline bench $(ARGS)
+	swift build -c release --product postline-bench
+	@.build/release/postline-bench $(ARGS)
 
 # The suites of these folders, whose files are named after them.
-on_other_postgres := $(basename $(notdir $(wildcard $(foreach folder,Feed Methods Supabase,Tests/IntegrationTests/$(folder)/*Tests.swift))))
+folders := Feed Accounts Profiles Conversations Supabase
+on_other_postgres := $(basename $(notdir $(wildcard $(folders:%=Tests/IntegrationTests/%/*Tests.swift))))
 
 test-postgres: export POSTLINE_TEST_POSTGRES := $(or $(POSTGRES),17)
 test-postgres: build ## Test the SQL, the feed, the methods and Supabase's rules on another PostgreSQL (POSTGRES=17).
@@ -85,6 +89,7 @@ clean: ## Remove the builds. The development database in .postline/ stays.
 # The steps of `make test` and `make check`.
 
 lint:
+	@scripts/lint-hand
 	swift format lint --strict --recursive $(sources)
 
 build:

@@ -115,21 +115,40 @@ let package = Package(
             dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
             swiftSettings: settings),
 
-        // What `bench` compares the push of a change with.
-        .target(name: "CNotifyPeer", dependencies: ["CPostgres"]),
+        // What commands and benchmarks write to a terminal.
+        .target(name: "TerminalText", swiftSettings: settings),
+
+        // What `postline chat` and `postline doctor` do.
+        .target(
+            name: "Chat",
+            dependencies: ["LineClient", "Messaging", "Postgres", "TerminalText", "Threads"],
+            swiftSettings: settings),
+        .target(
+            name: "Doctor",
+            dependencies: [
+                "LineClient",
+                "LineServer",
+                "Messaging",
+                "Postgres",
+                "PrivatePostgres",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings),
 
         // The commands.
         .executableTarget(
             name: "postline",
             dependencies: [
-                "CNotifyPeer",
-                "LineClient",
+                "Chat",
+                "Doctor",
                 "LineServer",
                 "Messaging",
                 "Metering",
                 "Postgres",
                 "PrivatePostgres",
-                "Threads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -137,11 +156,31 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings),
+
+        // The benchmarks, and a bare C program that they compare the push of a change with.
+        .target(name: "CNotifyPeer", dependencies: ["CPostgres"]),
+        .executableTarget(
+            name: "postline-bench",
+            dependencies: [
+                "CNotifyPeer",
+                "LineClient",
+                "LineServer",
+                "Messaging",
+                "Postgres",
+                "PrivatePostgres",
+                "TerminalText",
+                "Threads",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: settings),
 
@@ -151,7 +190,7 @@ let package = Package(
 
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["Postgres", "TestSupport", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["CPostgres", "Postgres", "TestSupport", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
         .testTarget(
@@ -159,10 +198,13 @@ let package = Package(
             dependencies: [
                 "Messaging", "Postgres", "TestSupport", "Threads",
                 .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings),
+        .target(name: "BoundedWait", path: "Tests/BoundedWait", swiftSettings: settings),
         .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
@@ -181,19 +223,27 @@ let package = Package(
             name: "MeteringTests",
             dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings),
+        .testTarget(name: "BenchTests", dependencies: ["postline-bench"], swiftSettings: settings),
+        .testTarget(
+            name: "ChatTests",
+            dependencies: ["Chat", "LineClient", "Messaging", "TerminalText", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "DoctorTests", dependencies: ["Doctor", "Messaging", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "LineServer", "Messaging", "TestSupport", "postline",
+                "LineClient", "LineServer", "Messaging", "PrivatePostgres", "TestSupport", "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "FuzzedLines", "LineClient", "LineServer", "Messaging", "Metering", "Postgres", "PrivatePostgres",
-                "TestSupport",
+                "BoundedWait", "FuzzedLines", "LineClient", "LineServer", "Messaging", "Metering", "Postgres",
+                "PrivatePostgres", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -211,7 +261,7 @@ let package = Package(
         .executableTarget(
             name: "composed-tests",
             dependencies: [
-                "LineClient", "Messaging", "Postgres",
+                "BoundedWait", "LineClient", "Messaging", "Postgres",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -227,16 +277,20 @@ let service: Set = [
     "CPostgres", "CArgon2", "CCrypt", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
 ]
 let embedding: Set = ["embed-sql", "EmbedSQL"]
+let benchmarks: Set = ["CNotifyPeer", "postline-bench"]
 /// What tests share.
-let shared: Set = ["FuzzedLines", "TestSupport"]
+let shared: Set = ["BoundedWait", "FuzzedLines", "TestSupport"]
 let unitTests = shared.union([
     "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
 ])
 switch Context.environment["POSTLINE_PART"] {
 case "program":
-    package.targets.removeAll { $0.type == .test || shared.union(["composed-tests"]).contains($0.name) }
+    package.targets.removeAll {
+        $0.type == .test || shared.union(benchmarks).union(["composed-tests"]).contains($0.name)
+    }
 case "composed-tests":
-    package.targets.removeAll { $0.type == .test || shared.contains($0.name) }
+    let unneeded = shared.union(benchmarks).subtracting(["BoundedWait"])
+    package.targets.removeAll { $0.type == .test || unneeded.contains($0.name) }
 case "unit-tests":
     package.products = []
     package.targets.removeAll { !service.union(embedding).union(unitTests).contains($0.name) }

@@ -195,10 +195,29 @@ grant update (content, deleted_at, is_read) on rest.messages to authenticated;
 grant insert (conversation_id, sender_id, client_id, kind, content, attachment) on rest.messages to authenticated;
 
 -- Operations.
-grant execute on all functions in schema api to authenticated;
+grant execute on function
+    api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
+    api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean),
+    api.delete_message(uuid, bigint), api.edit_message(uuid, bigint, text), api.mark_read(uuid, bigint), api.me(),
+    api.messages(uuid, bigint, bigint, integer), api.open_conversation(uuid, boolean), api.profile_by_username(text),
+    api.profiles(uuid[]), api.remove_member(uuid, uuid), api.save_me(jsonb, bigint),
+    api.search_profiles(text, integer), api.send_message(uuid, text, uuid, text, jsonb),
+    api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint),
+    api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
+    api.update_conversation(uuid, text, boolean), api.update_me(jsonb, bigint), api.update_physical(jsonb, bigint)
+    to authenticated;
 grant execute on function api.avatars() to anon;
-grant execute on all functions in schema accounts to postline_accounts;
-grant execute on all functions in schema feed to postline_feed;
+grant execute on function
+    accounts.are_in_use(uuid[], uuid[]), accounts.change_password(uuid, uuid, text, text), accounts.credentials(text),
+    accounts.delete_user(uuid, text), accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
+    accounts.guest(text), accounts.logout(uuid, uuid, boolean),
+    accounts.merge_guest(uuid, text, uuid, integer, integer), accounts.open_session(uuid, uuid, text),
+    accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text),
+    accounts.renew_hash(uuid, text, text), accounts.upgrade(uuid, text, text, text), accounts.use_session(uuid, uuid)
+    to postline_accounts;
+grant execute on function
+    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.next_look(pg_snapshot)
+    to postline_feed;
 
 -- What operations, policies and views call.
 grant execute on function app.utc(timestamptz), app.message_object(public.messages, json, bigint),
@@ -216,29 +235,9 @@ grant execute on function
     app.answer_bytes(), app.joined(text[], boolean, bigint), app.seat_participants(uuid), app.is_present(uuid),
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint),
-    app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot) to authenticated;
+    app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
+    app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;
 -- Whoever writes a profile writes the index that stands on this.
 grant execute on function app.name_words(text, text) to authenticated, service_role;
-
--- Makes a login role one that the service may run as: it inherits nothing, and sets the role it needs for each
--- request. To be called by whoever may grant the four, for each login role, after every application of this file.
-create or replace function app.admit(login name) returns void
-language plpgsql set search_path = '' set client_min_messages = warning as $$
-declare
-    name text;
-begin
-    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts'] loop
-        if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
-            execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
-        else
-            execute pg_catalog.format('grant %I to %I', name, login);
-        end if;
-    end loop;
-    if (select r.rolinherit from pg_catalog.pg_roles r where r.rolname = login) then
-        execute pg_catalog.format('alter role %I noinherit', login);
-    end if;
-end
-$$;
-revoke execute on function app.admit(name) from public;

@@ -178,7 +178,8 @@ declare
     session app.sessions;
     merged app.merged_guests;
 begin
-    -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first did.
+    -- The guest's account is the lock: of two merges, or of a merge and an upgrade, the second finds what the first
+    -- did.
     select u.* into guest from auth.users u
      where u.id = (select s.user_id from app.sessions s where s.id = session_id) for update;
     -- Whoever changes the account's password waits until the guest is in it, or is seen here.
@@ -1957,7 +1958,8 @@ CREATE FUNCTION app.is_blank(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $_$
     select value operator(pg_catalog.~)
-        '^[\s\u0085\u00a0\u00ad\u115f\u1160\u1680\u180e\u2000-\u200f\u2028\u2029\u202f\u205f\u2060-\u2064\u3000\u3164\ufe0f\ufeff]*$'
+        '^[\s\u0085\u00a0\u00ad\u115f\u1160\u1680\u180e\u2000-\u200f\u2028\u2029\u202f\u205f\u2060-\u2064'
+        '\u3000\u3164\ufe0f\ufeff]*$'
 $_$;
 
 CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
@@ -2254,7 +2256,8 @@ begin
         end if;
     end if;
     if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
-        perform app.refuse_param('phone_number', 'A phone number is "+", the country code and the number, digits only.');
+        perform app.refuse_param('phone_number',
+            'A phone number is "+", the country code and the number, digits only.');
     end if;
     if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
         perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
@@ -2347,8 +2350,8 @@ begin
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
         new.updated_at := pg_catalog.now();
     elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
-        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the older
-        -- may be the later to write.
+        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the
+        -- older may be the later to write.
         new.version := old.version + 1;
         new.updated_at := pg_catalog.now();
     end if;
@@ -2481,6 +2484,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.make_login(login name, password text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
+        execute pg_catalog.format('create role %I login noinherit password %L', login, password);
+    end if;
+    perform app.admit(login);
+end
+$$;
+
 CREATE FUNCTION app.manages(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2502,7 +2517,8 @@ declare
     meant text[] := app.spellings(word);
 begin
     if meant = '{}' then
-        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded defines.
+        -- Not by a SET of the function: only a superuser may create one that sets what a library not yet loaded
+        -- defines.
         perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
             select w.word from app.words w where meant_words.word <% w.word
@@ -2755,7 +2771,8 @@ CREATE FUNCTION app.normalized(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
     select pg_catalog.btrim(pg_catalog.normalize(value, 'NFC'),
-        e' \t\n\u000b\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000')
+        e' \t\n\u000b\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
+        '\u2028\u2029\u202f\u205f\u3000')
 $$;
 
 CREATE FUNCTION app.note_arrivals() RETURNS trigger
@@ -3236,6 +3253,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.sign(signature text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    signed text := pg_catalog.obj_description('api'::pg_catalog.regnamespace, 'pg_namespace');
+begin
+    if pg_catalog.strpos(coalesce(signed, ''), signature) = 0 then
+        execute pg_catalog.format('comment on schema api is %L', pg_catalog.concat_ws(' ', signed, signature));
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.spellings(word text) RETURNS text[]
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -3258,8 +3288,18 @@ begin
               from generate_series(1, least(pg_catalog.char_length(spellings.word), 20) + 1) as i,
                    generate_series(0, 1) as slip,
                    pg_catalog.regexp_split_to_table(
-                       'abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿßăąćčďđęěğıłńňőřśşšťůűźżž', '') as letter)));
+                       'abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿßăąćčďđęěğıłńňőřśşšťůűźżž',
+                       '') as letter)));
 end
+$$;
+
+CREATE FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) RETURNS TABLE(epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text, is_durable boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids,
+           pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn()
+      from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
+                    sync_page.messages_per_conversation, sync_page.max_bytes) p
 $$;
 
 CREATE FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) RETURNS integer
@@ -3478,12 +3518,12 @@ begin
 
     if removals > 0 then
         return query
-        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
-               null::bigint[]
+        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
           from app.former_members f where f.changed_xid >= beyond and f.changed_xid < bound
         union all
-        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text, null::text,
-               null::bigint[]
+        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
           from app.former_members f where f.changed_xid = any(open);
     end if;
 
@@ -3595,6 +3635,18 @@ begin
          order by o.conversation_id, o.seq;
     end if;
 end
+$$;
+
+CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    AS $$
+    with now as materialized (
+        select app.epoch() as epoch, pg_catalog.pg_current_snapshot()::text as snapshot,
+               nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
+                      pg_catalog.pg_current_wal_flush_lsn()) as log_end)
+    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
+           l.tail, l.marks
+      from now n left join feed.look(next_look.since) l on next_look.since is not null
 $$;
 
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
@@ -4477,6 +4529,8 @@ GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
 REVOKE ALL ON FUNCTION app.make_group(title text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.make_group(title text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.manages(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.manages(conversation_id uuid) TO authenticated;
 
@@ -4602,8 +4656,13 @@ GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.sign(signature text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.spellings(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.spellings(word text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
@@ -4633,6 +4692,9 @@ GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postlin
 
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot) TO postline_feed;
 
 REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;

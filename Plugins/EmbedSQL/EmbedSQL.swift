@@ -7,20 +7,24 @@ struct EmbedSQL: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let folder = context.package.directoryURL.appending(path: "sql")
         // The tests and the dumped schema are for developers.
-        let parts = ["api", "bootstrap", "doctor", "migrations"]
-        let paths = parts.flatMap { part in
-            let names =
-                (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: part).path())) ?? []
-            return names.map { "\(part)/\($0)" }
-        }
+        let parts = [
+            "bootstrap", "migrations", "functions/app", "functions/api", "functions/accounts", "functions/feed",
+            "doctor",
+        ]
+        let files =
+            parts.flatMap { part in
+                let names =
+                    (try? FileManager.default.contentsOfDirectory(atPath: folder.appending(path: part).path())) ?? []
+                return names.filter { $0.hasSuffix(".sql") }.sorted().map { "\(part)/\($0)" }
+            } + ["policies.sql", "seed.sql"]
         // The folders are inputs too: what is here asked for once, a build asks of them again, and sees new files.
-        let inputs = parts + ["policies.sql", "seed.sql"] + paths
+        let inputs = parts + files
         let output = context.pluginWorkDirectoryURL.appending(path: "EmbeddedSQL.swift")
         return [
             .buildCommand(
                 displayName: "Embedding sql/",
                 executable: try context.tool(named: "embed-sql").url,
-                arguments: [folder.path(), output.path()],
+                arguments: [folder.path(), output.path()] + files,
                 inputFiles: inputs.map { folder.appending(path: $0) },
                 outputFiles: [output])
         ]

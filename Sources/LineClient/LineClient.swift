@@ -127,8 +127,6 @@ public actor LineClient {
         (otherLines, otherLinesSource) = AsyncStream.makeStream()
     }
 
-    // MARK: Calls
-
     /// Calls a method and waits for its result.
     ///
     /// A cancelled caller gets `CancellationError` at once; whether the server does what it was asked for is open then.
@@ -178,8 +176,6 @@ public actor LineClient {
         caller?.resume(returning: .failure(CancellationError()))
     }
 
-    // MARK: Lines
-
     /// Sends a line as it is, with a line end behind it.
     public func send(line: String) throws {
         try send(bytes: ByteBuffer(string: line + "\n"))
@@ -196,8 +192,6 @@ public actor LineClient {
         try await channel.setOption(.autoRead, value: isReading).get()
         if isReading { channel.read() }
     }
-
-    // MARK: The end
 
     /// Ends our side of the stream: what was asked for is still answered, and the server then closes.
     public func finishSending() async throws {
@@ -217,8 +211,6 @@ public actor LineClient {
             return .kept
         }
     }
-
-    // MARK: From the handler
 
     func received(_ line: ByteBuffer) {
         let envelope = Envelope(line)

@@ -19,33 +19,33 @@ final class LineMetrics: Sendable {
             Counter(
                 label: "postline_connections_refused_total", dimensions: [("reason", reason)], factory: factory)
         }
-        self.connections = Meter(label: "postline_connections", factory: factory)
-        self.refusedFromAddress = refusals("from_address")
-        self.refusedInAll = refusals("in_all")
-        self.refusedForDescriptors = refusals("descriptors")
-        self.lines = Counter(label: "postline_lines_total", factory: factory)
-        self.pushes = Counter(label: "postline_pushes_total", factory: factory)
-        self.lags = Counter(label: "postline_lagged_total", factory: factory)
-        self.givenUp = Counter(label: "postline_requests_given_up_total", factory: factory)
-        self.goodbyes = Dictionary(
+        connections = Meter(label: "postline_connections", factory: factory)
+        refusedFromAddress = refusals("from_address")
+        refusedInAll = refusals("in_all")
+        refusedForDescriptors = refusals("descriptors")
+        lines = Counter(label: "postline_lines_total", factory: factory)
+        pushes = Counter(label: "postline_pushes_total", factory: factory)
+        lags = Counter(label: "postline_lagged_total", factory: factory)
+        givenUp = Counter(label: "postline_requests_given_up_total", factory: factory)
+        goodbyes = Dictionary(
             uniqueKeysWithValues: GoodbyeCode.allCases.map {
                 let dimensions = [("code", $0.rawValue)]
                 return ($0, Counter(label: "postline_goodbyes_total", dimensions: dimensions, factory: factory))
             })
-        self.queueBytes = Meter(label: "postline_queue_bytes", factory: factory)
+        queueBytes = Meter(label: "postline_queue_bytes", factory: factory)
     }
 
     /// A client is served.
-    func connected() { self.connections.increment() }
+    func connected() { connections.increment() }
 
     /// A client that was served is gone.
-    func disconnected() { self.connections.decrement() }
+    func disconnected() { connections.decrement() }
 
     /// There is no room for a client.
     func refused(_ refusal: Admissions.Refusal) {
         switch refusal {
-        case .fromAddress: self.refusedFromAddress.increment()
-        case .inAll: self.refusedInAll.increment()
+        case .fromAddress: refusedFromAddress.increment()
+        case .inAll: refusedInAll.increment()
         }
     }
 
@@ -53,29 +53,29 @@ final class LineMetrics: Sendable {
     func refusedForDescriptors(_ count: Int) { self.refusedForDescriptors.increment(by: count) }
 
     /// A line was taken for execution.
-    func line() { self.lines.increment() }
+    func line() { lines.increment() }
 
     /// So many pushes were given to connections.
-    func pushed(_ count: Int) { self.pushes.increment(by: count) }
+    func pushed(_ count: Int) { pushes.increment(by: count) }
 
     /// A client fell behind, and its queued pushes were dropped.
-    func lagged() { self.lags.increment() }
+    func lagged() { lags.increment() }
 
     /// A request went on for too long, and was answered without it.
-    func gaveUp() { self.givenUp.increment() }
+    func gaveUp() { givenUp.increment() }
 
     /// A client that was served is told goodbye.
-    func saidGoodbye(_ code: GoodbyeCode) { self.goodbyes[code]?.increment() }
+    func saidGoodbye(_ code: GoodbyeCode) { goodbyes[code]?.increment() }
 
     /// The bytes that wait for clients became more by this, or fewer.
     func queueBytesChanged(by difference: Int) {
-        if difference != 0 { self.queueBytes.increment(by: Double(difference)) }
+        if difference != 0 { queueBytes.increment(by: Double(difference)) }
     }
 }
 
 extension LineServer {
     /// What each figure of a line server counts, by its name, for whoever shows them.
-    public static let figures = [
+    public static let metricHelp = [
         "postline_connections": "Connections of clients that are served.",
         "postline_connections_refused_total": "Connections that were turned away, by the bound that they were beyond.",
         "postline_lines_total": "Request lines taken for execution.",

@@ -72,12 +72,12 @@ extension LineServer.Configuration {
     public var info: ServerInfo {
         ServerInfo(
             version: self.version, maxLineBytes: self.maxLineBytes, maxInFlight: self.maxInFlight,
-            pingSeconds: Int(self.pingInterval.components.seconds))
+            pingSeconds: Int(pingInterval.components.seconds))
     }
 
     /// How many bytes of storage may be held by what was read and is not done, before reading stops. The beginning of the
     /// largest line, which may hold twice its length, is always less.
-    var maxHeldBytes: Int { max(4 * self.maxLineBytes, 262_144) }
+    var maxHeldBytes: Int { max(4 * maxLineBytes, 262_144) }
 
     /// How many bytes of answers may be unwritten before the next request waits.
     var maxUnwrittenAnswerBytes: Int { 65_536 }
@@ -85,8 +85,8 @@ extension LineServer.Configuration {
     /// How often deadlines are looked at: a quarter of the shortest, within 5 ms and 1 s.
     var sweepInterval: Duration {
         let shortest = min(
-            self.pingInterval, self.authenticationTimeout, self.slowConsumerTimeout, self.lingerTimeout,
-            self.requestTimeout)
+            pingInterval, authenticationTimeout, slowConsumerTimeout, lingerTimeout,
+            requestTimeout)
         return min(max(shortest / 4, .milliseconds(5)), .seconds(1))
     }
 }

@@ -8,12 +8,13 @@ public import ServiceLifecycle
 /// Serves the line protocol (`docs/protocol.md`): bytes to requests, answers and pushes to bytes, with bounded memory
 /// for each client. It knows no rules of messaging: those are the sessions'.
 ///
-/// Each connection has one task, on its event loop, so that a request that needs nothing else never changes threads.
+/// Each line is done by a task of its own on its connection's event loop, so that a request that needs nothing else never
+/// changes threads; a connection between its lines has none.
 public final class LineServer: Service {
     let context: ServerContext
     private let sessions: any SessionFactory
     private let group: any EventLoopGroup
-    private let bound = Announcement<Address>()
+    private let bound = AsyncPromise<Address>()
 
     /// Where a server listens.
     public struct Address: Sendable, Equatable {
@@ -34,7 +35,7 @@ public final class LineServer: Service {
         configuration: Configuration = Configuration(), sessions: any SessionFactory, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory, group: (any EventLoopGroup)? = nil
     ) {
-        self.context = ServerContext(
+        context = ServerContext(
             configuration: configuration, metrics: LineMetrics(factory: metrics), logger: logger)
         self.sessions = sessions
         self.group = group ?? MultiThreadedEventLoopGroup.singleton
@@ -44,7 +45,7 @@ public final class LineServer: Service {
     ///
     /// - Throws: what ``run()`` throws, where it could not listen.
     public var address: Address {
-        get async throws { try await self.bound.value() }
+        get async throws { try await bound.value() }
     }
 
     /// Listens and serves until graceful shutdown: then it stops accepting, answers what was taken, says goodbye, and
@@ -54,102 +55,91 @@ public final class LineServer: Service {
     /// - Throws: ``ListenError`` where it cannot listen.
     public func run() async throws {
         var loops: [ObjectIdentifier: LineLoop] = [:]
-        let metrics = self.context.metrics
-        for eventLoop in self.group.makeIterator() {
+        let metrics = context.metrics
+        for eventLoop in group.makeIterator() {
             let loop = try await eventLoop.submit { LineLoop(eventLoop, metrics: metrics) }.get()
             loops[ObjectIdentifier(eventLoop)] = loop
         }
         let all = Array(loops.values)
-        let listener: NIOAsyncChannel<Connection?, Never>
+        let listener: any Channel
         do {
-            listener = try await self.listen(loops)
+            listener = try await listen(loops)
         } catch {
             let error = ListenError(
-                host: self.context.configuration.host, port: self.context.configuration.port, error)
-            self.bound.fail(error)
+                host: context.configuration.host, port: context.configuration.port, error)
+            bound.fail(error)
             throw error
         }
-        let local = listener.channel.localAddress
-        let address = Address(host: local?.ipAddress ?? self.context.configuration.host, port: local?.port ?? 0)
-        self.bound.succeed(address)
-        self.context.listening(address)
+        let local = listener.localAddress
+        let address = Address(host: local?.ipAddress ?? context.configuration.host, port: local?.port ?? 0)
+        bound.succeed(address)
+        context.listening(address)
 
-        let interval = self.context.configuration.sweepInterval
+        let interval = context.configuration.sweepInterval
         for loop in all { loop.eventLoop.execute { loop.startSweeping(every: interval) } }
         defer { for loop in all { loop.eventLoop.execute { loop.stopSweeping() } } }
-        try await self.serve(listener, all)
+        try await serve(listener, all)
     }
 
-    private func listen(_ loops: [ObjectIdentifier: LineLoop]) async throws -> NIOAsyncChannel<Connection?, Never> {
-        let configuration = self.context.configuration
+    private func listen(_ loops: [ObjectIdentifier: LineLoop]) async throws -> any Channel {
         let context = self.context
-        return try await ServerBootstrap(group: self.group)
+        let sessions = self.sessions
+        let configuration = context.configuration
+        return try await ServerBootstrap(group: group)
             .listening(configuration)
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(DescriptorReserve(context))
                 }
             }
-            .bind(host: configuration.host, port: configuration.port) { channel in
+            .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     guard let loop = loops[ObjectIdentifier(channel.eventLoop)] else {
                         throw ChannelError.inappropriateOperationForState
                     }
                     let peer = channel.remoteAddress?.peer ?? ""
                     let admission = context.admit(from: configuration.expectsProxyHeader ? nil : peer)
-                    if case .drop = admission {
-                        channel.close(promise: nil)
-                        return nil
-                    }
+                    if case .drop = admission { return channel.close(promise: nil) }
                     let handler = ConnectionHandler(
-                        server: context, loop: loop, socketAddress: peer, admission: admission)
+                        server: context, loop: loop, sessions: sessions, socketAddress: peer, admission: admission)
                     let pipeline = channel.pipeline.syncOperations
                     if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: handler)) }
                     if let certificate = configuration.certificate { try pipeline.addHandler(certificate.handler()) }
                     try pipeline.addHandler(handler)
-                    guard admission == .serve, let outlet = handler.outlet else { return nil }
-                    return Connection(
-                        handler: NIOLoopBound(handler, eventLoop: channel.eventLoop), outlet: outlet, channel: channel)
                 }
             }
+            .bind(host: configuration.host, port: configuration.port)
+            .get()
     }
 
-    private func serve(_ listener: NIOAsyncChannel<Connection?, Never>, _ loops: [LineLoop]) async throws {
+    private func serve(_ listener: any Channel, _ loops: [LineLoop]) async throws {
         let context = self.context
-        let sessions = self.sessions
+        let stop = { @Sendable (end: @escaping @Sendable (ConnectionHandler) -> Void) in
+            context.stop()
+            listener.close(promise: nil)
+            for loop in loops { loop.forEach(end) }
+        }
         try await withTaskCancellationOrGracefulShutdown {
             try await withThrowingTaskGroup { group in
                 group.addTask {
-                    try await listener.executeThenClose { connections in
-                        try await withThrowingDiscardingTaskGroup { group in
-                            for try await connection in connections {
-                                guard let connection else { continue }
-                                group.addTask(executorPreference: connection.taskExecutor) {
-                                    await connection.run(sessions)
-                                }
-                            }
-                        }
-                    }
+                    try await listener.closeFuture.get()
+                    await context.connections.haveEnded()
                 }
                 group.addTask {
                     try await gracefulShutdown()
                     try await Task.sleep(for: context.configuration.shutdownTimeout)
                 }
-                // Whichever is first: all connections are closed, or their time is over.
+                // Whichever is first: all connections have ended, or their time is over.
                 defer {
-                    for loop in loops { loop.forEach { $0.cut() } }
+                    stop { $0.abort() }
                     group.cancelAll()
                 }
                 try await group.next()
             }
         } onGracefulShutdown: {
-            context.stop()
-            listener.channel.close(promise: nil)
-            for loop in loops { loop.forEach { $0.finishThenSay(.shuttingDown) } }
+            stop { $0.finishThenSay(.shuttingDown) }
         } onCancel: {
-            context.stop()
-            listener.channel.close(promise: nil)
-            for loop in loops { loop.forEach { $0.cut() } }
+            stop { $0.abort() }
         }
     }
 }

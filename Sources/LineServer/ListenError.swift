@@ -14,7 +14,7 @@ public struct ListenError: Error, CustomStringConvertible {
 
     public init(host: String, port: Int, _ error: any Error) {
         let place = "Cannot listen on \(host), port \(port)"
-        (self.reason, self.description) =
+        (reason, description) =
             switch error {
             case let error as IOError:
                 switch error.errnoCode {

@@ -21,26 +21,26 @@ public final class ServerCertificate: Sendable {
     public init(certificateFile: String, keyFile: String) throws(CertificateError) {
         self.certificateFile = certificateFile
         self.keyFile = keyFile
-        self.current = Mutex(try Self.read(certificateFile, keyFile))
+        current = Mutex(try Self.read(certificateFile, keyFile))
     }
 
     /// Reads the files again: connections that come from now on get what is in them.
     ///
     /// - Throws: ``CertificateError``; what was read before stays then.
     public func reload() throws(CertificateError) {
-        let renewed = try Self.read(self.certificateFile, self.keyFile)
-        self.current.withLock { $0 = renewed }
+        let renewed = try Self.read(certificateFile, keyFile)
+        current.withLock { $0 = renewed }
     }
 
     /// Until when the server's own certificate is valid, in seconds since 1970.
-    public var expiry: Int { self.current.withLock { $0.expiry } }
+    public var expiry: Int { current.withLock { $0.expiry } }
 
     /// What shakes hands with one client.
     func handler() -> NIOSSLServerHandler {
         var configuration = NIOSSLHandler.Configuration()
         // What a connection keeps for its next write, however large the last one was.
         configuration.maximumPreservedOutboundBufferCapacity = 32_768
-        return NIOSSLServerHandler(context: self.current.withLock { $0.context }, configuration: configuration)
+        return NIOSSLServerHandler(context: current.withLock { $0.context }, configuration: configuration)
     }
 
     private static func read(_ certificateFile: String, _ keyFile: String) throws(CertificateError) -> Current {

@@ -53,5 +53,5 @@ public protocol LineSession: Sendable {
 /// What makes a session for each new connection.
 public protocol SessionFactory: Sendable {
     /// - Parameter peerAddress: the client's address without the port, for limits and logs.
-    func makeSession(outlet: any Outlet, peerAddress: String) -> any LineSession
+    func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession
 }

@@ -36,7 +36,7 @@ public final class MessagingService: Service, SessionFactory {
         /// How long a connection that has ended its own session stays open for its user to sign in again.
         public var endedSessionGrace: Duration = .seconds(4)
         public var limits: StatementLimits
-        public var accountKeeper: AccountKeeper
+        public var accountProvider: AccountProvider
         public var keys: TokenKeys
         public var issuer: String
         public var audience: String
@@ -54,14 +54,15 @@ public final class MessagingService: Service, SessionFactory {
 
         public init(
             databaseURL: String, listenDatabaseURL: String, poolSize: Int, limits: StatementLimits,
-            accountKeeper: AccountKeeper, keys: TokenKeys, issuer: String, audience: String, accessTokenSeconds: Int,
-            refreshReuseSeconds: Int = 10, refreshSecret: String, rates: Rates?, info: ServerInfo
+            accountProvider: AccountProvider, keys: TokenKeys, issuer: String, audience: String,
+            accessTokenSeconds: Int, refreshReuseSeconds: Int, refreshSecret: String, rates: Rates?,
+            info: ServerInfo
         ) {
             self.databaseURL = databaseURL
             self.listenDatabaseURL = listenDatabaseURL
             self.poolSize = poolSize
             self.limits = limits
-            self.accountKeeper = accountKeeper
+            self.accountProvider = accountProvider
             self.keys = keys
             self.issuer = issuer
             self.audience = audience
@@ -84,7 +85,7 @@ public final class MessagingService: Service, SessionFactory {
         pool = Pool(url: configuration.databaseURL, options: options)
         database = Database(pool: pool, limits: configuration.limits)
         accounts = Accounts(
-            keeper: configuration.accountKeeper,
+            provider: configuration.accountProvider,
             database: database,
             keys: configuration.keys,
             settings: .init(
@@ -96,14 +97,15 @@ public final class MessagingService: Service, SessionFactory {
                 refreshReuseSeconds: configuration.refreshReuseSeconds),
             // Half of the machine at most: those who are signed in have the other.
             hasher: PasswordHasher(threads: max(1, System.coreCount / 2), queueLimit: 64),
-            figures: HashingMetrics(factory: metrics),
+            metrics: HashingMetrics(factory: metrics),
             unreadableHashes: UnreadableHashes(logger: logger),
             sessionChecks: Accounts.sessionChecks(in: database))
         limits = RateLimits(configuration.rates, metrics: metrics)
         requestMetrics = RequestMetrics(factory: metrics)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(
-            database: database, turnstile: Turnstile(width: max(2, configuration.poolSize / 4), on: pool.reactor))
+            database: database, limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor)
+        )
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL,
@@ -123,17 +125,17 @@ public final class MessagingService: Service, SessionFactory {
     public func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.pool.run() }
-                group.addTask { await self.feed.run() }
-                if self.accounts.keeper == .builtin { group.addTask { await self.connectedSessions.run() } }
+                group.addTask(executorPreference: self.pool.reactor) { await self.pool.run() }
+                group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }
+                if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
             }
         }
     }
 
     /// Takes the figures that are taken when they are asked for.
     public func measure() {
-        feed.figures.measure()
-        accounts.figures.measure(accounts.hasher)
+        feed.metrics.measure()
+        accounts.metrics.measure(accounts.hasher)
     }
 
     /// An access token of the account with that address, in a session of its own, without its password.
@@ -148,8 +150,8 @@ public final class MessagingService: Service, SessionFactory {
         }
     }
 
-    public func makeSession(outlet: any Outlet, peerAddress: String) -> any LineSession {
-        Session(service: self, outlet: outlet, peerAddress: peerAddress)
+    public func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
+        Session(service: self, sink: sink, peerAddress: peerAddress)
     }
 }
 

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A timer is made when it is needed first, and found by its place from then on.
 struct RequestMetrics: Sendable {
-    private final class Place: Sendable {
+    private final class Series: Sendable {
         private let timer = AtomicLazyReference<Timer>()
 
         func timer(_ make: () -> Timer) -> Timer { timer.load() ?? timer.storeIfNil(make()) }
@@ -14,19 +14,19 @@ struct RequestMetrics: Sendable {
     private let factory: any MetricsFactory
 
     /// Of each method, and of those that there are not, one for each code, the good answers' first.
-    private let places: [[Place]]
+    private let series: [[Series]]
 
     init(factory: any MetricsFactory) {
         self.factory = factory
-        places = (0...Operation.all.count).map { _ in (0...ErrorCode.allCases.count).map { _ in Place() } }
+        series = (0...Operation.all.count).map { _ in (0...ErrorCode.allCases.count).map { _ in Series() } }
     }
 
     /// - Parameters:
     ///   - operation: nil where there is no method of the request's name.
     ///   - code: nil where it was answered with a result.
     func answered(_ operation: Operation?, _ code: ErrorCode?, after duration: Duration) {
-        let place = places[operation?.place ?? Operation.all.count][code.flatMap { Self.numbers[$0] } ?? 0]
-        let timer = place.timer {
+        let one = series[operation?.index ?? Operation.all.count][code.flatMap { Self.numbers[$0] } ?? 0]
+        let timer = one.timer {
             Timer(
                 label: "postline_request_seconds",
                 dimensions: [("method", operation?.method ?? "unknown"), ("code", code?.rawValue ?? "ok")],
@@ -41,7 +41,7 @@ struct RequestMetrics: Sendable {
 
 extension MessagingService {
     /// What each figure of the service counts, by its name, for whoever shows them.
-    public static let figures = [
+    public static let metricHelp = [
         "postline_node_info": "Always 1, with the version, and what tells whether nodes have the same secret.",
         "postline_request_seconds": "How long requests took, by method and the code of the answer.",
         "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",

@@ -5,11 +5,11 @@ internal import Postgres
 /// One connection's session: unauthenticated, or one user.
 actor Session: LineSession {
     nonisolated let service: MessagingService
-    nonisolated let outlet: any Outlet
+    nonisolated let sink: any ClientSink
     nonisolated let peerAddress: String
     nonisolated var limits: RateLimits { service.limits }
 
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe outlet.executor }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe sink.executor }
 
     private var user: VerifiedToken?
     private var place: ConnectedSessions.Place?
@@ -25,9 +25,9 @@ actor Session: LineSession {
     private var lastEnded: (session: ID?, user: ID?)
     private var subscription: Feed.SubscriptionID?
 
-    init(service: MessagingService, outlet: any Outlet, peerAddress: String) {
+    init(service: MessagingService, sink: any ClientSink, peerAddress: String) {
         self.service = service
-        self.outlet = outlet
+        self.sink = sink
         self.peerAddress = peerAddress
     }
 
@@ -101,15 +101,13 @@ actor Session: LineSession {
     }
 }
 
-// MARK: - Who is signed in
-
 extension Session {
     /// The connection becomes that user's, or its time is renewed.
     ///
     /// - Throws: `invalid_request` when it is another's; `session_revoked` when the token's session has ended.
     func become(_ token: VerifiedToken) async throws(ProtocolError) {
         try requireMayBecome(token.user)
-        let session = service.accounts.keeper == .builtin ? token.session : nil
+        let session = service.accounts.provider == .builtin ? token.session : nil
         try await takePlace(of: token.user, session) { () throws(ProtocolError) in
             try await service.accounts.use(token)
             return token
@@ -150,7 +148,7 @@ extension Session {
         self.place = place
         self.user = token
         hasEnded = false
-        outlet.setExpiry(
+        sink.setExpiry(
             Expiry(
                 seconds: token.remaining,
                 goodbye: Goodbye(.tokenExpired, "The token has expired: connect again with a fresh one.")))
@@ -169,7 +167,7 @@ extension Session {
         await leavePlace()
         await endSync()
         hasEnded = true
-        outlet.setExpiry(Expiry(seconds: service.endedSessionGrace / .seconds(1), goodbye: Self.sessionEnded))
+        sink.setExpiry(Expiry(seconds: service.endedSessionGrace / .seconds(1), goodbye: Self.sessionEnded))
     }
 
     /// That session has ended elsewhere.
@@ -197,7 +195,7 @@ extension Session {
 
     private func endNow() {
         hasEnded = true
-        outlet.goodbye(Self.sessionEnded)
+        sink.goodbye(Self.sessionEnded)
     }
 
     private func leavePlace() async {
@@ -216,8 +214,6 @@ extension Session {
             .invalidRequest, "This connection is another user's: open a new one to sign in as somebody else.")
     }
 }
-
-// MARK: - Calling the database
 
 extension Session {
     /// Asks as the signed-in user.
@@ -243,25 +239,23 @@ extension Session {
     }
 }
 
-// MARK: - Live changes
-
 extension Session {
     /// Opens, or opens anew, this session's sync; one that is not `live` ends it.
     func openSync(_ request: SyncRequest, live: Bool) async throws(ProtocolError) -> Answer {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
-        let (feed, sync, outlet, caller) = (service.feed, service.sync, self.outlet, self.caller)
+        let (feed, sync, sink, caller) = (service.feed, service.sync, self.sink, self.caller)
         guard live else {
-            let page = try await sync.turnstile.pass { () throws(ProtocolError) in
+            let page = try await sync.limiter.run { () throws(ProtocolError) in
                 try await sync.page(request, as: caller)
             }
             return Answer(.result(page.changes))
         }
-        let (id, page) = try await sync.turnstile.pass { () throws(ProtocolError) in
+        let (id, page) = try await sync.limiter.run { () throws(ProtocolError) in
             // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not
             // from before its turn on: what it keeps for many who wait, it would have to look through for each.
             let id = try await feed.subscribe(
-                user: user.user, outlet: outlet, messagesPerConversation: request.messagesPerConversation)
+                user: user.user, sink: sink, messagesPerConversation: request.messagesPerConversation)
             do throws(ProtocolError) {
                 return (id, try await sync.page(request, as: caller))
             } catch {
@@ -282,7 +276,7 @@ extension Session {
     func endSync() async {
         guard let subscription else { return }
         self.subscription = nil
-        outlet.stopPushes()
+        sink.stopPushes()
         await service.feed.unsubscribe(subscription)
     }
 }

@@ -1,24 +1,24 @@
 public import CoreMetrics
 import Synchronization
 
-/// Keeps the figures of a process for a Prometheus server to read.
+/// Keeps the metrics of a process for a Prometheus server to read.
 ///
 /// A figure is looked up when its `Counter`, `Meter`, `Recorder` or `Timer` is made, and not when it is counted: that is
 /// an atomic addition. Two that are made with the same name and labels count together. A name has one kind: what is made
 /// under it as another kind is counted and not shown.
 public final class MetricsRegistry: MetricsFactory, Sendable {
-    private let figures: [String: String]
+    private let help: [String: String]
     private let families = Mutex<[String: Family]>([:])
 
-    /// - Parameter figures: what each figure counts, by its name, in a sentence.
-    public init(figures: [String: String] = [:]) { self.figures = figures }
+    /// - Parameter help: what each metric counts, by its name, in a sentence.
+    public init(help: [String: String] = [:]) { self.help = help }
 
-    /// All figures, in Prometheus's text format 0.0.4, by name and then by labels.
+    /// All metrics, in Prometheus's text format 0.0.4, by name and then by labels.
     public var text: String {
         let families = families.withLock { $0 }
         var text = ""
         for (name, family) in families.sorted(by: { $0.key < $1.key }) {
-            family.write(to: &text, name: name, help: figures[name])
+            family.write(to: &text, name: name, help: help[name])
         }
         return text
     }

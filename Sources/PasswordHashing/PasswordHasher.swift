@@ -147,8 +147,8 @@ public final class PasswordHasher: Sendable {
 
     private func cancel(_ id: Int) {
         let waiting: Work? = state.withLock { state in
-            guard let place = state.queue.firstIndex(where: { $0.id == id }) else { return nil }
-            return state.queue.remove(at: place).work
+            guard let index = state.queue.firstIndex(where: { $0.id == id }) else { return nil }
+            return state.queue.remove(at: index).work
         }
         waiting?.refuse(.cancelled)
     }

@@ -39,7 +39,7 @@ public actor PrivatePostgres {
     private let settings: [String: String]
     private var place: ServerPlace?
     private var lock: DirectoryLock?
-    private var keeper: Keeper?
+    private var orphanGuard: OrphanGuard?
 
     /// A server in `directory`, which is made where it is missing.
     /// - Parameter settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
@@ -50,9 +50,7 @@ public actor PrivatePostgres {
         self.settings = settings
     }
 
-    deinit { keeper?.latch.finish() }
-
-    // MARK: Starting and stopping
+    deinit { orphanGuard?.latch.finish() }
 
     /// Makes the database cluster where there is none, starts the server, and returns when it takes connections.
     ///
@@ -65,7 +63,7 @@ public actor PrivatePostgres {
         do {
             let place = try await ServerPlace(asked: directory)
             self.place = place
-            if keeper != nil, let running = Postmaster(data: place.data), running.isServing { return }
+            if orphanGuard != nil, let running = Postmaster(data: place.data), running.isServing { return }
             dismissKeeper()
             try await clearLeftovers(of: place)
             if FileManager.default.fileExists(atPath: place.data) {
@@ -108,16 +106,11 @@ public actor PrivatePostgres {
         return running.processID
     }
 
-    // MARK: Where it is
-
     /// The directory of the data. Not below `directory` where the server's user cannot get there. Empty before `start`.
     public var dataDirectory: String { place?.data ?? "" }
 
     /// The directory of the Unix socket, for libpq's `host`. Empty before `start`.
     public var socketDirectory: String { place?.sockets ?? "" }
-
-    /// The file of the server's own log. Empty before `start`.
-    public var logFile: String { place?.log ?? "" }
 
     /// The user that the server runs as where that is another than ours; nil otherwise, and before `start`.
     public var serverUser: String? { place?.user?.name }
@@ -140,8 +133,6 @@ public actor PrivatePostgres {
         }
         return result.output
     }
-
-    // MARK: Steps of a start
 
     private func checkData(of place: ServerPlace) throws {
         let file = "\(place.data)/PG_VERSION"
@@ -231,12 +222,12 @@ public actor PrivatePostgres {
         guard let running = Postmaster(data: place.data) else {
             throw PrivatePostgresError.failed(program: "postgres", output: end(of: contents(of: place.log)))
         }
-        keeper = Keeper(of: running, as: place.user)
+        orphanGuard = OrphanGuard(of: running, as: place.user)
     }
 
     private func dismissKeeper() {
-        keeper?.task.cancel()
-        keeper = nil
+        orphanGuard?.task.cancel()
+        orphanGuard = nil
     }
 
     private func pgControl(_ arguments: [String], of place: ServerPlace) async throws {
@@ -246,8 +237,6 @@ public actor PrivatePostgres {
         }
     }
 }
-
-// MARK: - Texts
 
 private func makeDirectories(_ path: String) throws {
     do {

@@ -1,6 +1,10 @@
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
 import Foundation
+#endif
 
-/// Writes the SQL files that are applied to databases, or asked of them, as one Swift source: `embed-sql FOLDER OUTPUT`.
+/// Writes SQL files as one Swift source: `embed-sql FOLDER OUTPUT PATH…`, the paths as they are in the folder.
 @main
 struct EmbedSQL {
     static func main() throws {
@@ -12,7 +16,7 @@ struct EmbedSQL {
                 static let embedded: [SQLFile] = [
 
             """
-        for path in try paths(in: folder) {
+        for path in arguments.dropFirst(3) {
             let text = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
             // Enough number signs that nothing in the text ends the literal or is read as an escape.
             let signs = String(repeating: "#", count: longestRunOfSigns(in: text) + 1)
@@ -20,13 +24,6 @@ struct EmbedSQL {
         }
         source += "    ]\n}\n"
         try source.write(to: URL(filePath: arguments[2]), atomically: true, encoding: .utf8)
-    }
-
-    /// By their paths in the folder, in order; the tests and the dumped schema are for developers.
-    private static func paths(in folder: URL) throws -> [String] {
-        try FileManager.default.subpathsOfDirectory(atPath: folder.path())
-            .filter { $0.hasSuffix(".sql") && !$0.hasPrefix("tests/") && $0 != "schema.sql" }
-            .sorted()
     }
 
     private static func longestRunOfSigns(in text: String) -> Int {

@@ -21,7 +21,7 @@ struct Dev: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reported {
-            let settings = try await Settings(options)
+            let settings = try Settings(options)
             try settings.requireNoDatabase()
             try Self.requireWorld(directory)
             let postgres = PrivatePostgres(installation: try await .find(), directory: directory)

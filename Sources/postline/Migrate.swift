@@ -15,7 +15,7 @@ struct Migrate: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reported {
-            let settings = try await Settings(options)
+            let settings = try Settings(options)
             let logger = Logger.postline(settings.logLevel)
             settings.logUnknownVariables(to: logger)
             let applied = try await settings.migrate(logger: logger)

@@ -21,8 +21,8 @@ struct Node: Sendable {
 
     /// The figures of this process, of which there is one node.
     private static let registry: MetricsRegistry = {
-        let figures = [LineServer.figures, MessagingService.figures, ProcessMemory.figures]
-        let registry = MetricsRegistry(figures: figures.reduce(into: [:]) { $0.merge($1) { $1 } })
+        let help = [LineServer.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp]
+        let registry = MetricsRegistry(help: help.reduce(into: [:]) { $0.merge($1) { $1 } })
         MetricsSystem.bootstrap(registry)
         return registry
     }()
@@ -32,23 +32,15 @@ struct Node: Sendable {
         databaseURL = try settings.requireDatabaseURL()
         logger = .postline(settings.logLevel)
         settings.logUnknownVariables(to: logger)
-        var lines = LineServer.Configuration()
-        lines.host = settings.host
-        lines.port = settings.port
+        var lines = settings.lines
         lines.version = Postline.version
-        lines.maxLineBytes = settings.maxLineBytes
-        lines.maxInFlight = settings.maxInFlight
-        lines.maxQueueBytes = settings.maxQueueBytes
-        lines.maxConnections = settings.maxConnections
-        lines.maxConnectionsPerAddress =
-            settings.maxConnectionsPerAddress < settings.maxConnections ? settings.maxConnectionsPerAddress : nil
-        lines.pingInterval = .seconds(settings.pingSeconds)
-        lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
-        lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
+        // What bounds nothing need not be counted.
+        if let limit = lines.maxConnectionsPerAddress, limit >= lines.maxConnections {
+            lines.maxConnectionsPerAddress = nil
+        }
         // The longest waits that a request may have: its turn for a page of `sync.open`, and then, a few times over, one
         // of the pool's connections and a statement to its end.
         lines.requestTimeout = .seconds(30) + (settings.limits.statement + .seconds(5)) * 3
-        lines.expectsProxyHeader = settings.proxyProtocol == .on
         lines.certificate = try settings.certificate()
         self.lines = lines
         if let certificate = lines.certificate {
@@ -61,10 +53,10 @@ struct Node: Sendable {
             configuration: .init(
                 databaseURL: databaseURL, listenDatabaseURL: settings.listenDatabaseURL ?? databaseURL,
                 poolSize: settings.poolSize, limits: settings.limits,
-                accountKeeper: settings.accountKeeper, keys: keys, issuer: settings.jwtIssuer,
+                accountProvider: settings.accountProvider, keys: keys, issuer: settings.jwtIssuer,
                 audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
                 refreshReuseSeconds: settings.refreshReuseSeconds,
-                refreshSecret: settings.jwtSecret ?? "", rates: settings.rateLimits == .on ? settings.rates : nil,
+                refreshSecret: settings.jwtSecret ?? "", rates: settings.hasRateLimits ? settings.rates : nil,
                 info: lines.info),
             logger: logger, metrics: Self.registry)
     }
@@ -130,7 +122,7 @@ struct Node: Sendable {
 
     /// Without the doorbell all would seem to work, but each change of other programs and nodes would come late.
     private func checkDoorbell() async throws {
-        let isHeard = try await Doorbell.isHeard(
+        let isHeard = try await NotifyPreflight.isHeard(
             rungOver: databaseURL, listeningOver: settings.listenDatabaseURL ?? databaseURL, logger: logger)
         if isHeard { return }
         guard settings.listenDatabaseURL == nil else {

@@ -6,7 +6,7 @@ struct Postline: AsyncParsableCommand {
         commandName: "postline",
         abstract: "A messaging backend that is one binary and one PostgreSQL.",
         version: version,
-        subcommands: [Dev.self, Serve.self, Migrate.self, Token.self, Doctor.self, Chat.self, Bench.self])
+        subcommands: [Dev.self, Serve.self, Migrate.self, Token.self, DoctorCommand.self, ChatCommand.self])
 
     static let version = "0.1.0"
 

@@ -17,7 +17,7 @@ struct Serve: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reported {
-            let settings = try await Settings(options)
+            let settings = try Settings(options)
             let node = try await Node(settings)
             try await node.observed { [migrate] _ in
                 try await node.awaitDatabase(migrating: migrate)

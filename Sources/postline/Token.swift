@@ -17,9 +17,9 @@ struct Token: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reported {
-            var settings = try await Settings(options)
+            var settings = try Settings(options)
             // Nothing is served, and whoever asks need not be one who may read the key.
-            settings.tls = nil
+            settings.tlsCertificate = nil
             let node = try await Node(settings)
             do {
                 print(try await node.service.accessToken(forEmail: email))

@@ -1,3 +1,4 @@
+import BoundedWait
 import NIOPosix
 
 /// Whoever started this program, asked to stop and start services: scripts/test-compose.

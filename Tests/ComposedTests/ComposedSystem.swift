@@ -1,3 +1,4 @@
+import BoundedWait
 import FoundationEssentials
 import Postgres
 
@@ -75,16 +76,16 @@ struct ComposedSystem: Sendable {
     /// A figure of each node, all its series added up.
     ///
     /// - Parameter label: only of those with that label: `method="me.get"`.
-    func figures(_ name: String, _ label: String = "") async throws -> [Double] {
-        var figures: [Double] = []
+    func values(_ name: String, _ label: String = "") async throws -> [Double] {
+        var values: [Double] = []
         for node in nodes {
             let lines = try await HTTPAnswer.get("/metrics", of: node).body.split(separator: "\n")
             let series = lines.filter {
                 ($0.hasPrefix(name + " ") || $0.hasPrefix(name + "{")) && (label.isEmpty || $0.contains(label))
             }
-            figures.append(series.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +))
+            values.append(series.compactMap { $0.split(separator: " ").last.flatMap { Double($0) } }.reduce(0, +))
         }
-        return figures
+        return values
     }
 
     /// Returns when every node can serve clients.

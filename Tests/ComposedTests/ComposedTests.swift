@@ -1,4 +1,5 @@
 #if canImport(Glibc)
+import BoundedWait
 import Glibc
 #elseif canImport(Musl)
 import Musl
@@ -17,7 +18,7 @@ struct ComposedTests {
         do {
             let system = try ComposedSystem.here()
             let isWithFaults = CommandLine.arguments.dropFirst() == ["through-faults"]
-            let promises = isWithFaults ? [Promise.throughFaults] : Promise.all
+            let promises = isWithFaults ? [Check.throughFaults] : Check.all
             var broken = 0
             for promise in promises {
                 let start = ContinuousClock.now
@@ -30,7 +31,7 @@ struct ComposedTests {
                 }
             }
             if !isWithFaults {
-                say("- skipped, since only scripts/test-compose can: \(Promise.throughFaults.sentence)")
+                say("- skipped, since only scripts/test-compose can: \(Check.throughFaults.sentence)")
             }
             say("\(promises.count - broken) of \(promises.count) promises were kept.")
             exit(broken == 0 ? 0 : 1)

@@ -1,5 +1,7 @@
-extension Promise {
-    static let throughFaults = Promise(
+import BoundedWait
+
+extension Check {
+    static let throughFaults = Check(
         sentence:
             "F6: while nodes, PostgreSQL and the balancer are stopped and killed under load, nothing is lost or doubled"
     ) { system in
@@ -77,11 +79,11 @@ extension Promise {
 private actor Load {
     private(set) var isOver = false
     private var count = 0
-    private var bell = Bell()
+    private var changed = ChangeSignal()
 
     func step() {
         count += 1
-        bell.ring()
+        changed.signal()
     }
 
     func end() { isOver = true }
@@ -94,7 +96,7 @@ private actor Load {
 
     private func reach(_ goal: Int) async throws {
         while count < goal {
-            for await _ in bell.next() {}
+            for await _ in changed.next() {}
             try Task.checkCancellation()
         }
     }

@@ -1,3 +1,4 @@
+import BoundedWait
 import FoundationEssentials
 import LineClient
 import Messaging
@@ -7,7 +8,7 @@ import Messaging
 actor Visitor {
     nonisolated let name: String
     private(set) var userID = ""
-    private(set) var held = Held()
+    private(set) var held = ClientState()
 
     /// How often it came back.
     private(set) var returns = 0
@@ -22,7 +23,7 @@ actor Visitor {
     private var accessToken: JSON?
     private var cursor: JSON?
     private var line: LineClient?
-    private var bell = Bell()
+    private var changed = ChangeSignal()
 
     /// Conversations of which it was not given all messages, and has not asked for them yet.
     private var limited: Set<String> = []
@@ -62,7 +63,7 @@ actor Visitor {
             do {
                 let line = try await connect()
                 self.line = line
-                bell.ring()
+                changed.signal()
                 for await push in line.pushes {
                     switch push.method {
                     case "changes": try await take(.object(try push.params()), on: line)
@@ -72,7 +73,7 @@ actor Visitor {
                 }
             } catch let error as RemoteError where !error.isRetryable {
                 broken.append("\(error)")
-                bell.ring()
+                changed.signal()
             } catch {
                 // It tries again.
             }
@@ -121,11 +122,9 @@ actor Visitor {
             }
             limited.remove(conversation)
         }
-        bell.ring()
+        changed.signal()
     }
 }
-
-// MARK: - What it does
 
 extension Visitor {
     /// The connection, once there is one that is live.
@@ -151,7 +150,7 @@ extension Visitor {
 
     /// Returns when something has changed.
     private func rung() async throws {
-        for await _ in bell.next() {}
+        for await _ in changed.next() {}
         try Task.checkCancellation()
     }
 
@@ -195,11 +194,11 @@ extension Visitor {
     }
 
     /// Returns when what it holds is as the condition says.
-    func holds(_ what: String, _ isReached: @escaping @Sendable (Held) -> Bool) async throws {
+    func holds(_ what: String, _ isReached: @escaping @Sendable (ClientState) -> Bool) async throws {
         try await within("\(name) to hold \(what)") { [self] in try await wait(until: isReached) }
     }
 
-    private func wait(until isReached: @Sendable (Held) -> Bool) async throws {
+    private func wait(until isReached: @Sendable (ClientState) -> Bool) async throws {
         while !isReached(held) { try await rung() }
     }
 

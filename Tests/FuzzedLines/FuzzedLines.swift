@@ -64,8 +64,6 @@ public struct FuzzedLines: Sendable {
     }
 }
 
-// MARK: - Kinds of lines
-
 extension FuzzedLines {
     private static let values = [
         "null", "true", "0", "-1", "1", "1.5", "-0", "1e2", "1e131071", "9223372036854775807", "9223372036854775808",

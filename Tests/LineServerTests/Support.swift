@@ -19,18 +19,18 @@ import Glibc
 final class StubSession: LineSession {
     typealias Body = @Sendable (Request, StubSession) async -> Answer
 
-    let outlet: any Outlet
+    let sink: any ClientSink
     let peerAddress: String
 
     /// Succeeds when the session was closed.
-    let closed = Announcement<Void>()
+    let closed = AsyncPromise<Void>()
 
     private let body: Body
     private let methods = Mutex<[String]>([])
     private let (starts, started) = AsyncStream.makeStream(of: Void.self)
 
-    init(outlet: any Outlet, peerAddress: String, body: @escaping Body) {
-        self.outlet = outlet
+    init(sink: any ClientSink, peerAddress: String, body: @escaping Body) {
+        self.sink = sink
         self.peerAddress = peerAddress
         self.body = body
     }
@@ -47,7 +47,7 @@ final class StubSession: LineSession {
 
     /// Starts pushes from cursor c0.
     func startPushes() {
-        self.outlet.startPushes(cursor: "c0")
+        self.sink.startPushes(cursor: "c0")
         self.started.yield()
     }
 
@@ -58,8 +58,8 @@ final class StubSession: LineSession {
 
     /// Looks at the session's connection, on its loop; nil where it is closed.
     func onLoop<Value: Sendable>(_ look: @escaping @Sendable (ConnectionHandler) -> Value) async throws -> Value? {
-        guard let outlet = self.outlet as? ConnectionOutlet else { throw Failure("no connection") }
-        return try await outlet.loop.eventLoop.submit { outlet.connection.map(look) }.get()
+        guard let sink = self.sink as? ConnectionSink else { throw Failure("no connection") }
+        return try await sink.loop.eventLoop.submit { sink.connection.map(look) }.get()
     }
 }
 
@@ -74,8 +74,8 @@ final class StubSessions: SessionFactory {
         self.body = body
     }
 
-    func makeSession(outlet: any Outlet, peerAddress: String) -> any LineSession {
-        let session = StubSession(outlet: outlet, peerAddress: peerAddress, body: self.body)
+    func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
+        let session = StubSession(sink: sink, peerAddress: peerAddress, body: self.body)
         self.continuation.yield(session)
         return session
     }
@@ -306,7 +306,7 @@ func push(_ number: Int, padding: Int = 0) -> Push {
         cursor: "c\(number)")
 }
 
-extension Outlet {
+extension ClientSink {
     /// A push to it alone.
-    func push(_ push: Push) { home.push([SharedPush(push, receivers: [self])]) {} }
+    func push(_ push: Push) { target.push([Multicast(push, receivers: [self])]) {} }
 }

@@ -18,7 +18,7 @@ struct ErrorMessagesTests {
             of: [
                 /refuse_param\([^,']*(?:'\w+')?,\s*(?:pg_catalog\.format\()?'((?:[^']|'')*)'/,
                 /refuse_(?:hidden|forbidden)\(\s*'((?:[^']|'')*)'/, /message = '((?:[^']|'')*)'/,
-            ], inFilesOf: ["sql/api"], endingIn: "sql")
+            ], inFilesOf: ["sql/functions"], endingIn: "sql")
         #expect(swift.count >= 30)
         #expect(sql.count >= 80)
         for text in swift + sql {

@@ -164,8 +164,6 @@ struct FanoutTests {
         #expect(fanout.count == 0)
     }
 
-    // MARK: Making worlds
-
     /// A live subscriber who has all up to transaction 11.
     private func live(_ user: ID, in rooms: [ID], limit: Int = 20, _ fanout: inout Fanout) throws -> Int {
         let id = fanout.subscribe(user: user, messagesPerConversation: limit)

@@ -50,12 +50,12 @@ extension Repository {
             })
     }
 
-    /// What stands in the parentheses of each match.
+    /// What stands in the parentheses of each match. A literal of SQL may go on in the next line.
     private static func matches(
         of pattern: Regex<(Substring, Substring)>, inFilesOf directory: String, endingIn ending: String
     ) throws -> [String] {
         try files(in: directory, endingIn: ending).flatMap { path in
-            try text(path).matches(of: pattern).map { String($0.1) }
+            try text(path).replacing(/'\n\s*'/, with: "").matches(of: pattern).map { String($0.1) }
         }
     }
 }

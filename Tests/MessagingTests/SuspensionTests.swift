@@ -45,11 +45,11 @@ struct SuspensionTests {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         let executors = [PreferredLoop(group.next()), PreferredLoop(group.next())]
         let reactor = Reactor(name: "test")
-        let gathering = Gathering<Int, Int>(mostAtOnce: .max, on: reactor) { questions throws(ProtocolError) in
+        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: .max, on: reactor) { questions throws(ProtocolError) in
             await Task.yield()
             return questions
         }
-        let turnstile = Turnstile(width: 2, on: reactor)
+        let limiter = ConcurrencyLimiter(width: 2, on: reactor)
         let answered = Tally()
         let asked = 200 * 250
         let crowd = Task {
@@ -57,8 +57,8 @@ struct SuspensionTests {
                 await withTaskGroup(of: Void.self) { group in
                     for number in 0..<250 {
                         group.addTask(executorPreference: executors[number % 2]) {
-                            guard let reply = try? await gathering.reply(to: number),
-                                let passed = try? await turnstile.pass({ () throws(ProtocolError) in reply }),
+                            guard let reply = try? await coalescer.load(number),
+                                let passed = try? await limiter.run({ () throws(ProtocolError) in reply }),
                                 passed == number
                             else { return }
                             answered.add()

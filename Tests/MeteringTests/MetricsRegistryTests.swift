@@ -7,7 +7,7 @@ import Testing
 struct MetricsRegistryTests {
     @Test("counters, meters and gauges, each with its help and kind, by name")
     func kinds() {
-        let registry = MetricsRegistry(figures: ["b_total": "What b\\c counts,\nin a sentence."])
+        let registry = MetricsRegistry(help: ["b_total": "What b\\c counts,\nin a sentence."])
         Counter(label: "b_total", factory: registry).increment(by: 7)
         let meter = Meter(label: "c", factory: registry)
         meter.set(5)

@@ -21,7 +21,7 @@ extension DatabaseTests {
                     try await TestDatabase.waitUntilWhole(pool, 3)
                     let victim = try await Connection.open(server.url, on: TestDatabase.reactor)
                     async let sleep = postgresError { try await pool.value("select pg_sleep(60)") }
-                    try await TestDatabase.eventually("one is at work") { await pool.counters.leased == 1 }
+                    try await TestDatabase.eventually("one is at work") { await pool.counters.busy == 1 }
                     try #require(kill(victim.backendProcessID, SIGKILL) == 0)
                     let error = try await sleep
                     guard case .connectionLost(sent: true, _) = error else {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Postgres
 
-/// The pool's decisions, without a database: connections and waiters are numbers, time is given.
+/// The pool's decisions, without a database: connections and requests are numbers, time is given.
 @Suite struct PoolStateTests {
     private typealias Action = PoolState.Action
 
@@ -23,7 +23,7 @@ import Testing
     }
 
     private func refused(_ actions: [Action]) -> [Int] {
-        actions.compactMap { if case .refuse(let waiter, _) = $0 { waiter } else { nil } }
+        actions.compactMap { if case .refuse(let request, _) = $0 { request } else { nil } }
     }
 
     @Test("all connections are opened at the start")
@@ -34,36 +34,36 @@ import Testing
         #expect(state.start(now: at(0)) == [])
     }
 
-    @Test("a free connection is leased at once, the last used first")
-    func leasesAtOnce() {
+    @Test("a free connection starts a request at once, the last used first")
+    func startsAtOnce() {
         var state = makeOpenState(size: 2)
-        #expect(state.request(waiter: 1, until: at(100), now: at(0)) == [.lease(connection: 2, waiter: 1)])
-        #expect(state.request(waiter: 2, until: at(100), now: at(0)) == [.lease(connection: 1, waiter: 2)])
-        #expect(state.returned(connection: 1, reusable: true, now: at(1)) == [])
-        #expect(state.request(waiter: 3, until: at(100), now: at(2)) == [.lease(connection: 1, waiter: 3)])
-        #expect((state.idleCount, state.leased, state.waitingCount) == (0, 2, 0))
+        #expect(state.request(1, until: at(100), now: at(0)) == [.start(request: 1, connection: 2)])
+        #expect(state.request(2, until: at(100), now: at(0)) == [.start(request: 2, connection: 1)])
+        #expect(state.finished(connection: 1, reusable: true, now: at(1)) == [])
+        #expect(state.request(3, until: at(100), now: at(2)) == [.start(request: 3, connection: 1)])
+        #expect((state.idleCount, state.busyCount, state.waitingCount) == (0, 2, 0))
     }
 
     @Test("who waits is served in the order of coming, and whoever has left is passed over")
     func order() {
         var state = makeOpenState(size: 1)
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
-        for waiter in 2...4 { #expect(state.request(waiter: waiter, until: at(1_000), now: at(0)) == []) }
+        _ = state.request(1, until: at(1_000), now: at(0))
+        for request in 2...4 { #expect(state.request(request, until: at(1_000), now: at(0)) == []) }
         #expect(state.waitingCount == 3)
-        #expect(state.cancel(waiter: 2) == true)
-        #expect(state.cancel(waiter: 2) == false)
-        #expect(state.returned(connection: 1, reusable: true, now: at(1)) == [.lease(connection: 1, waiter: 3)])
-        #expect(state.returned(connection: 1, reusable: true, now: at(2)) == [.lease(connection: 1, waiter: 4)])
-        #expect(state.returned(connection: 1, reusable: true, now: at(3)) == [])
-        #expect((state.idleCount, state.leased, state.waitingCount) == (1, 0, 0))
+        #expect(state.cancel(2) == true)
+        #expect(state.cancel(2) == false)
+        #expect(state.finished(connection: 1, reusable: true, now: at(1)) == [.start(request: 3, connection: 1)])
+        #expect(state.finished(connection: 1, reusable: true, now: at(2)) == [.start(request: 4, connection: 1)])
+        #expect(state.finished(connection: 1, reusable: true, now: at(3)) == [])
+        #expect((state.idleCount, state.busyCount, state.waitingCount) == (1, 0, 0))
     }
 
     @Test("a wait ends at its own limit, not before and not with those of others")
     func boundedWait() {
         var state = makeOpenState(size: 1)
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
-        _ = state.request(waiter: 2, until: at(500), now: at(0))
-        _ = state.request(waiter: 3, until: at(200), now: at(0))
+        _ = state.request(1, until: at(1_000), now: at(0))
+        _ = state.request(2, until: at(500), now: at(0))
+        _ = state.request(3, until: at(200), now: at(0))
         #expect(state.nextWake == at(200))
         #expect(refused(state.woke(now: at(200))) == [3])
         #expect(state.nextWake == at(500))
@@ -74,26 +74,26 @@ import Testing
         #expect(state.refusedCount == 2)
     }
 
-    @Test("a connection that is not reusable is closed and replaced after a wait, and never leased again")
+    @Test("a connection that is not reusable is closed and replaced after a wait, and never used again")
     func dirty() throws {
         var state = makeOpenState(size: 1)
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
-        _ = state.request(waiter: 2, until: at(1_000), now: at(0))
-        #expect(state.returned(connection: 1, reusable: false, now: at(10)) == [.close(connection: 1)])
+        _ = state.request(1, until: at(1_000), now: at(0))
+        _ = state.request(2, until: at(1_000), now: at(0))
+        #expect(state.finished(connection: 1, reusable: false, now: at(10)) == [.close(connection: 1)])
         let retry = try #require(state.nextWake)
         #expect(retry >= at(10) && retry <= at(110))
         #expect(state.woke(now: retry) == [.open(connection: 2)])
-        #expect(state.opened(connection: 2, now: at(150)) == [.lease(connection: 2, waiter: 2)])
+        #expect(state.opened(connection: 2, now: at(150)) == [.start(request: 2, connection: 2)])
     }
 
-    @Test("connections that are lost, idle or leased, are replaced together, once each")
+    @Test("connections that are lost, idle or busy, are replaced together, once each")
     func lost() throws {
         var state = makeOpenState(size: 3)
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
+        _ = state.request(1, until: at(1_000), now: at(0))
         for connection in 1...3 { #expect(state.lost(connection: connection, now: at(10)) == []) }
         #expect(state.lost(connection: 3, now: at(10)) == [])
-        #expect(state.returned(connection: 3, reusable: false, now: at(11)) == [])
-        #expect((state.idleCount, state.leased, state.openingCount) == (0, 0, 0))
+        #expect(state.finished(connection: 3, reusable: false, now: at(11)) == [])
+        #expect((state.idleCount, state.busyCount, state.openingCount) == (0, 0, 0))
         #expect(state.lostCount == 3)
         let actions = state.woke(now: try #require(state.nextWake))
         #expect(actions == [.open(connection: 4), .open(connection: 5), .open(connection: 6)])
@@ -103,10 +103,10 @@ import Testing
     func away() {
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
-        #expect(state.openFailed(connection: 1, "refused", now: at(5)) == [.refuse(waiter: 1, "refused")])
+        _ = state.request(1, until: at(1_000), now: at(0))
+        #expect(state.openFailed(connection: 1, "refused", now: at(5)) == [.refuse(request: 1, "refused")])
         #expect(state.isAway)
-        #expect(state.request(waiter: 2, until: at(1_000), now: at(6)) == [.refuse(waiter: 2, "refused")])
+        #expect(state.request(2, until: at(1_000), now: at(6)) == [.refuse(request: 2, "refused")])
         #expect(state.openFailed(connection: 2, "refused", now: at(7)) == [])
         #expect(state.failedCount == 2)
     }
@@ -124,14 +124,14 @@ import Testing
             #expect(wake - now <= .milliseconds(bound))
             now = wake
             #expect(state.woke(now: now) == [.open(connection: connection)])
-            #expect(state.request(waiter: connection, until: now + .seconds(1), now: now).count == 1)
+            #expect(state.request(connection, until: now + .seconds(1), now: now).count == 1)
             _ = state.openFailed(connection: connection, "refused", now: now)
         }
         now = try #require(state.nextWake)
         #expect(state.woke(now: now) == [.open(connection: 13)])
         #expect(state.opened(connection: 13, now: now) == [.open(connection: 14), .open(connection: 15)])
         #expect(!state.isAway)
-        #expect(state.request(waiter: 99, until: now, now: now) == [.lease(connection: 13, waiter: 99)])
+        #expect(state.request(99, until: now, now: now) == [.start(request: 99, connection: 13)])
     }
 
     @Test("a failure to connect refuses nobody while another connection serves")
@@ -139,37 +139,37 @@ import Testing
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
         _ = state.opened(connection: 1, now: at(0))
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
-        _ = state.request(waiter: 2, until: at(1_000), now: at(0))
+        _ = state.request(1, until: at(1_000), now: at(0))
+        _ = state.request(2, until: at(1_000), now: at(0))
         #expect(state.openFailed(connection: 2, "too many connections", now: at(1)) == [])
         #expect(!state.isAway)
-        #expect(state.returned(connection: 1, reusable: true, now: at(2)) == [.lease(connection: 1, waiter: 2)])
+        #expect(state.finished(connection: 1, reusable: true, now: at(2)) == [.start(request: 2, connection: 1)])
     }
 
     @Test("before the start a request waits within its bound")
     func beforeStart() {
         var state = makeState(size: 1)
-        #expect(state.request(waiter: 1, until: at(100), now: at(0)) == [])
+        #expect(state.request(1, until: at(100), now: at(0)) == [])
         #expect(state.start(now: at(1)) == [.open(connection: 1)])
-        #expect(state.opened(connection: 1, now: at(2)) == [.lease(connection: 1, waiter: 1)])
+        #expect(state.opened(connection: 1, now: at(2)) == [.start(request: 1, connection: 1)])
     }
 
-    @Test("closing refuses who waits and who comes, lets leases end, and finishes when the last one has")
+    @Test("closing refuses who waits and who comes, lets what runs end, and finishes when the last one has")
     func closing() {
         var state = makeOpenState(size: 2)
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
-        _ = state.request(waiter: 2, until: at(1_000), now: at(0))
-        _ = state.request(waiter: 3, until: at(1_000), now: at(0))
-        #expect(state.returned(connection: 1, reusable: true, now: at(1)) == [.lease(connection: 1, waiter: 3)])
-        #expect(state.request(waiter: 4, until: at(1_000), now: at(1)) == [])
+        _ = state.request(1, until: at(1_000), now: at(0))
+        _ = state.request(2, until: at(1_000), now: at(0))
+        _ = state.request(3, until: at(1_000), now: at(0))
+        #expect(state.finished(connection: 1, reusable: true, now: at(1)) == [.start(request: 3, connection: 1)])
+        #expect(state.request(4, until: at(1_000), now: at(1)) == [])
         #expect(refused(state.close(until: at(5_000))) == [4])
-        #expect(refused(state.request(waiter: 5, until: at(1_000), now: at(2))) == [5])
-        #expect(state.returned(connection: 1, reusable: true, now: at(3)) == [.close(connection: 1)])
-        #expect(state.returned(connection: 2, reusable: false, now: at(4)) == [.close(connection: 2), .finish])
+        #expect(refused(state.request(5, until: at(1_000), now: at(2))) == [5])
+        #expect(state.finished(connection: 1, reusable: true, now: at(3)) == [.close(connection: 1)])
+        #expect(state.finished(connection: 2, reusable: false, now: at(4)) == [.close(connection: 2), .finish])
         #expect(state.close(until: at(6_000)) == [])
     }
 
-    @Test("closing with nothing leased finishes at once, and an attempt that succeeds too late is closed")
+    @Test("closing with nothing at work finishes at once, and an attempt that succeeds too late is closed")
     func closingIdle() {
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
@@ -178,23 +178,23 @@ import Testing
         #expect(state.opened(connection: 2, now: at(1)) == [.close(connection: 2)])
     }
 
-    @Test("leases that outlast the limit of closing are closed")
+    @Test("connections whose requests outlast the limit of closing are closed")
     func closingLimit() {
         var state = makeOpenState(size: 1)
-        _ = state.request(waiter: 1, until: at(1_000), now: at(0))
+        _ = state.request(1, until: at(1_000), now: at(0))
         #expect(state.close(until: at(5_000)) == [])
         #expect(state.nextWake == at(5_000))
         #expect(state.woke(now: at(5_000)) == [.close(connection: 1), .finish])
-        #expect(state.returned(connection: 1, reusable: true, now: at(5_001)) == [])
+        #expect(state.finished(connection: 1, reusable: true, now: at(5_001)) == [])
     }
 
-    @Test("whatever comes in whatever order, no connection is leased twice and none is forgotten")
+    @Test("whatever comes in whatever order, no connection is given two requests and none is forgotten")
     func randomWalk() {
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<200 {
             var state = makeState(size: Int.random(in: 1...4))
             var open: Set<Int> = []
-            var leased: [Int] = []
+            var busy: [Int] = []
             var opening: [Int] = []
             var waiting: Set<Int> = []
             var nextWaiter = 0
@@ -202,11 +202,11 @@ import Testing
             func apply(_ actions: [Action]) {
                 for action in actions {
                     switch action {
-                    case .lease(let connection, let waiter):
-                        #expect(open.contains(connection) && !leased.contains(connection))
-                        #expect(waiting.remove(waiter) != nil)
-                        leased.append(connection)
-                    case .refuse(let waiter, _): #expect(waiting.remove(waiter) != nil)
+                    case .start(let request, let connection):
+                        #expect(open.contains(connection) && !busy.contains(connection))
+                        #expect(waiting.remove(request) != nil)
+                        busy.append(connection)
+                    case .refuse(let request, _): #expect(waiting.remove(request) != nil)
                     case .open(let connection): opening.append(connection)
                     case .close(let connection): open.remove(connection)
                     case .finish: Issue.record("nobody closed the pool")
@@ -220,7 +220,7 @@ import Testing
                 case 0, 1:
                     nextWaiter += 1
                     waiting.insert(nextWaiter)
-                    apply(state.request(waiter: nextWaiter, until: now + .milliseconds(200), now: now))
+                    apply(state.request(nextWaiter, until: now + .milliseconds(200), now: now))
                 case 2:
                     guard !opening.isEmpty else { continue }
                     let connection = opening.removeFirst()
@@ -231,24 +231,24 @@ import Testing
                         apply(state.openFailed(connection: connection, "refused", now: now))
                     }
                 case 3, 4:
-                    guard !leased.isEmpty else { continue }
-                    let connection = leased.removeFirst()
-                    apply(state.returned(connection: connection, reusable: Int.random(in: 0..<4) > 0, now: now))
+                    guard !busy.isEmpty else { continue }
+                    let connection = busy.removeFirst()
+                    apply(state.finished(connection: connection, reusable: Int.random(in: 0..<4) > 0, now: now))
                 case 5:
                     guard let connection = open.randomElement() else { continue }
                     open.remove(connection)
-                    leased.removeAll { $0 == connection }
+                    busy.removeAll { $0 == connection }
                     apply(state.lost(connection: connection, now: now))
                 default:
-                    if let waiter = waiting.randomElement(), Bool.random() {
-                        #expect(state.cancel(waiter: waiter) == true)
-                        waiting.remove(waiter)
+                    if let request = waiting.randomElement(), Bool.random() {
+                        #expect(state.cancel(request) == true)
+                        waiting.remove(request)
                     }
                 }
                 if let wake = state.nextWake, wake <= now { apply(state.woke(now: now)) }
-                #expect(state.leased == leased.count)
+                #expect(state.busyCount == busy.count)
                 #expect(state.waitingCount == waiting.count)
-                #expect(state.idleCount == open.count - leased.count)
+                #expect(state.idleCount == open.count - busy.count)
                 #expect(state.openingCount == opening.count)
                 // Something is always on its way to bring back what is missing.
                 let isWhole = open.count == state.size

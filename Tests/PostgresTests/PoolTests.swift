@@ -29,7 +29,7 @@ extension DatabaseTests {
                     for try await isOwn in group { #expect(isOwn) }
                 }
                 let counters = await pool.counters
-                #expect((counters.idle, counters.leased, counters.waiting) == (counters.opened, 0, 0))
+                #expect((counters.idle, counters.busy, counters.waiting) == (counters.opened, 0, 0))
                 // Where connecting takes long, the callers may be through before the last of the four is there.
                 #expect((1...4).contains(counters.opened))
                 #expect((counters.failed, counters.lost, counters.refused) == (0, 0, 0))
@@ -78,7 +78,7 @@ extension DatabaseTests {
                 try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .milliseconds(200))) { pool in
                     // To connect may take a busy machine longer than that.
                     try await TestDatabase.eventually("a connection") { (try? await pool.value("select 1")) == "1" }
-                    let lease = try await self.occupy(pool, holder)
+                    let run = try await self.occupy(pool, holder)
                     let clock = ContinuousClock()
                     let duration = try await clock.measure {
                         let error = try await postgresError { try await pool.value("select 1") }
@@ -86,7 +86,7 @@ extension DatabaseTests {
                     }
                     #expect(duration >= .milliseconds(200) && duration < .seconds(60))
                     #expect(await pool.counters.waiting == 0)
-                    try await self.release(lease, holder)
+                    try await self.release(run, holder)
                     #expect(try await pool.value("select 1") == "1")
                 }
             }
@@ -104,7 +104,7 @@ extension DatabaseTests {
         func cancelledWaiter() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
-                    let lease = try await self.occupy(pool, holder)
+                    let run = try await self.occupy(pool, holder)
                     let first = Task { try await pool.value("select 'first'") }
                     try await TestDatabase.eventually("one waits") { await pool.counters.waiting == 1 }
                     let second = Task { try await pool.value("select 'second'") }
@@ -116,7 +116,7 @@ extension DatabaseTests {
                         return
                     }
                     #expect(await pool.counters.waiting == 1)
-                    try await self.release(lease, holder)
+                    try await self.release(run, holder)
                     #expect(try await second.value == "second")
                     #expect(await pool.counters.opened == 1)
                 }
@@ -238,12 +238,12 @@ extension DatabaseTests {
         func terminatedAtWork() async throws {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(PoolOptions(size: 2)) { pool in
-                    let lease = try await self.occupy(pool, holder)
+                    let run = try await self.occupy(pool, holder)
                     let processID = try #require(
                         try await holder.value("select pid from pg_locks where objid = \(Self.lock) and not granted"))
                     #expect(try await pool.value("select 1") == "1")
                     #expect(try await holder.value("select pg_terminate_backend($1::int, 10000)", [processID]) == "t")
-                    let error = try await postgresError { try await lease.value }
+                    let error = try await postgresError { try await run.value }
                     guard case .connectionLost(sent: true, _) = error else {
                         Issue.record("\(String(describing: error))")
                         return
@@ -329,7 +329,7 @@ extension DatabaseTests {
                     life.cancel()
                     await life.value
                     let counters = await pool.counters
-                    #expect((counters.idle, counters.leased, counters.opening) == (0, 0, 0))
+                    #expect((counters.idle, counters.busy, counters.opening) == (0, 0, 0))
                 }
                 try await TestDatabase.eventually("their backends are gone") {
                     try await observer.value(
@@ -343,19 +343,17 @@ extension DatabaseTests {
             try await TestDatabase.withConnection { holder in
                 let pool = TestDatabase.makePool(PoolOptions(size: 2), url: try TestDatabase.url)
                 let life = Task { await pool.run() }
-                let lease = try await self.occupy(pool, holder)
+                let run = try await self.occupy(pool, holder)
                 life.cancel()
                 try await TestDatabase.eventually("the pool closes") {
                     try await postgresError { try await pool.value("select 1") }?.isUnavailable == true
                 }
-                try await self.release(lease, holder)
+                try await self.release(run, holder)
                 await life.value
                 let counters = await pool.counters
-                #expect((counters.idle, counters.leased, counters.opening) == (0, 0, 0))
+                #expect((counters.idle, counters.busy, counters.opening) == (0, 0, 0))
             }
         }
-
-        // MARK: Arrangements
 
         /// A number for an advisory lock that nobody else has.
         private static let lock = 1_886_351_212
@@ -363,17 +361,17 @@ extension DatabaseTests {
         /// Takes one connection of the pool until `release`: its run waits for a lock that `holder` holds.
         private func occupy(_ pool: Pool, _ holder: Connection) async throws -> Task<String?, any Error> {
             _ = try await holder.execute("select pg_advisory_lock(\(Self.lock))")
-            let lease = Task { try await pool.value("select pg_advisory_xact_lock(\(Self.lock))::text") }
+            let run = Task { try await pool.value("select pg_advisory_xact_lock(\(Self.lock))::text") }
             try await TestDatabase.eventually("a run waits for the lock") {
                 try await holder.value(
                     "select count(*) from pg_locks where objid = \(Self.lock) and not granted") == "1"
             }
-            return lease
+            return run
         }
 
-        private func release(_ lease: Task<String?, any Error>, _ holder: Connection) async throws {
+        private func release(_ run: Task<String?, any Error>, _ holder: Connection) async throws {
             _ = try await holder.execute("select pg_advisory_unlock(\(Self.lock))")
-            #expect(try await lease.value == "")
+            #expect(try await run.value == "")
         }
     }
 }

@@ -8,26 +8,26 @@ import Testing
 
 @Suite("The files in deploy/")
 struct DeployedFilesTests {
-    private static let figures = Set(
-        [LineServer.figures, MessagingService.figures, ProcessMemory.figures].flatMap(\.keys))
+    private static let metrics = Set(
+        [LineServer.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp].flatMap(\.keys))
     private static let files = ["deploy/prometheus/postline.rules.yml", "deploy/grafana/postline.json"]
 
     @Test("each figure that an alert or the dashboard asks for is one that a node has", arguments: files)
     func figuresExist(file: String) throws {
-        let asked = try Self.figuresAsked(in: file)
+        let asked = try Self.metricsAsked(in: file)
         #expect(asked.count > 5)
-        #expect(asked.subtracting(Self.figures) == [])
+        #expect(asked.subtracting(Self.metrics) == [])
     }
 
     @Test("each figure that a node has is on the dashboard")
     func figuresAreShown() throws {
-        #expect(Self.figures.subtracting(try Self.figuresAsked(in: "deploy/grafana/postline.json")) == [])
+        #expect(Self.metrics.subtracting(try Self.metricsAsked(in: "deploy/grafana/postline.json")) == [])
     }
 
     @Test("docs/operations.md says of each figure what it tells")
     func figuresAreExplained() throws {
         let text = try Repository.text("docs/operations.md")
-        for figure in Self.figures { #expect(text.contains("`\(figure)`"), "\(figure)") }
+        for metric in Self.metrics { #expect(text.contains("`\(metric)`"), "\(metric)") }
     }
 
     @Test("each code that an alert or the dashboard asks for is one that requests are answered with", arguments: files)
@@ -58,7 +58,7 @@ struct DeployedFilesTests {
     }
 
     /// The figures that a file names, without what Prometheus adds to a histogram's name.
-    private static func figuresAsked(in file: String) throws -> Set<String> {
+    private static func metricsAsked(in file: String) throws -> Set<String> {
         Set(
             try Repository.text(file).matches(of: /\b(?:postline|process)_[a-z_]+\b/).map { match in
                 let name = String(match.0)

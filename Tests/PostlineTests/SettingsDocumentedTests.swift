@@ -1,4 +1,4 @@
-import Foundation
+import ArgumentParser
 import TestSupport
 import Testing
 
@@ -6,14 +6,40 @@ import Testing
 
 @Suite("The settings are documented")
 struct SettingsDocumentedTests {
-    @Test("the table of settings in the README names each setting, and no other")
+    @Test("the table of settings in the README has a row of each setting, with its default and what its help says")
     func readme() throws {
         let rows = try Repository.text("README.md").split(separator: "\n").filter { $0.hasPrefix("| `POSTLINE_") }
-        let names = rows.flatMap { row in
-            let cell = row.split(separator: "|")[0]
-            return cell.split(separator: "`").map(String.init).filter { $0.hasPrefix("POSTLINE_") }
-        }
-        #expect(Set(names) == Set(SettingOptions.keys.map { "POSTLINE_\($0.uppercased())" }))
-        #expect(Set(names).count == names.count)
+        #expect(rows.map(String.init) == Setting.all.map(Self.row))
+    }
+
+    private static func row(of setting: Setting) -> String {
+        let standard =
+            switch setting.standard {
+            case .value(let text): "`\(text)`"
+            case .words(let words): words
+            case nil: "none"
+            }
+        return "| `\(setting.variable)` | \(standard) | \(setting.help) |"
+    }
+
+    @Test("a setting's key is its own, and is written as its variable is, in lower case", arguments: Setting.all)
+    func key(setting: Setting) {
+        #expect(setting.key.wholeMatch(of: #/[a-z]+(_[a-z]+)*/#) != nil)
+        #expect(Setting.all.count { $0.key == setting.key } == 1)
+    }
+
+    @Test("a default is a value that the setting itself takes, and that changes nothing", arguments: Setting.all)
+    func standard(setting: Setting) throws {
+        guard case .value(let text) = setting.standard else { return }
+        var settings = Settings()
+        try setting.read(text, into: &settings)
+        #expect("\(settings)" == "\(Settings())")
+    }
+
+    @Test("a setting is a flag, under its own name", arguments: Setting.all)
+    func flag(setting: Setting) throws {
+        let name = "--\(setting.key.replacing("_", with: "-"))"
+        #expect(try SettingOptions.parse([name, "7"]).given == [setting.key: "7"])
+        #expect(SettingOptions.helpMessage().contains("\(name) <"))
     }
 }

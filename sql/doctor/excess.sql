@@ -1,5 +1,5 @@
--- The rights that a role of requests, or everybody, has on what is ours, as `policies.sql` would give them: `granted`, and
--- `wider`, which would give them too. Those of everybody are told once. $1: the tables of ours.
+-- The rights that a role of requests, or everybody, has on what is ours, as `policies.sql` would give them: `granted`,
+-- and `wider`, which would give them too. Those of everybody are told once. $1: the tables of ours.
 with roles (name, shown) as (
     select 'public', 'everybody'
     union all

@@ -1,7 +1,7 @@
 -- What keeps dead rows of this database from being removed, with its age in seconds (null: not known).
 select pg_has_role(current_user, 'pg_read_all_stats', 'USAGE') as sees_all, 'transaction' as kind,
-       format('process %s of the role %s, %s, %s', a.pid, a.usename, coalesce(nullif(a.application_name, ''), 'unnamed'),
-              a.state) as name,
+       format('process %s of the role %s, %s, %s', a.pid, a.usename,
+              coalesce(nullif(a.application_name, ''), 'unnamed'), a.state) as name,
        floor(extract(epoch from clock_timestamp() - a.xact_start)) as seconds
   from pg_stat_activity a
  where a.datname = current_database() and a.pid <> pg_backend_pid() and a.xact_start is not null

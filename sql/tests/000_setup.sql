@@ -47,6 +47,14 @@ begin
            (tests.id('group'), tests.id('carol'), 'member', now() - interval '1 minute');
 end $$;
 
+create function tests.conversation(room text) returns public.conversations language sql stable as $$
+    select c from public.conversations c where c.id = tests.id(room)
+$$;
+
+create function tests.member(room text, who text) returns public.conversation_members language sql stable as $$
+    select m from public.conversation_members m where m.conversation_id = tests.id(room) and m.user_id = tests.id(who)
+$$;
+
 create function tests.say(room text, sender text, content text) returns uuid language sql as $$
     insert into public.messages (conversation_id, sender_id, content)
     values (tests.id(room), tests.id(sender), say.content) returning id
@@ -99,6 +107,10 @@ exception
         return sqlstate || ' ' || sqlerrm;
 end $$;
 
+create function tests.account(expression text) returns text language sql as $$
+    select tests.as('postline_accounts', expression)
+$$;
+
 create function tests.field_of(who text, statement text) returns text language plpgsql as $$
 declare
     detail text;
@@ -116,7 +128,8 @@ end $$;
 
 -- What PostgREST answers to a request: its statement's rows as JSON, or the SQLSTATE. It sets role, claims and
 -- search_path for the transaction, and wraps the statement as here.
-create function tests.request(who text, statement text, schema text default 'public') returns json language plpgsql as $$
+create function tests.request(who text, statement text, schema text default 'public') returns json
+language plpgsql as $$
 declare
     path text := current_setting('search_path');
     answer json;
@@ -136,6 +149,11 @@ exception
         perform tests.owner();
         return to_json(sqlstate);
 end $$;
+
+-- Moves the clock of the rules on to so much later than now.
+create function tests.forward(by interval) returns void language sql as $$
+    insert into app.settings values ('clock_offset', by::text) on conflict (name) do update set value = excluded.value
+$$;
 
 -- Makes the rows whose transaction id is beyond `past` ones of the transaction `age`.
 create function tests.age(age xid8 default '3', past xid8 default '0') returns void language plpgsql as $$

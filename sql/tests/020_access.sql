@@ -12,7 +12,8 @@ insert into expected
 -- Reading: what the four users may see of the world's rows (others' rows are left out by the where).
 select who, format('select from %s where %s', t.name, t.mine), case
          when who = 'service_role' and t.name = 'app.former_members' then '1'
-         when who = 'service_role' and t.name in ('app.sessions', 'app.merged_guests', 'app.settings', 'auth.users') then '42501'
+         when who = 'service_role'
+              and t.name in ('app.sessions', 'app.merged_guests', 'app.settings', 'auth.users') then '42501'
          when who = 'service_role' then t.everything
          when who = 'postline_feed' then t.feed
          when who = 'alice' then t.alice
@@ -48,14 +49,18 @@ select who, statement, '42501'
   from unnest(array['anon', 'postline_feed', 'postline_accounts', 'tests_login']) who,
        unnest(array[
         $$insert into public.built_in_avatars values ('x', 'X', '#000000', 1)$$,
-        $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('alice'), 'x')$$,
-        $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('alice'), tests.id('mallory'))$$,
-        $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'))$$,
+        $$insert into public.messages (conversation_id, sender_id, content)
+            values (tests.id('direct'), tests.id('alice'), 'x')$$,
+        $$insert into public.conversations (participant1_id, participant2_id)
+            values (tests.id('alice'), tests.id('mallory'))$$,
+        $$insert into public.conversation_members (conversation_id, user_id)
+            values (tests.id('group'), tests.id('mallory'))$$,
         $$update public.user_profiles set bio = 'x'$$, $$update public.user_private set height_cm = 100$$,
         $$update public.conversations set title = 'x'$$, $$update public.conversation_members set last_read_seq = 1$$,
         $$update public.messages set content = 'x'$$, $$update public.username_history set old_username = 'x'$$,
-        $$delete from public.conversation_members$$, $$delete from public.messages$$, $$delete from public.user_profiles$$,
-        $$delete from public.conversations$$, $$delete from app.former_members$$, $$delete from public.user_private$$,
+        $$delete from public.conversation_members$$, $$delete from public.messages$$,
+        $$delete from public.user_profiles$$, $$delete from public.conversations$$,
+        $$delete from app.former_members$$, $$delete from public.user_private$$,
         $$insert into app.sessions (user_id) values (tests.id('alice'))$$, $$update app.settings set value = '9'$$,
         $$insert into app.settings values ('clock_offset', '1 year')$$, $$delete from public.username_history$$,
         $$insert into app.merged_guests (guest_id, account_id) values (tests.id('alice'), tests.id('mallory'))$$,
@@ -88,14 +93,19 @@ insert into expected values
 ('alice', $$update public.user_private set phone_verified = true$$, '42501'),
 ('alice', $$insert into public.user_private (id) values (tests.id('alice'))$$, '42501'),
 ('alice', $$delete from public.user_private$$, '42501'),
-('alice', $$insert into public.username_history (user_id, old_username, held_until) values (tests.id('alice'), 'x', now())$$, '42501'),
+('alice', $$insert into public.username_history (user_id, old_username, held_until)
+    values (tests.id('alice'), 'x', now())$$, '42501'),
 ('alice', $$delete from public.username_history$$, '42501'),
 ('alice', $$insert into public.built_in_avatars values ('x', 'X', '#000000', 1)$$, '42501'),
-('alice', $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('alice'), tests.id('mallory'))$$, '1'),
-('alice', $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('mallory'), tests.id('alice'))$$, '1'),
-('alice', $$insert into public.conversations (participant1_id, participant2_id) values (tests.id('carol'), tests.id('mallory'))$$, '42501'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id)
+    values (tests.id('alice'), tests.id('mallory'))$$, '1'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id)
+    values (tests.id('mallory'), tests.id('alice'))$$, '1'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id)
+    values (tests.id('carol'), tests.id('mallory'))$$, '42501'),
 ('alice', $$insert into public.conversations (kind, title) values ('group', 'x')$$, '42501'),
-('alice', $$insert into public.conversations (participant1_id, participant2_id, last_seq) values (tests.id('alice'), tests.id('mallory'), 9)$$, '42501'),
+('alice', $$insert into public.conversations (participant1_id, participant2_id, last_seq)
+    values (tests.id('alice'), tests.id('mallory'), 9)$$, '42501'),
 -- alice owns the group, bob is its admin.
 ('alice', $$update public.conversations set title = 'x'$$, '1'),
 ('bob', $$update public.conversations set title = 'x'$$, '1'),
@@ -108,18 +118,30 @@ insert into expected values
 ('alice', $$update public.conversations set created_by = tests.id('bob')$$, '42501'),
 ('alice', $$update public.conversations set last_seq = 0$$, '42501'),
 ('alice', $$delete from public.conversations$$, '42501'),
-('alice', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'))$$, '1'),
-('bob', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'))$$, '1'),
-('carol', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'))$$, '42501'),
-('alice', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('direct'), tests.id('mallory'))$$, '42501'),
-('mallory', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('direct'), tests.id('mallory'))$$, '42501'),
-('mallory', $$insert into public.conversation_members (conversation_id, user_id) values (gen_random_uuid(), tests.id('mallory'))$$, '42501'),
-('alice', $$insert into public.conversation_members (conversation_id, user_id, role) values (tests.id('group'), tests.id('mallory'), 'admin')$$, '42501'),
-('alice', $$insert into public.conversation_members (conversation_id, user_id, joined_at) values (tests.id('group'), tests.id('mallory'), '2000-01-01')$$, '42501'),
-('alice', $$insert into public.conversation_members (conversation_id, user_id, last_read_seq) values (tests.id('group'), tests.id('mallory'), 0)$$, '42501'),
-('mallory', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'))$$, '42501'),
-('alice', $$update public.conversation_members set last_read_seq = 1 where conversation_id = tests.id('group')$$, '1'),
-('mallory', $$update public.conversation_members set last_read_seq = 1 where conversation_id = tests.id('group')$$, '0'),
+('alice', $$insert into public.conversation_members (conversation_id, user_id)
+    values (tests.id('group'), tests.id('mallory'))$$, '1'),
+('bob', $$insert into public.conversation_members (conversation_id, user_id)
+    values (tests.id('group'), tests.id('mallory'))$$, '1'),
+('carol', $$insert into public.conversation_members (conversation_id, user_id)
+    values (tests.id('group'), tests.id('carol'))$$, '42501'),
+('alice', $$insert into public.conversation_members (conversation_id, user_id)
+    values (tests.id('direct'), tests.id('mallory'))$$, '42501'),
+('mallory', $$insert into public.conversation_members (conversation_id, user_id)
+    values (tests.id('direct'), tests.id('mallory'))$$, '42501'),
+('mallory', $$insert into public.conversation_members (conversation_id, user_id)
+    values (gen_random_uuid(), tests.id('mallory'))$$, '42501'),
+('alice', $$insert into public.conversation_members (conversation_id, user_id, role)
+    values (tests.id('group'), tests.id('mallory'), 'admin')$$, '42501'),
+('alice', $$insert into public.conversation_members (conversation_id, user_id, joined_at)
+    values (tests.id('group'), tests.id('mallory'), '2000-01-01')$$, '42501'),
+('alice', $$insert into public.conversation_members (conversation_id, user_id, last_read_seq)
+    values (tests.id('group'), tests.id('mallory'), 0)$$, '42501'),
+('mallory', $$insert into public.conversation_members (conversation_id, user_id)
+    values (tests.id('group'), tests.id('mallory'))$$, '42501'),
+('alice', $$update public.conversation_members set last_read_seq = 1
+    where conversation_id = tests.id('group')$$, '1'),
+('mallory', $$update public.conversation_members set last_read_seq = 1
+    where conversation_id = tests.id('group')$$, '0'),
 ('alice', $$update public.conversation_members set role = 'owner'$$, '42501'),
 ('alice', $$update public.conversation_members set joined_xid = '3'$$, '42501'),
 ('bob', $$update public.conversation_members set role = 'owner' where user_id = tests.id('bob')$$, '42501'),
@@ -131,15 +153,24 @@ insert into expected values
 ('bob', $$delete from public.conversation_members$$, '1'),
 ('mallory', $$delete from public.conversation_members$$, '0'),
 ('carol', $$delete from public.conversation_members$$, '0'),
-('alice', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('alice'), 'x')$$, '1'),
-('alice', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('bob'), 'x')$$, 'PL008'),
-('alice', $$insert into public.messages (conversation_id, sender_id, content, seq) values (tests.id('direct'), tests.id('alice'), 'x', 7)$$, '42501'),
-('alice', $$insert into public.messages (conversation_id, sender_id, content, created_at) values (tests.id('direct'), tests.id('alice'), 'x', now())$$, '42501'),
-('alice', $$insert into public.messages (conversation_id, sender_id, content, kind) values (tests.id('direct'), tests.id('alice'), 'x', 'system')$$, '42501'),
-('mallory', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('mallory'), 'x')$$, 'PL008'),
-('mallory', $$insert into public.messages (conversation_id, sender_id, content) values (gen_random_uuid(), tests.id('mallory'), 'x')$$, 'PL008'),
-('mallory', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('alice'), 'x')$$, 'PL008'),
-('carol', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('group'), tests.id('carol'), 'x')$$, 'PL008'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('alice'), 'x')$$, '1'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('bob'), 'x')$$, 'PL008'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content, seq)
+    values (tests.id('direct'), tests.id('alice'), 'x', 7)$$, '42501'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content, created_at)
+    values (tests.id('direct'), tests.id('alice'), 'x', now())$$, '42501'),
+('alice', $$insert into public.messages (conversation_id, sender_id, content, kind)
+    values (tests.id('direct'), tests.id('alice'), 'x', 'system')$$, '42501'),
+('mallory', $$insert into public.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('mallory'), 'x')$$, 'PL008'),
+('mallory', $$insert into public.messages (conversation_id, sender_id, content)
+    values (gen_random_uuid(), tests.id('mallory'), 'x')$$, 'PL008'),
+('mallory', $$insert into public.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('alice'), 'x')$$, 'PL008'),
+('carol', $$insert into public.messages (conversation_id, sender_id, content)
+    values (tests.id('group'), tests.id('carol'), 'x')$$, 'PL008'),
 -- alice wrote in the direct conversation, bob in the group.
 ('alice', $$update public.messages set content = 'x' where sender_id = tests.id('alice')$$, '1'),
 ('alice', $$update public.messages set content = 'x' where sender_id = tests.id('bob')$$, 'PL007'),
@@ -202,7 +233,8 @@ insert into expected values
 ('alice', $$delete from rest.messages$$, '42501'),
 ('alice', $$select app.move_noted_mark()$$, '42501'),
 ('service_role', $$select from rest.messages$$, '42501'),
-('alice', $$insert into app.former_members (conversation_id, user_id, wrote) values (tests.id('group'), tests.id('alice'), true)$$, '42501'),
+('alice', $$insert into app.former_members (conversation_id, user_id, wrote)
+    values (tests.id('group'), tests.id('alice'), true)$$, '42501'),
 ('alice', $$delete from app.former_members$$, '42501'),
 ('alice', $$insert into app.sessions (user_id) values (tests.id('alice'))$$, '42501'),
 ('alice', $$select accounts.credentials('tap.bob@example.org')$$, '42501'),
@@ -213,26 +245,48 @@ insert into expected values
 ('alice', $$insert into app.settings values ('clock_offset', '1 year')$$, '42501'),
 ('service_role', $$insert into app.settings values ('clock_offset', '1 year')$$, '42501'),
 ('alice', $$delete from public.username_history$$, '42501'),
-('alice', $$insert into public.username_history (user_id, old_username, held_until) values (tests.id('alice'), 'tap_bob', now())$$, '42501'),
+('alice', $$insert into public.username_history (user_id, old_username, held_until)
+    values (tests.id('alice'), 'tap_bob', now())$$, '42501'),
 ('alice', $$select feed.look('4:4:')$$, '42501'),
+('alice', $$select feed.next_look('4:4:')$$, '42501'),
+('alice', $$select from app.sync_page(null, null, null, null, 20, 1000)$$, '1'),
 ('alice', $$select app.renew_epoch()$$, '42501'),
 ('alice', $$select app.admit('authenticated')$$, '42501'),
+('alice', $$select app.make_login('tests_other', null)$$, '42501'),
+('alice', $$select app.sign('x')$$, '42501'),
 ('alice', $$select app.seat_owner(tests.id('group'))$$, '42501'),
 ('alice', $$select app.touch_conversation(tests.id('group'))$$, '42501'),
+('service_role', $$select app.make_login('tests_other', null)$$, '42501'),
+('service_role', $$select feed.next_look('4:4:')$$, '42501'),
+('service_role', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
+('postline_feed', $$select from feed.next_look(null)$$, '1'),
+('postline_feed', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
+('postline_feed', $$select app.make_login('tests_other', null)$$, '42501'),
+('postline_feed', $$select app.sign('x')$$, '42501'),
 ('postline_feed', $$select api.me()$$, '42501'),
 ('postline_accounts', $$select api.me()$$, '42501'),
 ('postline_accounts', $$select feed.look('4:4:')$$, '42501'),
+('postline_accounts', $$select feed.next_look('4:4:')$$, '42501'),
+('postline_accounts', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
+('postline_accounts', $$select app.make_login('tests_other', null)$$, '42501'),
 ('anon', $$select api.me()$$, '42501'),
 ('anon', $$select api.avatars()$$, '1'),
+('anon', $$select app.sync_page(null, null, null, null, 20, 1000)$$, '42501'),
+('anon', $$select feed.next_look('4:4:')$$, '42501'),
+('tests_login', $$select feed.next_look('4:4:')$$, '42501'),
+('tests_login', $$select app.make_login('tests_other', null)$$, '42501'),
 ('tests_login', $$select api.avatars()$$, '42501'),
 ('tests_login', $$select app.epoch()$$, '42501'),
 -- The trusted backend: every row, under the same triggers.
 ('service_role', $$update public.user_profiles set attributes = '{"tier":"gold"}' where id = tests.id('alice')$$, '1'),
-('service_role', $$insert into public.messages (conversation_id, sender_id, content) values (tests.id('direct'), tests.id('bob'), 'x')$$, '1'),
+('service_role', $$insert into public.messages (conversation_id, sender_id, content)
+    values (tests.id('direct'), tests.id('bob'), 'x')$$, '1'),
 ('service_role', $$delete from public.messages$$, '23001'),
-('service_role', $$delete from public.conversation_members where user_id = tests.id('bob') and conversation_id = tests.id('group')$$, '1');
+('service_role', $$delete from public.conversation_members
+    where user_id = tests.id('bob') and conversation_id = tests.id('group')$$, '1');
 
-select is(tests.attempt(who, statement), outcome, who || ': ' || regexp_replace(statement, '\s+', ' ', 'g')) from expected;
+select is(tests.attempt(who, statement), outcome, who || ': ' || regexp_replace(statement, '\s+', ' ', 'g'))
+  from expected;
 
 -- Without claims a user's role is nobody.
 select set_config('request.jwt.claims', '', true), set_config('role', 'authenticated', true);
@@ -240,7 +294,8 @@ select is_empty('select from public.messages', 'no claims: no messages');
 select is_empty('select from public.user_private', 'no claims: nobody''s private data');
 select throws_ok('select api.me()', 'PL002', null, 'no claims: unauthenticated');
 select throws_ok('select api.conversations()', 'PL002', null, 'no claims: no conversations');
-select throws_ok(format('select api.send_message(%L, %L)', gen_random_uuid(), 'x'), 'PL002', null, 'no claims: no message');
+select throws_ok(format('select api.send_message(%L, %L)', gen_random_uuid(), 'x'),
+    'PL002', null, 'no claims: no message');
 select tests.owner();
 
 -- A temporary table of a table's name takes no definer function in.
@@ -251,9 +306,11 @@ create temporary table messages (id uuid, conversation_id uuid, content text);
 set local search_path = pg_temp, public;
 select public.is(app.is_member(tests.id('direct')), false, 'row 37: is_member looks at the real table');
 select public.is_empty('select app.my_conversations()', 'row 37: my_conversations looks at the real table');
-select public.throws_ok(format('select api.messages(%L)', tests.id('direct')), 'PL008', null, 'row 37: messages looks at the real table');
+select public.throws_ok(format('select api.messages(%L)', tests.id('direct')),
+    'PL008', null, 'row 37: messages looks at the real table');
 select public.throws_ok(format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, %L)',
-    tests.id('direct'), tests.id('mallory'), 'x'), 'PL008', null, 'row 37: the last-message trigger looks at the real table');
+        tests.id('direct'), tests.id('mallory'), 'x'),
+    'PL008', null, 'row 37: the last-message trigger looks at the real table');
 reset search_path;
 select tests.owner();
 

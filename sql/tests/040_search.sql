@@ -13,7 +13,8 @@ create function pg_temp.found(who text, query text) returns text language sql as
       join public.user_profiles u on u.id = (f.p ->> 'id')::uuid where u.username like 'tap\_%'
 $$;
 select matches(pg_temp.found('alice', 'zebulon'), '^(tap_bob,tap_zz|tap_zz,tap_bob)', 'beginnings are found');
-select is(split_part(pg_temp.found('alice', 'Zebulon Quartzman'), ',', 1), 'tap_bob', 'the whole name is the best match');
+select is(split_part(pg_temp.found('alice', 'Zebulon Quartzman'), ',', 1),
+    'tap_bob', 'the whole name is the best match');
 select is(split_part(pg_temp.found('alice', 'quarzman'), ',', 1), 'tap_bob', 'a typo is tolerated');
 select is(split_part(pg_temp.found('alice', 'zebuln qartzman'), ',', 1), 'tap_bob', 'two typos are tolerated');
 select is(split_part(pg_temp.found('alice', 'artzma'), ',', 1), 'tap_bob', 'a middle is found');
@@ -26,17 +27,22 @@ select is(pg_temp.found('alice', '__'), null, '_ is no wildcard');
 select is(split_part(pg_temp.found('alice', 'b_u\l'), ',', 1), 'tap_mallory', '_ and \ are found as themselves');
 select is(pg_temp.found('alice', '\\'), null, '\ escapes nothing');
 select is(pg_temp.found('bob', 'zebulon quartzman'), null, 'the caller is not found');
-select is(tests.as('alice', 'api.search_profiles(''zebulon guest'')') ~ tests.id('visitor')::text, false, 'guests are not found');
+select is(tests.as('alice', 'api.search_profiles(''zebulon guest'')') ~ tests.id('visitor')::text,
+    false, 'guests are not found');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is(pg_temp.found('alice', 'zebulon quartzman'), null, 'the deleted are not found');
 select is(tests.field_of('alice', 'select api.search_profiles(''x'')'), 'PL001 query', 'one character is too few');
 select is(tests.field_of('alice', 'select api.search_profiles(''  x  '')'), 'PL001 query', 'blanks do not count');
-select is(tests.field_of('alice', format('select api.search_profiles(%L)', repeat('x', 51))), 'PL001 query', '51 are too many');
-select is(tests.field_of('alice', 'select api.search_profiles(''xx'', 51)'), 'PL001 limit', 'a limit over 50 is refused');
+select is(tests.field_of('alice', format('select api.search_profiles(%L)', repeat('x', 51))),
+    'PL001 query', '51 are too many');
+select is(tests.field_of('alice', 'select api.search_profiles(''xx'', 51)'),
+    'PL001 limit', 'a limit over 50 is refused');
 -- What is meant.
 update public.user_profiles set full_name = 'Jörmund Ålund' where id = tests.id('carol');
 select is(split_part(pg_temp.found('alice', query), ',', 1), 'tap_zz', query || ' is found')
-  from unnest(array['jörmund', 'ÅLUND', 'jormund', 'jömrund', 'jörmnd', 'jörmuund', 'jörmumd', 'jörmund alund', 'alund jormund', 'örmun', 'jö', 'ål', 'jörmundson']) query;
+  from unnest(array[
+        'jörmund', 'ÅLUND', 'jormund', 'jömrund', 'jörmnd', 'jörmuund', 'jörmumd', 'jörmund alund', 'alund jormund',
+        'örmun', 'jö', 'ål', 'jörmundson']) query;
 select is(pg_temp.found('alice', 'jörmund qqqqq'), null, 'each word must be found');
 select is(pg_temp.found('alice', 'jörmund ålund the quick brown fox'), null, 'also of many');
 update public.user_profiles set full_name = 'Jormund' where id = tests.id('mallory');
@@ -44,18 +50,27 @@ select is(pg_temp.found('alice', 'jormund'), 'tap_mallory', 'where somebody is c
 select is(pg_temp.found('alice', 'tap_mal'), 'tap_mallory', 'a username begins so');
 
 -- The words of names.
-select is(app.name_words('tap_x.2', ' O''Neill  Ann-Marie 3rd 王伟 Ö '), array['ann', 'marie', 'neill', 'rd', 'tap', '王伟'], 'blanks, digits and punctuation part words');
-select is((select count(*) from app.words where word in ('jörmund', 'ålund', 'jormund')), 3::bigint, 'every word is kept');
-select is((select count(*) from app.words where word = 'guest'), (select least(count(*), 1) from public.user_profiles where app.name_words(username, full_name) @> '{guest}' and not is_guest), 'but those of guests');
+select is(app.name_words('tap_x.2', ' O''Neill  Ann-Marie 3rd 王伟 Ö '),
+    array['ann', 'marie', 'neill', 'rd', 'tap', '王伟'], 'blanks, digits and punctuation part words');
+select is((select count(*) from app.words where word in ('jörmund', 'ålund', 'jormund')),
+    3::bigint, 'every word is kept');
+select is((select count(*) from app.words where word = 'guest'),
+    (select least(count(*), 1) from public.user_profiles
+      where app.name_words(username, full_name) @> '{guest}' and not is_guest), 'but those of guests');
 select tests.age();
-select is(tests.attempt('service_role', 'update public.user_profiles set full_name = ''Zappa'' where id = tests.id(''carol'')'), '1', 'a trusted backend writes names');
+select is(tests.attempt('service_role',
+        'update public.user_profiles set full_name = ''Zappa'' where id = tests.id(''carol'')'),
+    '1', 'a trusted backend writes names');
 update public.user_profiles set full_name = 'Jormund Zappa' where id = tests.id('carol');
-select set_eq($$select word from app.words where word in ('jörmund', 'ålund', 'jormund', 'zappa')$$, array['jormund', 'zappa'], 'a word that nobody has goes');
+select set_eq($$select word from app.words where word in ('jörmund', 'ålund', 'jormund', 'zappa')$$,
+    array['jormund', 'zappa'], 'a word that nobody has goes');
 update public.user_profiles set is_deleted = true where id = tests.id('carol');
-select set_eq($$select word from app.words where word in ('jormund', 'zappa', 'zz')$$, array['jormund'], 'also that of the deleted');
+select set_eq($$select word from app.words where word in ('jormund', 'zappa', 'zz')$$,
+    array['jormund'], 'also that of the deleted');
 update auth.users set is_anonymous = false, email = 'tap.visitor@example.org' where id = tests.id('visitor');
 select ok(exists (select from app.words where word = 'guest'), 'a guest that becomes a full account can be found');
-select is(tests.attempt(who, 'select from app.words'), '42501', who || ' reads no words') from unnest(array['anon', 'postline_feed', 'postline_accounts', 'service_role', 'tests_login']) who;
+select is(tests.attempt(who, 'select from app.words'), '42501', who || ' reads no words')
+  from unnest(array['anon', 'postline_feed', 'postline_accounts', 'service_role', 'tests_login']) who;
 select is(tests.attempt('alice', 'delete from app.words'), '42501', 'a user writes none');
 
 select lives_ok($$select tests.as('alice', 'api.search_profiles(''''''; drop table x; --'')')$$, 'SQL is text');

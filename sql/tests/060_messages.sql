@@ -6,100 +6,187 @@ select tests.make_world();
 insert into public.messages (conversation_id, sender_id, content)
 select tests.id('group'), tests.id(who), n || repeat('x', 300)
   from generate_series(1, 5) n, lateral (select (array['alice', 'bob', 'carol'])[1 + n % 3] as who) w order by n;
-select results_eq($$select seq from public.messages where conversation_id = tests.id('group') order by created_at, seq$$, 'select n::bigint from generate_series(1, 5) n', 'messages are numbered without a gap, and times grow as numbers do');
-select results_eq($$select last_seq, last_message_content, last_message_sender_id, last_message_time = (select created_at from public.messages m where m.conversation_id = c.id and seq = 5)
-    from public.conversations c where id = tests.id('group')$$, $$select 5::bigint, '5' || repeat('x', 199), tests.id('carol'), true$$, 'A8, A22: the conversation knows its newest message, 200 characters of it');
-select is((select version from public.conversations where id = tests.id('group')), 1::bigint, 'a message is no new version of its conversation');
-select results_eq($$select u, m.last_read_seq from unnest(array['alice','bob','carol']) u join public.conversation_members m on m.user_id = tests.id(u) and m.conversation_id = tests.id('group') order by u$$,
-    $$values ('alice', 3::bigint), ('bob', 4), ('carol', 5)$$, 'sending moves the sender''s own mark');
-select is((select public.is_read(m) from public.messages m where conversation_id = tests.id('group') and seq = 3), true, 'is_read: every other''s mark has reached it');
-select is((select m.is_read from public.messages m where conversation_id = tests.id('group') and seq = 4), false, 'is_read as a computed field');
-select throws_ok(format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')', tests.id('direct'), tests.id('carol')), 'PL008', null, 'only members send, under psql too');
+select results_eq($$
+    select seq from public.messages where conversation_id = tests.id('group') order by created_at, seq
+$$, 'select n::bigint from generate_series(1, 5) n',
+    'messages are numbered without a gap, and times grow as numbers do');
+select results_eq($$
+    select last_seq, last_message_content, last_message_sender_id,
+           last_message_time = (select created_at from public.messages m where m.conversation_id = c.id and seq = 5)
+      from public.conversations c where id = tests.id('group')
+$$, $$select 5::bigint, '5' || repeat('x', 199), tests.id('carol'), true$$,
+    'A8, A22: the conversation knows its newest message, 200 characters of it');
+select is((tests.conversation('group')).version, 1::bigint, 'a message is no new version of its conversation');
+select results_eq($$
+    select u, m.last_read_seq
+      from unnest(array['alice','bob','carol']) u
+      join public.conversation_members m on m.user_id = tests.id(u) and m.conversation_id = tests.id('group')
+     order by u
+$$, $$values ('alice', 3::bigint), ('bob', 4), ('carol', 5)$$, 'sending moves the sender''s own mark');
+select is((select public.is_read(m) from public.messages m where conversation_id = tests.id('group') and seq = 3),
+    true, 'is_read: every other''s mark has reached it');
+select is((select m.is_read from public.messages m where conversation_id = tests.id('group') and seq = 4),
+    false, 'is_read as a computed field');
+select throws_ok(format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')',
+        tests.id('direct'), tests.id('carol')),
+    'PL008', null, 'only members send, under psql too');
 select throws_ok('delete from public.messages', '23001', null, 'messages are not deleted');
 select throws_ok('truncate public.messages', '23001', null, 'nor truncated');
-select throws_ok(format('insert into public.messages (conversation_id, sender_id, %s) values (%L, %L, %s)', columns, tests.id('direct'), tests.id('alice'), vals), code, null, label)
+select throws_ok(format('insert into public.messages (conversation_id, sender_id, %s) values (%L, %L, %s)',
+        columns, tests.id('direct'), tests.id('alice'), vals),
+    code, null, label)
   from (values
-        ('content', '''''', 'PL001', 'an empty text'), ('content', 'null', 'PL001', 'no text'),
+        ('content', '''''', 'PL001', 'an empty text'),
+        ('content', 'null', 'PL001', 'no text'),
         ('content', 'repeat(''x'', 8001)', '23514', '8001 characters'),
-        ('content, kind', '''x'', ''video''', '23514', 'an unknown kind'), ('kind', '''image''', 'PL001', 'an image of nothing'),
+        ('content, kind', '''x'', ''video''', '23514', 'an unknown kind'),
+        ('kind', '''image''', 'PL001', 'an image of nothing'),
         ('kind, attachment', '''image'', ''{"url":"http://x.example/a"}''', 'PL001', 'an image not by https'),
         ('kind, attachment', '''image'', ''{"url":"https://x.example/a","evil":1}''', 'PL001', 'an unknown member'),
         ('kind, attachment', '''image'', ''{"url":"https://x.example/a","width":"3"}''', 'PL001', 'a width in words'),
         ('kind, attachment', '''image'', ''{"width":3}''', 'PL001', 'an attachment nowhere'),
-        ('kind, attachment', '''image'', ''[]''', 'PL001', 'an attachment that is a list')) as t (columns, vals, code, label);
-select is((select last_seq from public.conversations where id = tests.id('direct')), 0::bigint, 'a refused message takes no number');
-select lives_ok(format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, repeat(''😀'', 8000))', tests.id('direct'), tests.id('alice')), '8000 code points');
+        ('kind, attachment', '''image'', ''[]''', 'PL001', 'an attachment that is a list'))
+       as t (columns, vals, code, label);
+select is((tests.conversation('direct')).last_seq, 0::bigint, 'a refused message takes no number');
+select lives_ok(format($$
+        insert into public.messages (conversation_id, sender_id, content) values (%L, %L, repeat('😀', 8000))$$,
+        tests.id('direct'), tests.id('alice')),
+    '8000 code points');
 
--- Sending.
-create temporary table sent as select tests.as('alice', format('api.send_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111'))::json as o;
-select is((select string_agg(key, ',') from sent, json_object_keys(o) key), 'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,deleted_at', 'a Message has every member, in the protocol''s order');
-select is((select string_agg(key, ',') from sent, json_object_keys(o -> 'sender') key), 'id,username,full_name,avatar_type,avatar_id,avatar_url,version', 'and so has its sender');
+-- Sending. A call that sends to the group, or asks for what was sent to it, under one client_id.
+create function pg_temp.call(name text, content text default e' kept \n as sent\u202e ') returns text language sql as $$
+    select format('api.%s(%L, %L, %L)', name, tests.id('group'), content, '11111111-1111-4111-8111-111111111111')
+$$;
+create temporary table sent as
+select o, (o ->> 'id')::uuid as id from (select tests.as('alice', pg_temp.call('send_message'))::json) s (o);
+select is((select string_agg(key, ',') from sent, json_object_keys(o) key),
+    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'
+    'deleted_at', 'a Message has every member, in the protocol''s order');
+select is((select string_agg(key, ',') from sent, json_object_keys(o -> 'sender') key),
+    'id,username,full_name,avatar_type,avatar_id,avatar_url,version', 'and so has its sender');
 select is((select o ->> 'content' from sent), e' kept \n as sent\u202e ', 'content is kept as sent');
 select is((select (o ->> 'seq')::integer from sent), 6, 'it has the next number');
-select matches(tests.as('alice', format('api.send_message(%L, %L, %L)', tests.id('group'), 'any', '11111111-1111-4111-8111-111111111111')), '^23505 ', 'a client_id is used once');
-select is(tests.as('alice', format('api.sent_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111'))::jsonb, (select o::jsonb from sent), 'the same client_id again: the same message');
-select is((select last_seq from public.conversations where id = tests.id('group')), 6::bigint, 'and no number taken');
-select is(tests.field_of('alice', format('select api.sent_message(%L, %L, %L)', tests.id('group'), 'other', '11111111-1111-4111-8111-111111111111')), 'PL012 client_id', 'with other content: reused');
-select is(tests.field_of('alice', format('select api.sent_message(%L, %L, %L, ''image'', %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111', '{"url":"https://x.example/a"}')), 'PL012 client_id', 'of another kind: reused');
-select isnt(tests.as('bob', format('api.send_message(%L, ''mine'', %L) ->> ''seq''', tests.id('group'), '11111111-1111-4111-8111-111111111111')), '6', 'another''s client_id is another''s');
-select is(tests.as('alice', format('api.send_message(%L, ''there'', %L) ->> ''seq''', tests.id('direct'), '11111111-1111-4111-8111-111111111111')), '2', 'in another conversation it is another');
-select throws_ok(format('insert into public.messages (conversation_id, sender_id, client_id, content) values (%L, %L, %L, ''x'') on conflict do nothing', tests.id('group'), tests.id('alice'), '11111111-1111-4111-8111-111111111111'), '23505', null, 'on conflict do nothing cannot make a gap');
-select is((select last_seq from public.conversations where id = tests.id('group')), 7::bigint, 'there is none');
-select matches(tests.as('mallory', format('api.send_message(%L, ''x'')', tests.id('group'))), '^PL008 ', 'a stranger finds no conversation');
-select is(tests.as('bob', format('api.sent_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', gen_random_uuid())), tests.as('mallory', format('api.sent_message(%L, %L, %L)', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), 'what a client_id stands for a stranger does not learn');
-select is(tests.as('mallory', format('api.send_message(%L, ''x'', gen_random_uuid())', tests.id('group'))), tests.as('mallory', format('api.send_message(%L, ''x'', gen_random_uuid())', gen_random_uuid())), 'a hidden conversation and none are one');
-select is(tests.field_of('alice', format('select api.send_message(%L, %s)', tests.id('group'), args)), 'PL001 ' || field, args)
-  from (values ('''''', 'content'), ('null', 'content'), ('repeat(''x'', 8001)', 'content'), ('''x'', null, ''system''', 'kind'), ('''x'', null, ''image''', 'attachment')) as t (args, field);
-select is(tests.as('alice', format('api.send_message(%L, null, null, ''image'', ''{"bytes":5,"url":"https://x.example/a"}'') -> ''attachment''', tests.id('group'))), '{"url":"https://x.example/a","mime_type":null,"width":null,"height":null,"bytes":5}', 'an image may have no content, and its attachment is whole');
-select is(tests.as('alice', format('api.send_message(%L, %L) ->> ''content''', tests.id('group'), '''); drop table messages; --')), '''); drop table messages; --', 'SQL is text');
+select matches(tests.as('alice', pg_temp.call('send_message', 'any')), '^23505 ', 'a client_id is used once');
+select is(tests.as('alice', pg_temp.call('sent_message'))::jsonb,
+    (select o::jsonb from sent), 'the same client_id again: the same message');
+select is((tests.conversation('group')).last_seq, 6::bigint, 'and no number taken');
+select is(tests.field_of('alice', 'select ' || pg_temp.call('sent_message', 'other')),
+    'PL012 client_id', 'with other content: reused');
+select is(tests.field_of('alice', format('select api.sent_message(%L, %L, %L, ''image'', %L)', tests.id('group'),
+        e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111', '{"url":"https://x.example/a"}')),
+    'PL012 client_id', 'of another kind: reused');
+select isnt(tests.as('bob', format('api.send_message(%L, ''mine'', %L) ->> ''seq''',
+        tests.id('group'), '11111111-1111-4111-8111-111111111111')),
+    '6', 'another''s client_id is another''s');
+select is(tests.as('alice', format('api.send_message(%L, ''there'', %L) ->> ''seq''',
+        tests.id('direct'), '11111111-1111-4111-8111-111111111111')),
+    '2', 'in another conversation it is another');
+select throws_ok(format($$
+        insert into public.messages (conversation_id, sender_id, client_id, content)
+        values (%L, %L, %L, 'x') on conflict do nothing$$,
+        tests.id('group'), tests.id('alice'), '11111111-1111-4111-8111-111111111111'),
+    '23505', null, 'on conflict do nothing cannot make a gap');
+select is((tests.conversation('group')).last_seq, 7::bigint, 'there is none');
+select matches(tests.as('mallory', format('api.send_message(%L, ''x'')', tests.id('group'))),
+    '^PL008 ', 'a stranger finds no conversation');
+select is(tests.as('bob', format('api.sent_message(%L, %L, %L)',
+        tests.id('group'), e' kept \n as sent\u202e ', gen_random_uuid())),
+    tests.as('mallory', pg_temp.call('sent_message')), 'what a client_id stands for a stranger does not learn');
+select is(tests.as('mallory', format('api.send_message(%L, ''x'', gen_random_uuid())', tests.id('group'))),
+    tests.as('mallory', format('api.send_message(%L, ''x'', gen_random_uuid())', gen_random_uuid())),
+    'a hidden conversation and none are one');
+select is(tests.field_of('alice', format('select api.send_message(%L, %s)', tests.id('group'), args)),
+    'PL001 ' || field, args)
+  from (values
+        ('''''', 'content'),
+        ('null', 'content'),
+        ('repeat(''x'', 8001)', 'content'),
+        ('''x'', null, ''system''', 'kind'),
+        ('''x'', null, ''image''', 'attachment')) as t (args, field);
+select is(tests.as('alice', format($$
+        api.send_message(%L, null, null, 'image', '{"bytes":5,"url":"https://x.example/a"}') -> 'attachment'$$,
+        tests.id('group'))),
+    '{"url":"https://x.example/a","mime_type":null,"width":null,"height":null,"bytes":5}',
+    'an image may have no content, and its attachment is whole');
+select is(tests.as('alice', format('api.send_message(%L, %L) ->> ''content''',
+        tests.id('group'), '''); drop table messages; --')),
+    '''); drop table messages; --', 'SQL is text');
 
 -- Editing and deleting by SQL.
 select tests.age();
-update public.messages set content = 'edited' where id = (select (o ->> 'id')::uuid from sent);
-select results_eq($$select version, edited_at is not null, changed_xid > '3', sent_xid::text from public.messages where id = (select (o ->> 'id')::uuid from sent)$$, $$values (2::bigint, true, true, '3')$$, 'an edit is a new version');
-select is(tests.as('alice', format('api.sent_message(%L, %L, %L) ->> ''content''', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), 'edited', 'what was first sent, sent again after an edit: the message as it is');
-select is(tests.field_of('alice', format('select api.sent_message(%L, %L, %L)', tests.id('group'), 'edited', '11111111-1111-4111-8111-111111111111')), 'PL012 client_id', 'what it was edited to is other content');
-update public.messages set deleted_at = now() where id = (select (o ->> 'id')::uuid from sent);
-select results_eq($$select version, content::text from public.messages where id = (select (o ->> 'id')::uuid from sent)$$, $$values (3::bigint, null)$$, 'a deleted message keeps its place without content');
-select is(tests.as('alice', format('api.sent_message(%L, %L, %L) ->> ''content''', tests.id('group'), e' kept \n as sent\u202e ', '11111111-1111-4111-8111-111111111111')), null, 'first sent again after a deletion: the deleted message');
-select throws_ok('update public.messages set content = ''x'' where deleted_at is not null', 'PL007', null, 'a deleted message is not edited');
+update public.messages set content = 'edited' where id = (select id from sent);
+select results_eq($$
+    select version, edited_at is not null, changed_xid > '3', sent_xid::text
+      from public.messages where id = (select id from sent)
+$$, $$values (2::bigint, true, true, '3')$$, 'an edit is a new version');
+select is(tests.as('alice', pg_temp.call('sent_message') || ' ->> ''content'''),
+    'edited', 'what was first sent, sent again after an edit: the message as it is');
+select is(tests.field_of('alice', 'select ' || pg_temp.call('sent_message', 'edited')),
+    'PL012 client_id', 'what it was edited to is other content');
+update public.messages set deleted_at = now() where id = (select id from sent);
+select results_eq($$select version, content::text from public.messages where id = (select id from sent)$$,
+    $$values (3::bigint, null)$$, 'a deleted message keeps its place without content');
+select is(tests.as('alice', pg_temp.call('sent_message') || ' ->> ''content'''),
+    null, 'first sent again after a deletion: the deleted message');
+select throws_ok('update public.messages set content = ''x'' where deleted_at is not null',
+    'PL007', null, 'a deleted message is not edited');
 select throws_ok('update public.messages set seq = seq + 100', '23001', null, 'a message keeps its number');
-select isnt((select last_message_content from public.conversations where id = tests.id('group')), null, 'an older message''s deletion leaves last_message_content');
-update public.messages set content = 'the newest' where conversation_id = tests.id('group') and seq = (select last_seq from public.conversations where id = tests.id('group'));
-select is((select last_message_content from public.conversations where id = tests.id('group')), 'the newest', 'which follows the newest one''s edit');
-update public.messages set deleted_at = now() where conversation_id = tests.id('group') and seq = (select last_seq from public.conversations where id = tests.id('group'));
-select is((select last_message_content from public.conversations where id = tests.id('group')), null, 'and its deletion');
+select isnt((tests.conversation('group')).last_message_content,
+    null, 'an older message''s deletion leaves last_message_content');
+update public.messages set content = 'the newest'
+ where conversation_id = tests.id('group') and seq = (tests.conversation('group')).last_seq;
+select is((tests.conversation('group')).last_message_content, 'the newest', 'which follows the newest one''s edit');
+update public.messages set deleted_at = now()
+ where conversation_id = tests.id('group') and seq = (tests.conversation('group')).last_seq;
+select is((tests.conversation('group')).last_message_content, null, 'and its deletion');
 
 -- Pages.
 create function pg_temp.seqs(args text) returns text language sql as $$
-    select string_agg(m ->> 'seq', ',' order by place) from json_array_elements(tests.as('alice', format('api.messages(%L, %s)::json -> ''messages''', tests.id('group'), args))::json) with ordinality t (m, place)
+    select string_agg(m ->> 'seq', ',' order by place)
+      from json_array_elements(tests.as('alice', format('api.messages(%L, %s)::json -> ''messages''',
+               tests.id('group'), args))::json) with ordinality t (m, place)
 $$;
-select is((select last_seq from public.conversations where id = tests.id('group')), 9::bigint);
+select is((tests.conversation('group')).last_seq, 9::bigint);
 select is(pg_temp.seqs('null, null, 3'), '7,8,9', 'the newest, ascending');
 select is(pg_temp.seqs('7, null, 3'), '4,5,6', 'those just before');
 select is(pg_temp.seqs('null, 3, 3'), '4,5,6', 'those just after');
 select is(pg_temp.seqs('1, null, 3'), null, 'nothing before the first');
-select is(tests.field_of('alice', format('select api.messages(%L, 5, 2)', tests.id('group'))), 'PL001 after_seq', 'before or after');
-select is(tests.field_of('alice', format('select api.messages(%L, null, null, 201)', tests.id('group'))), 'PL001 limit', 'at most 200');
-select is(tests.as('mallory', format('api.messages(%L)', tests.id('group'))), tests.as('mallory', format('api.messages(%L)', gen_random_uuid())), 'a hidden conversation and none are one');
+select is(tests.field_of('alice', format('select api.messages(%L, 5, 2)', tests.id('group'))),
+    'PL001 after_seq', 'before or after');
+select is(tests.field_of('alice', format('select api.messages(%L, null, null, 201)', tests.id('group'))),
+    'PL001 limit', 'at most 200');
+select is(tests.as('mallory', format('api.messages(%L)', tests.id('group'))),
+    tests.as('mallory', format('api.messages(%L)', gen_random_uuid())), 'a hidden conversation and none are one');
 update public.user_profiles set full_name = 'Tap Renamed' where id = tests.id('bob');
-select is(tests.as('alice', format('api.messages(%L, 3, null, 1)::json -> ''messages'' -> 0 -> ''sender'' ->> ''full_name''', tests.id('group'))), case when (select sender_id from public.messages where conversation_id = tests.id('group') and seq = 2) = tests.id('bob') then 'Tap Renamed' else 'Tap Carol' end, 'the sender is as of now');
+select is(tests.as('alice', format(
+        'api.messages(%L, 3, null, 1)::json -> ''messages'' -> 0 -> ''sender'' ->> ''full_name''', tests.id('group'))),
+    case (select sender_id from public.messages where conversation_id = tests.id('group') and seq = 2)
+         when tests.id('bob') then 'Tap Renamed' else 'Tap Carol' end,
+    'the sender is as of now');
 
 -- Marks.
-select is(tests.as('carol', format('api.mark_read(%L, 7)', tests.id('group'))), format('{"conversation_id":"%s","user_id":"%s","last_read_seq":7,"unread_count":2}', tests.id('group'), tests.id('carol')), 'a mark moves');
-select is(tests.as('carol', format('api.mark_read(%L, 2) ->> ''last_read_seq''', tests.id('group'))), '7', 'and never goes back');
-select is(tests.as('carol', format('api.mark_read(%L, 99) ->> ''last_read_seq''', tests.id('group'))), '9', 'one beyond the last seq is cut to it');
+select is(tests.as('carol', format('api.mark_read(%L, 7)', tests.id('group'))),
+    format('{"conversation_id":"%s","user_id":"%s","last_read_seq":7,"unread_count":2}',
+    tests.id('group'), tests.id('carol')), 'a mark moves');
+select is(tests.as('carol', format('api.mark_read(%L, 2) ->> ''last_read_seq''', tests.id('group'))),
+    '7', 'and never goes back');
+select is(tests.as('carol', format('api.mark_read(%L, 99) ->> ''last_read_seq''', tests.id('group'))),
+    '9', 'one beyond the last seq is cut to it');
 select is(tests.field_of('carol', format('select api.mark_read(%L, -1)', tests.id('group'))), 'PL001 seq');
-select is(tests.as('mallory', format('api.mark_read(%L, 1)', tests.id('group'))), tests.as('mallory', format('api.mark_read(%L, 1)', gen_random_uuid())), 'a hidden conversation and none are one');
-update public.conversation_members set last_read_seq = 1 where user_id = tests.id('carol') and conversation_id = tests.id('group');
-select is((select last_read_seq from public.conversation_members where user_id = tests.id('carol') and conversation_id = tests.id('group')), 9::bigint, 'psql cannot move it back');
-update public.conversation_members set last_read_seq = 999 where user_id = tests.id('bob') and conversation_id = tests.id('group');
-select is((select last_read_seq from public.conversation_members where user_id = tests.id('bob') and conversation_id = tests.id('group')), 9::bigint, 'nor beyond the last');
+select is(tests.as('mallory', format('api.mark_read(%L, 1)', tests.id('group'))),
+    tests.as('mallory', format('api.mark_read(%L, 1)', gen_random_uuid())), 'a hidden conversation and none are one');
+update public.conversation_members set last_read_seq = 1
+ where user_id = tests.id('carol') and conversation_id = tests.id('group');
+select is((tests.member('group', 'carol')).last_read_seq, 9::bigint, 'psql cannot move it back');
+update public.conversation_members set last_read_seq = 999
+ where user_id = tests.id('bob') and conversation_id = tests.id('group');
+select is((tests.member('group', 'bob')).last_read_seq, 9::bigint, 'nor beyond the last');
 select tests.age();
 select tests.say('group', 'bob', 'x');
-select is((select changed_xid::text from public.conversation_members where user_id = tests.id('bob') and conversation_id = tests.id('group')), '3', 'a message moves its sender''s mark without touching changed_xid');
+select is((tests.member('group', 'bob')).changed_xid::text,
+    '3', 'a message moves its sender''s mark without touching changed_xid');
 select is(tests.as('carol', format('api.mark_read(%L, 10) ->> ''unread_count''', tests.id('group'))), '0');
-select is((select changed_xid > '3' from public.conversation_members where user_id = tests.id('carol') and conversation_id = tests.id('group')), true, 'a mark that moved by itself is news');
+select is((tests.member('group', 'carol')).changed_xid > '3', true, 'a mark that moved by itself is news');
 
 select * from finish();
 rollback;

@@ -18,7 +18,9 @@ begin
     perform tests.owner();
     return lines;
 end $$;
-create function tests.looked(wanted text, since text default '4:4:') returns setof record language plpgsql as $$
+create function tests.looked(wanted text, since text default '4:4:') returns table (
+    kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
+    marks bigint[]) language plpgsql as $$
 begin
     perform set_config('role', 'postline_feed', true);
     return query select l.* from feed.look(since::pg_snapshot) l where l.kind = wanted;
@@ -34,7 +36,8 @@ select is(tests.look('2:9:2'), '{}', 'another that was open is not');
 
 select tests.say('direct', 'alice', 'new');
 select is(tests.look(), array['message direct alice 2', 'read direct alice 2'], 'a message, and its sender''s mark');
-select results_eq($$select xid = pg_current_xact_id()::text, object::json ->> 'content' from tests.looked('message') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$values (true, 'new')$$, 'it is whole, and names its transaction');
+select results_eq($$select xid = pg_current_xact_id()::text, object::json ->> 'content' from tests.looked('message')$$,
+    $$values (true, 'new')$$, 'it is whole, and names its transaction');
 
 select tests.age();
 update public.messages set content = 'edited' where conversation_id = tests.id('group') and seq = 2;
@@ -44,12 +47,17 @@ select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 2)', tests.id('group')));
 select is(tests.look(), array['read group carol 2'], 'a mark');
 select tests.say('group', 'carol', 'x');
-select is(tests.look(), array['message group carol 4', 'read group carol 4'], 'a mark that moved in both ways is told once');
+select is(tests.look(),
+    array['message group carol 4', 'read group carol 4'], 'a mark that moved in both ways is told once');
 
 select tests.age();
 update public.user_profiles set full_name = 'Tap Neu' where id = tests.id('bob');
 select is(tests.look(), array['me bob', 'profile bob'], 'a public change goes to both');
-select results_eq($$select audience @> array[tests.id('direct'), tests.id('group')] and cardinality(audience) = 2, object::json ->> 'full_name' from tests.looked('profile') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$values (true, 'Tap Neu')$$, 'with the conversations it concerns');
+select results_eq($$
+    select audience @> array[tests.id('direct'), tests.id('group')] and cardinality(audience) = 2,
+           object::json ->> 'full_name'
+      from tests.looked('profile')
+$$, $$values (true, 'Tap Neu')$$, 'with the conversations it concerns');
 select tests.age();
 update public.user_private set phone_number = '+4512345678' where id = tests.id('bob');
 select is(tests.look(), array['me bob'], 'a private change goes to its own user');
@@ -57,26 +65,37 @@ select is(tests.look(), array['me bob'], 'a private change goes to its own user'
 select tests.age();
 update public.conversations set title = 'Neu' where id = tests.id('group');
 select is(tests.look(), array['conversation group 4'], 'a title');
-select results_eq($$select (object || '7,"unread_count":8' || tail)::jsonb - '{last_read_seq,unread_count}'::text[] = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb - '{last_read_seq,unread_count}'::text[],
-        audience = array[tests.id('alice'), tests.id('bob'), tests.id('carol')], marks from tests.looked('conversation') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$,
-    $$values (true, true, array[3, 0, 4]::bigint[])$$, 'spliced, it is the object of the answers; members and marks stand in one order');
+select results_eq($$
+    select (object || '7,"unread_count":8' || tail)::jsonb - '{last_read_seq,unread_count}'::text[]
+           = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb
+             - '{last_read_seq,unread_count}'::text[],
+           audience = array[tests.id('alice'), tests.id('bob'), tests.id('carol')],
+           marks
+      from tests.looked('conversation')
+$$, $$values (true, true, array[3, 0, 4]::bigint[])$$,
+    'spliced, it is the object of the answers; members and marks stand in one order');
 
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(tests.look(), array['joined group mallory', 'conversation group 4', 'opening_profile group alice',
-    'opening_profile group bob', 'opening_profile group carol', 'opening_profile group mallory', 'opening_message group alice 1',
-    'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'], 'one who joins gets the whole');
+select is(tests.look(),
+    array['joined group mallory', 'conversation group 4', 'opening_profile group alice', 'opening_profile group bob',
+        'opening_profile group carol', 'opening_profile group mallory', 'opening_message group alice 1',
+        'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'],
+    'one who joins gets the whole');
 
 select tests.age();
 delete from public.conversation_members where user_id = tests.id('carol');
 delete from public.conversation_members where user_id = tests.id('mallory');
-select set_eq('select unnest(tests.look())', array['left group carol', 'left group mallory', 'conversation group 4'], 'who goes, and the conversation without them');
+select set_eq('select unnest(tests.look())', array['left group carol', 'left group mallory', 'conversation group 4'],
+    'who goes, and the conversation without them');
 select tests.age();
 update public.user_profiles set bio = 'gone' where id = tests.id('carol');
-select results_eq($$select audience from tests.looked('profile') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$select array[tests.id('group')]$$, 'who wrote and went is still of concern');
+select results_eq($$select audience from tests.looked('profile')$$,
+    $$select array[tests.id('group')]$$, 'who wrote and went is still of concern');
 select tests.age();
 update public.user_profiles set bio = 'gone' where id = tests.id('mallory');
-select results_eq($$select audience from tests.looked('profile') as l (kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])$$, $$select '{}'::uuid[]$$, 'who only listened is not');
+select results_eq($$select audience from tests.looked('profile')$$,
+    $$select '{}'::uuid[]$$, 'who only listened is not');
 
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));
@@ -86,7 +105,8 @@ select is((tests.look())[1:2], array['left group carol', 'joined group carol'], 
 
 select tests.age();
 select tests.as('alice', format('api.open_conversation(%L)', tests.id('mallory')));
-select is((select count(*) from unnest(tests.look()) l where l like 'joined%'), 2::bigint, 'a conversation made is joined by both');
+select is((select count(*) from unnest(tests.look()) l where l like 'joined%'),
+    2::bigint, 'a conversation made is joined by both');
 
 -- The doorbell.
 create function tests.bells() returns bigint language sql as $$
@@ -95,7 +115,8 @@ create function tests.bells() returns bigint language sql as $$
        and pg_get_triggerdef(t.oid) like '%FOR EACH STATEMENT EXECUTE FUNCTION app.ring()'
        and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
-select is(tests.bells(), 4::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
+select is(tests.bells(),
+    4::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');
 
 -- What a cursor has seen is on disk.
@@ -106,12 +127,15 @@ select is(tests.as('authenticated', 'app.seal()'), '42501 permission denied for 
 -- A restored dump.
 select is(app.settle(), false, 'a database at home needs nothing');
 create temporary table before as select app.epoch() as epoch;
-update public.messages set changed_xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8 where conversation_id = tests.id('direct');
-select is((select count(*) from unnest(tests.look()) l where l like 'message direct%'), 0::bigint, 'ids of another cluster are no news');
+update public.messages set changed_xid = (pg_current_xact_id()::text::bigint + 1000000)::text::xid8
+ where conversation_id = tests.id('direct');
+select is((select count(*) from unnest(tests.look()) l where l like 'message direct%'),
+    0::bigint, 'ids of another cluster are no news');
 update app.settings set value = 'elsewhere' where name = 'home';
 select is(app.settle(), true, 'one that came here by a dump is settled');
 select isnt(app.epoch(), (select epoch from before), 'which ends all cursors');
-select is((select count(*) from public.messages where changed_xid > pg_current_xact_id()), 0::bigint, 'and brings foreign ids home');
+select is((select count(*) from public.messages where changed_xid > pg_current_xact_id()),
+    0::bigint, 'and brings foreign ids home');
 select is(app.settle(), false, 'once');
 
 -- More than one look tells: it says so and no more, and is asked who is concerned.
@@ -152,6 +176,31 @@ update public.user_profiles set is_deleted = true where id = tests.id('carol');
 select is((tests.look())[1], 'deleted carol', 'a deleted user is told, whatever else is');
 insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1001);
 select is(tests.look(), array['deleted carol', 'many'], 'and where there is too much to tell');
+
+-- The look as the service asks for it: beside the moment that it is of.
+select tests.age();
+select tests.say('direct', 'alice', 'news');
+create temporary table flushed as select pg_current_wal_flush_lsn() as log_end;
+grant select on flushed to postline_feed;
+select tests.authenticate_as('postline_feed');
+select results_eq($$
+    select kind, xid, conversation_id, user_id, seq, audience, object, tail, marks from feed.next_look('4:4:')
+$$, $$select * from feed.look('4:4:')$$, 'the service''s look is the same');
+select is((select array_agg(distinct l::text) from (select epoch, snapshot from feed.next_look('4:4:')) l),
+    array[row(app.epoch(), pg_current_snapshot())::text], 'of one moment, whose snapshot is the next to ask since');
+select ok(bool_and(coalesce(l.log_end >= f.log_end, true)), 'the log has to be on disk no less far than it is')
+  from feed.next_look('4:4:') l, flushed f;
+select results_eq('select epoch, snapshot, kind from feed.next_look(pg_current_snapshot())',
+    $$select app.epoch(), pg_current_snapshot()::text, unnest(array['message', 'read'])$$,
+    'of what a snapshot does not see, also where it is of now: this transaction');
+select results_eq('select epoch, snapshot, kind from feed.next_look(null)',
+    'select app.epoch(), pg_current_snapshot()::text, null::text', 'since nothing: the moment alone');
+select tests.owner();
+select tests.age();
+select tests.authenticate_as('postline_feed');
+select results_eq($$select epoch, snapshot, kind from feed.next_look('4:4:')$$,
+    'select app.epoch(), pg_current_snapshot()::text, null::text', 'nothing new: the moment alone');
+select tests.owner();
 
 select * from finish();
 rollback;

@@ -6,7 +6,8 @@ select tests.say('group', (array['alice', 'bob', 'carol'])[1 + n % 3], 'old ' ||
 select tests.say('direct', 'bob', 'old ' || n) from generate_series(1, 5) n;
 select tests.age();
 
-create type tests.page as (epoch text, snapshot text, reset boolean, "position" text, changes jsonb, conversation_ids uuid[]);
+create type tests.page as (
+    epoch text, snapshot text, reset boolean, "position" text, changes jsonb, conversation_ids uuid[]);
 create function tests.sync(who text, since text default '4:4:', until text default null, "position" text default null,
                            messages integer default 20, bytes integer default 524288, epoch text default app.epoch())
 returns tests.page language plpgsql as $$
@@ -22,17 +23,27 @@ end $$;
 create function tests.words(changes jsonb) returns text[] language sql as $$
     select coalesce(array_agg(word order by kind, room, seq, word), '{}') from (
         select 1 as kind, '' as room, 0 as seq, 'me' as word where changes ? 'me'
-        union all select 2, '', 0, 'profile ' || i.name from jsonb_array_elements(changes -> 'profiles') o join tests.ids i on i.id = (o ->> 'id')::uuid
-        union all select 3, '', 0, 'left ' || i.name from jsonb_array_elements_text(changes -> 'left') o join tests.ids i on i.id = o::uuid
-        union all select 4, '', 0, 'conversation ' || coalesce(i.name, '?') from jsonb_array_elements(changes -> 'conversations') o left join tests.ids i on i.id = (o ->> 'id')::uuid
-        union all select 5, i.name, (o ->> 'seq')::integer, i.name || ' ' || (o ->> 'seq') from jsonb_array_elements(changes -> 'messages') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid
-        union all select 6, i.name, 0, 'read ' || i.name || ' ' || u.name || ' ' || (o ->> 'last_read_seq') from jsonb_array_elements(changes -> 'reads') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid join tests.ids u on u.id = (o ->> 'user_id')::uuid
-        union all select 7, '', 0, 'limited ' || i.name from jsonb_array_elements_text(changes -> 'limited') o join tests.ids i on i.id = o::uuid) w
+        union all select 2, '', 0, 'profile ' || i.name
+          from jsonb_array_elements(changes -> 'profiles') o join tests.ids i on i.id = (o ->> 'id')::uuid
+        union all select 3, '', 0, 'left ' || i.name
+          from jsonb_array_elements_text(changes -> 'left') o join tests.ids i on i.id = o::uuid
+        union all select 4, '', 0, 'conversation ' || coalesce(i.name, '?')
+          from jsonb_array_elements(changes -> 'conversations') o left join tests.ids i on i.id = (o ->> 'id')::uuid
+        union all select 5, i.name, (o ->> 'seq')::integer, i.name || ' ' || (o ->> 'seq')
+          from jsonb_array_elements(changes -> 'messages') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid
+        union all select 6, i.name, 0, 'read ' || i.name || ' ' || u.name || ' ' || (o ->> 'last_read_seq')
+          from jsonb_array_elements(changes -> 'reads') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid
+          join tests.ids u on u.id = (o ->> 'user_id')::uuid
+        union all select 7, '', 0, 'limited ' || i.name
+          from jsonb_array_elements_text(changes -> 'limited') o join tests.ids i on i.id = o::uuid) w
 $$;
 create function tests.news(who text) returns text[] language sql as $$ select tests.words((tests.sync(who)).changes) $$;
-create function tests.numbers(room text, first integer, last integer) returns text[] language sql as $$ select array_agg(room || ' ' || n order by n) from generate_series(first, last) n $$;
+create function tests.numbers(room text, first integer, last integer) returns text[] language sql as $$
+    select array_agg(room || ' ' || n order by n) from generate_series(first, last) n
+$$;
 -- A view walked to its end, put together as a client does.
-create function tests.walk(who text, since text, bytes integer, messages integer default 20, out changes jsonb, out pages integer) language plpgsql as $$
+create function tests.walk(who text, since text, bytes integer, messages integer default 20,
+                           out changes jsonb, out pages integer) language plpgsql as $$
 declare
     page tests.page;
     first text;
@@ -43,11 +54,15 @@ begin
         page := tests.sync(who, since, first, page."position", messages, bytes);
         first := coalesce(first, page.snapshot);
         if page.snapshot <> first then raise exception 'another view'; end if;
-        if (page."position" is null) <> (page.conversation_ids is not null) then raise exception 'conversation_ids'; end if;
+        if (page."position" is null) <> (page.conversation_ids is not null) then
+            raise exception 'conversation_ids';
+        end if;
         pages := pages + 1;
-        select jsonb_object_agg(key, case when key = 'me' then coalesce(page.changes -> key, changes -> key)
-                                          else coalesce(changes -> key, '[]') || coalesce(page.changes -> key, '[]') end)
-          into changes from (select jsonb_object_keys(changes) as key union select jsonb_object_keys(page.changes)) k;
+        select jsonb_object_agg(key,
+                   case when key = 'me' then coalesce(page.changes -> key, changes -> key)
+                        else coalesce(changes -> key, '[]') || coalesce(page.changes -> key, '[]') end)
+          into changes
+          from (select jsonb_object_keys(changes) as key union select jsonb_object_keys(page.changes)) k;
         changes := coalesce(changes, '{}');
         exit when page."position" is null or pages > 1000;
     end loop;
@@ -55,13 +70,19 @@ end $$;
 
 -- A reset.
 select is((tests.sync('alice', null)).reset, true, 'without a cursor: a reset');
-select is(tests.words((tests.sync('alice', null)).changes), array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group']
-    || tests.numbers('direct', 1, 5) || tests.numbers('group', 11, 30) || array['limited group'], 'the whole world, the newest messages, and what is limited');
-select set_eq($$select unnest((tests.sync('alice', null)).conversation_ids)$$, $$select tests.id(n) from unnest(array['direct', 'group']) n$$, 'and the conversations it streams on from');
-select is(tests.words((tests.sync('alice', null, messages => 0)).changes), array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group', 'limited direct', 'limited group'], 'of no messages each: all limited');
+select is(tests.words((tests.sync('alice', null)).changes),
+    array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group']
+    || tests.numbers('direct', 1, 5) || tests.numbers('group', 11, 30) || array['limited group'],
+    'the whole world, the newest messages, and what is limited');
+select set_eq($$select unnest((tests.sync('alice', null)).conversation_ids)$$,
+    $$select tests.id(n) from unnest(array['direct', 'group']) n$$, 'and the conversations it streams on from');
+select is(tests.words((tests.sync('alice', null, messages => 0)).changes),
+    array['me', 'profile bob', 'profile carol', 'conversation direct', 'conversation group', 'limited direct',
+        'limited group'], 'of no messages each: all limited');
 select is(tests.words((tests.sync('mallory', null)).changes), array['me'], 'a user alone has itself');
 select is((tests.sync('alice', null)).changes -> 'me' ->> 'email', 'tap.alice@example.org', 'me is a Me');
-select is((tests.sync('alice', null)).changes -> 'conversations' -> 0 ? 'unread_count', true, 'a conversation as the user sees it');
+select is((tests.sync('alice', null)).changes -> 'conversations' -> 0 ? 'unread_count',
+    true, 'a conversation as the user sees it');
 select is((tests.sync('alice')).reset, false, 'with a cursor: a delta');
 select is((tests.sync('alice')).changes, '{}', 'of nothing: empty');
 select is((tests.sync('alice', epoch => 'another')).reset, true, 'of another epoch: a reset');
@@ -69,22 +90,37 @@ select is((tests.sync('alice', '99999999999:99999999999:')).reset, true, 'from t
 select is((tests.sync('alice', null, epoch => null)).reset, true, 'no epoch: a reset');
 
 -- In pages.
-select ok((tests.walk('alice', null, bytes)).pages > 2, 'pages of ' || bytes || ' bytes') from unnest(array[0, 900, 5000]) bytes;
-select is((tests.walk('alice', null, bytes)).changes, (tests.sync('alice', null)).changes, 'paged by ' || bytes || ' bytes to its end: the whole world, once') from unnest(array[0, 900, 5000]) bytes;
-select is((tests.sync('alice', since, '4:4:', bad)).reset, true, concat_ws(' ', 'row 58a: a position that is none is answered with a reset:', quote_literal(split_part(bad, e'\n', 1)), since))
-  from unnest(array['', 'x', 'messages', 'messages:x', 'profiles;', 'reads:1:2', 'left:', 'reads:' || gen_random_uuid() || ':123',
-                    'messages:' || gen_random_uuid() || ':' || gen_random_uuid(), 'profiles:' || gen_random_uuid() || ':1',
-                    'messages:' || gen_random_uuid() || ':9223372036854775808', 'left:' || gen_random_uuid() || e'\n']) bad,
-       unnest(array[null, '3:3:']) since;
-select is((tests.sync('alice', null, '4:4:', good)).reset, false, 'a position that is one is gone on from: ' || split_part(good, ':', 1))
-  from unnest(array['left:', 'profiles:', 'conversations:', 'messages:' || gen_random_uuid() || ':0', 'reads:' || gen_random_uuid() || ':']) prefix,
+select ok((tests.walk('alice', null, bytes)).pages > 2, 'pages of ' || bytes || ' bytes')
+  from unnest(array[0, 900, 5000]) bytes;
+select is((tests.walk('alice', null, bytes)).changes,
+    (tests.sync('alice', null)).changes, 'paged by ' || bytes || ' bytes to its end: the whole world, once')
+  from unnest(array[0, 900, 5000]) bytes;
+select is((tests.sync('alice', since, '4:4:', bad)).reset,
+    true,
+    concat_ws(' ', 'row 58a: a position that is none is answered with a reset:',
+        quote_literal(split_part(bad, e'\n', 1)), since))
+  from unnest(array[
+        '', 'x', 'messages', 'messages:x', 'profiles;', 'reads:1:2', 'left:', 'reads:' || gen_random_uuid() || ':123',
+        'messages:' || gen_random_uuid() || ':' || gen_random_uuid(), 'profiles:' || gen_random_uuid() || ':1',
+        'messages:' || gen_random_uuid() || ':9223372036854775808',
+        'left:' || gen_random_uuid() || e'\n']) bad, unnest(array[null, '3:3:']) since;
+select is((tests.sync('alice', null, '4:4:', good)).reset,
+    false, 'a position that is one is gone on from: ' || split_part(good, ':', 1))
+  from unnest(array[
+        'left:', 'profiles:', 'conversations:', 'messages:' || gen_random_uuid() || ':0',
+        'reads:' || gen_random_uuid()
+        || ':']) prefix,
        lateral (select case when prefix like '%:' then prefix || gen_random_uuid() else prefix end) g (good);
 -- What changes after the first page is for the delta that follows.
 create temporary table page as select (tests.sync('alice', null, bytes => 0)).*;
 select tests.say('group', 'bob', 'after');
 update public.user_profiles set bio = 'after' where id = tests.id('carol');
-create temporary table rest as select tests.words((tests.sync('alice', null, p.snapshot, p."position")).changes) as words from page p;
-select ok((select words @> tests.numbers('group', 11, 30) and not words @> array['group 31'] and not words @> array['profile carol'] from rest), 'later pages leave out what changed meanwhile');
+create temporary table rest as
+select tests.words((tests.sync('alice', null, p.snapshot, p."position")).changes) as words from page p;
+select ok((select words @> tests.numbers('group', 11, 30)
+               and not words @> array['group 31'] and not words @> array['profile carol']
+             from rest),
+    'later pages leave out what changed meanwhile');
 select is(tests.news('alice'), array['profile carol', 'group 31', 'read group bob 31'], 'and the delta brings it');
 select tests.age();
 
@@ -98,10 +134,12 @@ update public.messages set content = 'edited' where conversation_id = tests.id('
 update public.messages set deleted_at = now() where conversation_id = tests.id('group') and seq = 31;
 select is(tests.news('carol'), array['group 2', 'group 31'], 'edited and deleted messages');
 select tests.say('group', 'carol', 'x');
-select is(tests.news('carol'), array['group 2', 'group 31', 'group 32', 'read group carol 32'], 'beside new ones, each once');
+select is(tests.news('carol'),
+    array['group 2', 'group 31', 'group 32', 'read group carol 32'], 'beside new ones, each once');
 -- A later page sees what its view's first page saw: that must be older than this transaction.
 select tests.age('5', '4');
-select is((tests.walk('carol', '4:4:', 0)).changes, (tests.sync('carol')).changes, 'a delta in pages is the same delta');
+select is((tests.walk('carol', '4:4:', 0)).changes,
+    (tests.sync('carol')).changes, 'a delta in pages is the same delta');
 select tests.age();
 select tests.as('carol', format('api.mark_read(%L, 32)', tests.id('group')));
 select is(tests.news('bob'), '{}', 'a mark that did not move is no news');
@@ -121,16 +159,20 @@ select is(tests.news('alice'), array['conversation group'], 'a title');
 -- Many messages.
 select tests.age();
 select tests.say('direct', 'bob', 'flood ' || n) from generate_series(1, 100) n;
-select is(tests.news('alice'), tests.numbers('direct', 7, 106) || array['read direct bob 106'], 'a hundred new messages come all');
+select is(tests.news('alice'),
+    tests.numbers('direct', 7, 106) || array['read direct bob 106'], 'a hundred new messages come all');
 select tests.say('direct', 'bob', 'one more');
-select is(tests.news('alice'), tests.numbers('direct', 8, 107) || array['read direct bob 107', 'limited direct'], 'of more the newest hundred, limited');
+select is(tests.news('alice'), tests.numbers('direct', 8, 107) || array['read direct bob 107', 'limited direct'],
+    'of more the newest hundred, limited');
 select tests.age('5', '4');
 select is((tests.walk('alice', '4:4:', 3000)).changes, (tests.sync('alice')).changes, 'in pages too');
 
 -- Coming and going.
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(tests.news('mallory'), array['profile alice', 'profile bob', 'profile carol', 'conversation group'] || tests.numbers('group', 13, 32) || array['limited group'], 'a conversation joined comes as in a reset');
+select is(tests.news('mallory'),
+    array['profile alice', 'profile bob', 'profile carol', 'conversation group'] || tests.numbers('group', 13, 32)
+    || array['limited group'], 'a conversation joined comes as in a reset');
 select is(tests.news('alice'), array['profile mallory', 'conversation group'], 'its members get the newcomer');
 select tests.say('group', 'mallory', 'hi');
 select tests.age();
@@ -139,7 +181,9 @@ select is(tests.news('mallory'), array['left group'], 'one who is removed gets l
 select tests.say('group', 'alice', 'secret');
 select is(tests.news('mallory'), array['left group'], 'also later');
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
-select is(tests.news('mallory'), array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group'] || tests.numbers('group', 15, 34) || array['limited group'], 'one who comes back gets left and the whole');
+select is(tests.news('mallory'),
+    array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group']
+    || tests.numbers('group', 15, 34) || array['limited group'], 'one who comes back gets left and the whole');
 delete from public.conversation_members where user_id = tests.id('mallory');
 select tests.age();
 select is(tests.news('mallory'), '{}', 'then nothing');
@@ -148,13 +192,16 @@ select is(tests.news('alice'), array['profile mallory'], 'who wrote and went is 
 select tests.age();
 select tests.as('mallory', format('api.open_conversation(%L)', tests.id('carol')));
 select is(tests.news('carol'), array['profile mallory', 'conversation ?'], 'a conversation opened with one');
-select is((tests.sync('carol')).conversation_ids @> array[tests.id('group')] and cardinality((tests.sync('carol')).conversation_ids) = 2, true, 'streams on');
+select is((tests.sync('carol')).conversation_ids @> array[tests.id('group')]
+    and cardinality((tests.sync('carol')).conversation_ids) = 2,
+    true, 'streams on');
 
 -- Many that were left, and many of which nothing is given but that they are limited.
 select tests.age();
 create temporary table rooms (id uuid);
 with made as (
-    insert into public.conversations (kind, title) select 'group', 'Room ' || n from generate_series(1, 40) n returning id)
+    insert into public.conversations (kind, title)
+    select 'group', 'Room ' || n from generate_series(1, 40) n returning id)
 insert into rooms select id from made;
 insert into app.former_members (conversation_id, user_id, wrote) select id, tests.id('mallory'), false from rooms;
 select tests.age('5', '4');
@@ -169,10 +216,21 @@ select cmp_ok((tests.walk('mallory', null, 0, 0)).pages, '>', 80, 'row 58a: that
 select ok((tests.walk('mallory', null, bytes, 0)).changes = changes, 'each once, in pages of ' || bytes)
   from whole, unnest(array[0, 390, 12000]) bytes;
 
+-- What the service calls: the same page, and whether it may become a cursor at once.
+select tests.authenticate_as('alice');
+select results_eq($$
+    select epoch_now, snapshot, reset, next_position, changes, conversation_ids
+      from app.sync_page(app.epoch(), '3:3:', null, null, 20, 3000)
+$$, $$select * from api.sync(app.epoch(), '3:3:', null, null, 20, 3000)$$, 'the service''s page is the same');
+select isnt(is_durable, null, 'and says whether the log is on disk')
+  from app.sync_page(app.epoch(), '4:4:', null, null, 20, 1000);
+select tests.owner();
+
 -- No word of others' conversations.
 select unalike((tests.sync('mallory', null)).changes::text, '%secret%', 'a stranger''s world holds nothing of it');
 select set_config('role', 'authenticated', true);
 select throws_ok('select api.sync(null, null, null, null, 20, 1)', 'PL002', null, 'nobody has no world');
+select throws_ok('select app.sync_page(null, null, null, null, 20, 1)', 'PL002', null, 'nor by the service''s call');
 select tests.owner();
 
 select * from finish();

@@ -11,7 +11,9 @@ create function tests.seats(room uuid) returns text language sql as $$
     select string_agg(i.name || ' ' || m.role, ', ' order by m.joined_at, m.user_id)
       from public.conversation_members m join tests.ids i on i.id = m.user_id where m.conversation_id = room
 $$;
-create function tests.seats(room text default 'group') returns text language sql as $$ select tests.seats(tests.id(room)) $$;
+create function tests.seats(room text default 'group') returns text language sql as $$
+    select tests.seats(tests.id(room))
+$$;
 create function tests.version(room text default 'group') returns bigint language sql as $$
     select version from public.conversations where id = tests.id(room)
 $$;
@@ -34,84 +36,131 @@ begin
     delete from public.conversation_members where conversation_id = tests.id('group');
     insert into public.conversation_members (conversation_id, user_id, role, joined_at)
     select tests.id('group'), tests.id(u), r, now() - n * interval '1 minute'
-      from (values (4, 'alice', 'owner'), (3, 'bob', 'admin'), (2, 'carol', 'member'), (1, 'dora', 'admin')) s (n, u, r);
+      from (values
+            (4, 'alice', 'owner'),
+            (3, 'bob', 'admin'),
+            (2, 'carol', 'member'),
+            (1, 'dora', 'admin')) s (n, u, r);
     perform tests.age();
 end $$;
 
 -- Making one.
-create temporary table made as select tests.create_group('alice', ' New  group ', tests.users('carol', 'bob', 'carol', 'alice'))::json as o;
+create temporary table made as
+select tests.create_group('alice', ' New  group ', tests.users('carol', 'bob', 'carol', 'alice'))::json as o;
 insert into tests.ids select 'made', (o ->> 'id')::uuid from made;
-select is((select string_agg(key, ',') from made, json_object_keys(o) key), 'id,kind,title,created_by,participant1_id,participant2_id,members,last_seq,version,last_message_content,'
-    'last_message_time,last_message_sender_id,last_read_seq,unread_count,created_at,updated_at', 'a group made is answered as a whole Conversation');
-select results_eq($$select o ->> 'kind', o ->> 'title', (o ->> 'created_by')::uuid, (o ->> 'version')::integer, (o ->> 'unread_count')::integer from made$$,
-    $$select 'group', 'New  group', tests.id('alice'), 1, 0$$, 'under its title, in version 1');
-select is(tests.seats('made'), 'alice owner, carol member, bob member', 'its maker owns it; duplicates and the maker among the members are harmless');
-select is(tests.as('bob', format('api.conversation(%L) ->> ''title''', tests.id('made'))), 'New  group', 'its members see it');
+select is((select string_agg(key, ',') from made, json_object_keys(o) key),
+    'id,kind,title,created_by,participant1_id,participant2_id,members,last_seq,version,last_message_content,'
+    'last_message_time,last_message_sender_id,last_read_seq,unread_count,created_at,updated_at',
+    'a group made is answered as a whole Conversation');
+select results_eq($$
+    select o ->> 'kind', o ->> 'title', (o ->> 'created_by')::uuid, (o ->> 'version')::integer,
+           (o ->> 'unread_count')::integer
+      from made
+$$, $$select 'group', 'New  group', tests.id('alice'), 1, 0$$, 'under its title, in version 1');
+select is(tests.seats('made'), 'alice owner, carol member, bob member',
+    'its maker owns it; duplicates and the maker among the members are harmless');
+select is(tests.as('bob', format('api.conversation(%L) ->> ''title''', tests.id('made'))),
+    'New  group', 'its members see it');
 select matches(tests.as('mallory', format('api.conversation(%L)', tests.id('made'))), '^PL008 ', 'strangers do not');
-select isnt(tests.create_group('alice', 'New group', tests.users('bob'))::json ->> 'id', tests.id('made')::text, 'each is another one');
-select is(tests.create_group('alice', e'e\u0301te\u0301', tests.users('bob'))::json ->> 'title', 'été', 'a title is normalized');
-select is(tests.create_group('visitor', 'Guests too', tests.users('bob'))::json ->> 'kind', 'group', 'guests make groups too');
+select isnt(tests.create_group('alice', 'New group', tests.users('bob'))::json ->> 'id',
+    tests.id('made')::text, 'each is another one');
+select is(tests.create_group('alice', e'e\u0301te\u0301', tests.users('bob'))::json ->> 'title',
+    'été', 'a title is normalized');
+select is(tests.create_group('visitor', 'Guests too', tests.users('bob'))::json ->> 'kind',
+    'group', 'guests make groups too');
 select is(tests.field_of('alice', format('select api.create_group(%s)', args)), 'PL001 ' || field, label)
-  from (values ('null, ' || tests.users('bob'), 'title', 'no title'),
-               ($$' ', $$ || tests.users('bob'), 'title', 'a blank title'),
-               ($$repeat('x', 101), $$ || tests.users('bob'), 'title', 'a title of 101 characters'),
-               (quote_literal(e'a\u202eb') || ', ' || tests.users('bob'), 'title', 'a title that turns the text'),
-               ($$'x', null$$, 'member_ids', 'no list'),
-               ($$'x', '{}'$$, 'member_ids', 'an empty list'),
-               ($$'x', $$ || tests.users('alice'), 'member_ids', 'oneself alone'),
-               ($$'x', array[null]::uuid[]$$, 'member_ids', 'nobody in the list'),
-               ($$'x', array(select gen_random_uuid() from generate_series(1, 256))$$, 'member_ids', '257 in all')) as t (args, field, label);
+  from (values
+        ('null, ' || tests.users('bob'), 'title', 'no title'),
+        ($$' ', $$ || tests.users('bob'), 'title', 'a blank title'),
+        ($$repeat('x', 101), $$ || tests.users('bob'), 'title', 'a title of 101 characters'),
+        (quote_literal(e'a\u202eb') || ', ' || tests.users('bob'), 'title', 'a title that turns the text'),
+        ($$'x', null$$, 'member_ids', 'no list'),
+        ($$'x', '{}'$$, 'member_ids', 'an empty list'),
+        ($$'x', $$ || tests.users('alice'), 'member_ids', 'oneself alone'),
+        ($$'x', array[null]::uuid[]$$, 'member_ids', 'nobody in the list'),
+        ($$'x', array(select gen_random_uuid() from generate_series(1, 256))$$, 'member_ids', '257 in all'))
+       as t (args, field, label);
 create temporary table count as select (select count(*) from public.conversations) as n;
-select is(tests.create_group('alice', 'x', format('%s || %L::uuid', tests.users('bob'), '00000000-0000-4000-8000-00000000000f')), 'PL008 There is no such user.', 'not with an unknown user');
-select is(tests.create_group('alice', 'x', tests.users('bob', 'gone')), tests.create_group('alice', 'x', 'array[gen_random_uuid()]'), 'a deleted user and none are one');
+select is(tests.create_group('alice', 'x',
+        format('%s || %L::uuid', tests.users('bob'), '00000000-0000-4000-8000-00000000000f')),
+    'PL008 There is no such user.', 'not with an unknown user');
+select is(tests.create_group('alice', 'x', tests.users('bob', 'gone')),
+    tests.create_group('alice', 'x', 'array[gen_random_uuid()]'), 'a deleted user and none are one');
 select is((select count(*) from public.conversations), (select n from count), 'whole or nothing');
 
 -- Naming it.
 select tests.fresh_world();
 create temporary table version as select tests.version() as v;
 select is(tests.rename('alice', '  Named ')::json ->> 'title', 'Named', 'the owner names a group');
-select results_eq($$select version - v, changed_xid > '3' from public.conversations c, version where c.id = tests.id('group')$$, $$values (1::bigint, true)$$, 'in a new version');
+select results_eq($$
+    select version - v, changed_xid > '3' from public.conversations c, version where c.id = tests.id('group')
+$$, $$values (1::bigint, true)$$, 'in a new version');
 select tests.age();
 select is(tests.rename('bob', 'Named')::json ->> 'title', 'Named', 'an admin does');
-select results_eq($$select version - v, changed_xid > '3' from public.conversations c, version where c.id = tests.id('group')$$, $$values (1::bigint, false)$$, 'the same title is no change');
+select results_eq($$
+    select version - v, changed_xid > '3' from public.conversations c, version where c.id = tests.id('group')
+$$, $$values (1::bigint, false)$$, 'the same title is no change');
 select matches(tests.rename('carol', 'Mine'), '^PL007 ', 'a member does not');
 select matches(tests.rename('alice', 'Ours', 'direct'), '^PL007 ', 'nor anybody a direct conversation');
-select is(tests.field_of('alice', format('select api.update_conversation(%L, %L)', tests.id('group'), bad)), 'PL001 title', 'title ' || coalesce(bad, 'null')) from unnest(array[null, '', e'\u200b', repeat('x', 101), e'a\u0007']) bad;
+select is(tests.field_of('alice', format('select api.update_conversation(%L, %L)', tests.id('group'), bad)),
+    'PL001 title', 'title ' || coalesce(bad, 'null'))
+  from unnest(array[null, '', e'\u200b', repeat('x', 101), e'a\u0007']) bad;
 
 -- Filling it.
 select tests.fresh_world();
 truncate version;
 insert into version select tests.version();
-select is((select json_array_length(tests.add('alice', tests.users('erik', 'mallory', 'erik', 'bob'))::json -> 'members')), 6, 'the owner adds members: a set, and who is there already is harmless');
+select is(json_array_length(tests.add('alice', tests.users('erik', 'mallory', 'erik', 'bob'))::json -> 'members'),
+    6, 'the owner adds members: a set, and who is there already is harmless');
 select is(tests.seats(), 'alice owner, bob admin, carol member, dora admin, erik member, mallory member', 'as members');
 select is(tests.version() - v, 1::bigint, 'in one new version') from version;
 select tests.age();
-select is(tests.add('bob', tests.users('erik', 'alice', 'bob'))::json ->> 'id', tests.id('group')::text, 'adding those who are members');
-select results_eq($$select version - v, changed_xid > '3' from public.conversations c, version where c.id = tests.id('group')$$, $$values (1::bigint, false)$$, 'changes nothing');
-select is((select role::text from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('bob')), 'admin', 'not their roles either');
+select is(tests.add('bob', tests.users('erik', 'alice', 'bob'))::json ->> 'id',
+    tests.id('group')::text, 'adding those who are members');
+select results_eq($$
+    select version - v, changed_xid > '3' from public.conversations c, version where c.id = tests.id('group')
+$$, $$values (1::bigint, false)$$, 'changes nothing');
+select is((tests.member('group', 'bob')).role::text, 'admin', 'not their roles either');
 select alike(tests.add('bob', tests.users('visitor')), '{%', 'an admin adds, and guests are added too');
 select matches(tests.add('carol', tests.users('visitor')), '^PL007 ', 'a member does not, though it changed nothing');
 select matches(tests.add('alice', tests.users('carol'), 'direct'), '^PL007 ', 'nobody adds to a direct conversation');
 select is(tests.add('alice', tests.users('gone')), 'PL008 There is no such user.', 'nor a deleted user');
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('erik');
-select is(tests.add('alice', tests.users('erik') || ' || gen_random_uuid()'), 'PL008 There is no such user.', 'nor an unknown one');
+select is(tests.add('alice', tests.users('erik') || ' || gen_random_uuid()'),
+    'PL008 There is no such user.', 'nor an unknown one');
 select unalike(tests.seats(), '%erik%', 'whole or nothing');
-select is(tests.field_of('alice', format('select api.add_members(%L, %s)', tests.id('group'), bad)), 'PL001 user_ids', 'user_ids ' || bad) from unnest(array['null', '''{}''', 'array[null]::uuid[]']) bad;
+select is(tests.field_of('alice', format('select api.add_members(%L, %s)', tests.id('group'), bad)),
+    'PL001 user_ids', 'user_ids ' || bad)
+  from unnest(array['null', '''{}''', 'array[null]::uuid[]']) bad;
 select tests.say('group', 'alice', n::text) from generate_series(1, 3) n;
 select tests.add('alice', tests.users('erik'));
-select results_eq($$select last_read_seq, joined_at > now() - interval '1 minute' from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('erik')$$, $$values (3::bigint, true)$$, 'a new member''s mark is the last seq');
-select is(json_array_length(tests.as('erik', format('api.messages(%L)::json -> ''messages''', tests.id('group')))::json), 3, 'and it sees all that was before');
+select results_eq($$
+    select last_read_seq, joined_at > now() - interval '1 minute' from tests.member('group', 'erik')
+$$, $$values (3::bigint, true)$$, 'a new member''s mark is the last seq');
+select is(json_array_length(tests.as('erik', format('api.messages(%L)::json -> ''messages''',
+        tests.id('group')))::json),
+    3, 'and it sees all that was before');
 
 -- 256 in all.
 select tests.make_user('m' || n) from generate_series(1, 256) n;
-select is((select json_array_length(tests.create_group('alice', 'Full', 'array(select tests.id(''m'' || n) from generate_series(1, 255) n)')::json -> 'members')), 256, '255 others make a full group');
+select is(json_array_length(tests.create_group('alice', 'Full',
+        'array(select tests.id(''m'' || n) from generate_series(1, 255) n)')::json -> 'members'),
+    256, '255 others make a full group');
 insert into tests.ids select 'full', id from public.conversations where title = 'Full';
-select is(tests.field_of('alice', format('select api.add_members(%L, %s)', tests.id('full'), tests.users('m256'))), 'PL001 user_ids', 'one more is too many');
+select is(tests.field_of('alice', format('select api.add_members(%L, %s)', tests.id('full'), tests.users('m256'))),
+    'PL001 user_ids', 'one more is too many');
 select alike(tests.add('alice', tests.users('m1', 'm255'), 'full'), '{%', 'who is there already is not');
-select is(tests.attempt('alice', $$insert into public.conversation_members (conversation_id, user_id) values (tests.id('full'), tests.id('m256'))$$), 'PL001', 'nor by a user''s own insert');
-select throws_ok($$insert into public.conversation_members (conversation_id, user_id) values (tests.id('full'), tests.id('m256'))$$, 'PL001', null, 'nor by psql');
+select is(tests.attempt('alice', $$
+        insert into public.conversation_members (conversation_id, user_id)
+        values (tests.id('full'), tests.id('m256'))$$),
+    'PL001', 'nor by a user''s own insert');
+select throws_ok($$
+    insert into public.conversation_members (conversation_id, user_id) values (tests.id('full'), tests.id('m256'))
+$$, 'PL001', null, 'nor by psql');
 select tests.remove('m7', 'm7', 'full');
-select is(tests.field_of('alice', format('select api.add_members(%L, %s)', tests.id('full'), tests.users('m256', 'm7'))), 'PL001 user_ids', 'two at once are as many as one after the other');
+select is(tests.field_of('alice', format('select api.add_members(%L, %s)',
+        tests.id('full'), tests.users('m256', 'm7'))),
+    'PL001 user_ids', 'two at once are as many as one after the other');
 select alike(tests.add('alice', tests.users('m256'), 'full'), '{%', 'where one went there is room for one');
 
 -- Removing.
@@ -120,24 +169,32 @@ select is(tests.remove('carol', 'bob'), 'PL007 The owner and the admins remove m
 select is(tests.remove('bob', 'dora'), 'PL007 Admins do not remove the owner or each other.', 'an admin no admin');
 select is(tests.remove('bob', 'alice'), 'PL007 Admins do not remove the owner or each other.', 'nor the owner');
 select is(tests.remove('bob', 'erik'), 'PL008 There is no such member.', 'nor who is no member');
-select is(tests.remove('alice', 'gone'), tests.as('alice', format('api.remove_member(%L, gen_random_uuid())', tests.id('group'))), 'of whom there is no more to tell');
-select is(tests.as('alice', format('api.remove_member(%L, null)', tests.id('group'))), 'PL008 There is no such member.', 'nobody is no member');
+select is(tests.remove('alice', 'gone'),
+    tests.as('alice', format('api.remove_member(%L, gen_random_uuid())', tests.id('group'))),
+    'of whom there is no more to tell');
+select is(tests.as('alice', format('api.remove_member(%L, null)', tests.id('group'))),
+    'PL008 There is no such member.', 'nobody is no member');
 select is(tests.remove('carol', 'erik'), tests.remove('carol', 'bob'), 'a member is told of nobody');
 select is(json_array_length(tests.remove('bob', 'carol')::json -> 'members'), 3, 'an admin removes a member');
 select is(tests.seats(), 'alice owner, bob admin, dora admin', 'who is gone');
 select matches(tests.as('carol', call), '^PL008 ', 'and finds nothing: ' || call)
-  from unnest(array[format('api.conversation(%L)', tests.id('group')), format('api.messages(%L)', tests.id('group')), format('api.send_message(%L, ''x'')', tests.id('group')),
+  from unnest(array[format('api.conversation(%L)', tests.id('group')),
+                    format('api.messages(%L)', tests.id('group')),
+                    format('api.send_message(%L, ''x'')', tests.id('group')),
                     format('api.mark_read(%L, 1)', tests.id('group'))]) call;
 select is(tests.remove('carol', 'carol'), 'PL008 There is no such conversation.', 'nor a way to leave again');
 select alike(tests.remove('alice', 'bob'), '{%', 'the owner removes an admin');
 select matches(tests.remove('alice', 'bob', 'direct'), '^PL007 ', 'of a direct conversation nobody is removed');
 select matches(tests.remove('alice', 'alice', 'direct'), '^PL007 ', 'nor leaves');
 select alike(tests.add('dora', tests.users('carol')), '{%', 'one who was removed may be added again');
-select is(json_array_length(tests.as('carol', format('api.messages(%L)::json -> ''messages''', tests.id('group')))::json), 3, 'and sees all');
+select is(json_array_length(tests.as('carol', format('api.messages(%L)::json -> ''messages''',
+        tests.id('group')))::json),
+    3, 'and sees all');
 
 -- Leaving.
 select tests.fresh_world();
-select is(tests.remove('carol', 'carol'), format('{"conversation_id":"%s","left":true}', tests.id('group')), 'a member leaves');
+select is(tests.remove('carol', 'carol'),
+    format('{"conversation_id":"%s","left":true}', tests.id('group')), 'a member leaves');
 select tests.remove('alice', 'alice');
 select is(tests.seats(), 'bob owner, dora admin', 'when the owner leaves, the oldest admin follows');
 select tests.fresh_world();
@@ -145,7 +202,8 @@ select tests.role('alice', 'bob', 'member'), tests.role('alice', 'dora', 'member
 select is(tests.seats(), 'bob owner, carol member, dora member', 'else the oldest member');
 select tests.remove('bob', 'bob'), tests.remove('carol', 'carol'), tests.remove('dora', 'dora');
 select is(tests.seats(), null, 'the last one leaves nobody');
-select is(tests.add('dora', tests.users('alice')), 'PL008 There is no such conversation.', 'and nobody comes in any more');
+select is(tests.add('dora', tests.users('alice')),
+    'PL008 There is no such conversation.', 'and nobody comes in any more');
 
 -- Roles.
 select tests.fresh_world();
@@ -158,10 +216,14 @@ select tests.role('alice', 'carol', 'admin');
 select is(tests.version() - v, 1::bigint, 'the same role is no change') from version;
 select tests.role('alice', 'carol', 'member');
 select is(tests.seats(), 'alice owner, bob admin, carol member, dora admin', 'and unmakes one');
-select matches(tests.role(who, 'carol', role), '^PL007 ', format('%s makes nobody %s', who, role)) from unnest(array['bob', 'carol']) who, unnest(array['owner', 'admin', 'member']) role;
+select matches(tests.role(who, 'carol', role), '^PL007 ', format('%s makes nobody %s', who, role))
+  from unnest(array['bob', 'carol']) who, unnest(array['owner', 'admin', 'member']) role;
 select matches(tests.role('bob', 'bob', 'owner'), '^PL007 ', 'not oneself either');
 select is(tests.role('alice', 'erik', 'admin'), 'PL008 There is no such member.', 'who is no member has no role');
-select is(tests.field_of('alice', format('select api.set_member_role(%L, %L, %L)', tests.id('group'), tests.id('bob'), bad)), 'PL001 role', 'role ' || coalesce(bad, 'null')) from unnest(array['king', 'Owner', '', null]) bad;
+select is(tests.field_of('alice', format('select api.set_member_role(%L, %L, %L)',
+        tests.id('group'), tests.id('bob'), bad)),
+    'PL001 role', 'role ' || coalesce(bad, 'null'))
+  from unnest(array['king', 'Owner', '', null]) bad;
 select matches(tests.role('alice', 'alice', 'member'), '^PL007 ', 'the owner does not step down into nothing');
 select alike(tests.role('alice', 'alice', 'owner'), '{%', 'an owner is the owner already');
 select matches(tests.role('alice', 'bob', 'admin', 'direct'), '^PL007 ', 'a direct conversation has no roles');
@@ -170,69 +232,117 @@ select is(tests.seats(), 'alice admin, bob admin, carol owner, dora admin', 'and
 select matches(tests.role('alice', 'alice', 'owner'), '^PL007 ', 'who cannot take it back');
 
 -- A stranger is told nothing, of any of them.
-select is(tests.as(who, replace(call, '$', quote_literal(tests.id(room)))), 'PL008 There is no such conversation.', format('%s of %s: %s', who, room, call))
-  from (values ('mallory', 'group'), ('erik', 'group'), ('carol', 'direct')) as r (who, room),
-       unnest(array['api.update_conversation($, ''x'')', 'api.update_conversation($, null)', format('api.add_members($, array[%L]::uuid[])', tests.id('mallory')), 'api.add_members($, array[gen_random_uuid()])',
-                    format('api.remove_member($, %L)', tests.id('alice')), format('api.remove_member($, %L)', tests.id('mallory')), format('api.set_member_role($, %L, ''owner'')', tests.id('mallory')),
-                    'api.edit_message($, 1, ''x'')', 'api.edit_message($, 99, null)', 'api.delete_message($, 1)', 'api.delete_message($, 99)']) call;
+select is(tests.as(who, replace(call, '$', quote_literal(tests.id(room)))),
+    'PL008 There is no such conversation.', format('%s of %s: %s', who, room, call))
+  from (values
+        ('mallory', 'group'), ('erik', 'group'), ('carol', 'direct')) as r (who, room),
+       unnest(array['api.update_conversation($, ''x'')', 'api.update_conversation($, null)',
+               format('api.add_members($, array[%L]::uuid[])', tests.id('mallory')),
+               'api.add_members($, array[gen_random_uuid()])', format('api.remove_member($, %L)', tests.id('alice')),
+               format('api.remove_member($, %L)', tests.id('mallory')),
+               format('api.set_member_role($, %L, ''owner'')', tests.id('mallory')), 'api.edit_message($, 1, ''x'')',
+               'api.edit_message($, 99, null)', 'api.delete_message($, 1)', 'api.delete_message($, 99)']) call;
 select is(tests.as('mallory', call), 'PL008 There is no such conversation.', 'of none: ' || call)
-  from unnest(array['api.update_conversation(gen_random_uuid(), ''x'')', 'api.add_members(gen_random_uuid(), array[gen_random_uuid()])', 'api.remove_member(gen_random_uuid(), gen_random_uuid())', 'api.remove_member(null, null)',
-                    'api.set_member_role(gen_random_uuid(), gen_random_uuid(), ''owner'')', 'api.edit_message(gen_random_uuid(), 1, ''x'')', 'api.delete_message(gen_random_uuid(), 1)']) call;
+  from unnest(array[
+        'api.update_conversation(gen_random_uuid(), ''x'')',
+        'api.add_members(gen_random_uuid(), array[gen_random_uuid()])',
+        'api.remove_member(gen_random_uuid(), gen_random_uuid())', 'api.remove_member(null, null)',
+        'api.set_member_role(gen_random_uuid(), gen_random_uuid(), ''owner'')',
+        'api.edit_message(gen_random_uuid(), 1, ''x'')', 'api.delete_message(gen_random_uuid(), 1)']) call;
 select set_config('request.jwt.claims', '', true), set_config('role', 'authenticated', true);
 select throws_ok('select ' || call, 'PL002', null, 'no claims: ' || call)
-  from unnest(array['api.create_group(''x'', array[gen_random_uuid()])', 'api.update_conversation(gen_random_uuid(), ''x'')', 'api.add_members(gen_random_uuid(), array[gen_random_uuid()])', 'api.remove_member(gen_random_uuid(), gen_random_uuid())',
-                    'api.set_member_role(gen_random_uuid(), gen_random_uuid(), ''owner'')', 'api.edit_message(gen_random_uuid(), 1, ''x'')', 'api.delete_message(gen_random_uuid(), 1)']) call;
+  from unnest(array[
+        'api.create_group(''x'', array[gen_random_uuid()])', 'api.update_conversation(gen_random_uuid(), ''x'')',
+        'api.add_members(gen_random_uuid(), array[gen_random_uuid()])',
+        'api.remove_member(gen_random_uuid(), gen_random_uuid())',
+        'api.set_member_role(gen_random_uuid(), gen_random_uuid(), ''owner'')',
+        'api.edit_message(gen_random_uuid(), 1, ''x'')', 'api.delete_message(gen_random_uuid(), 1)']) call;
 select tests.owner();
 
 -- By a user's own SQL: as open and as closed as the operations.
 select tests.fresh_world();
 insert into tests.ids values ('nowhere', gen_random_uuid());
 create function tests.try(who text, statement text) returns text language sql as $$
-    select tests.attempt(who, replace(replace(statement, 'members', 'public.conversation_members'), '$', 'conversation_id = tests.id(''group'') and user_id = tests.id')) $$;
-select is(tests.try(who, statement), outcome, who || ': ' || statement) from (values
-    ('alice', 'delete from members where $(''bob'')', '1'), ('alice', 'delete from members where $(''carol'')', '1'), ('alice', 'delete from members where $(''alice'')', '1'),
-    ('bob', 'delete from members where $(''carol'')', '1'), ('bob', 'delete from members where $(''bob'')', '1'), ('bob', 'delete from members where $(''dora'')', '0'),
-    ('bob', 'delete from members where $(''alice'')', '0'), ('carol', 'delete from members where $(''carol'')', '1'), ('carol', 'delete from members where $(''dora'')', '0'),
-    ('carol', 'delete from members where $(''alice'')', '0'), ('mallory', 'delete from members where $(''carol'')', '0'),
-    ('alice', 'delete from members where conversation_id = tests.id(''direct'') and user_id = tests.id(''alice'')', '0'),
-    ('dora', 'update members set role = ''owner'' where $(''dora'')', '42501'), ('alice', 'update members set role = ''admin'' where $(''carol'')', '42501'),
-    ('alice', 'update members set last_read_seq = 0 where $(''carol'')', '0'),
-    ('bob', 'insert into members (conversation_id, user_id) values (tests.id(''group''), tests.id(''erik''))', '1'),
-    ('bob', 'insert into members (conversation_id, user_id) values (tests.id(''group''), tests.id(''gone''))', 'PL008'),
-    ('bob', 'insert into members (conversation_id, user_id) values (tests.id(''group''), tests.id(''carol''))', '23505'),
-    ('carol', 'insert into members (conversation_id, user_id) values (tests.id(''group''), tests.id(''erik''))', '42501'),
-    ('bob', 'insert into members (conversation_id, user_id) values (tests.id(''direct''), tests.id(''erik''))', '42501'),
-    -- Hidden ones and none are one; a member of a hidden one is told of by no unique violation.
-    ('mallory', 'insert into members (conversation_id, user_id) values (tests.id(''full''), tests.id(''mallory''))', '42501'),
-    ('mallory', 'insert into members (conversation_id, user_id) values (tests.id(''direct''), tests.id(''alice''))', '42501'),
-    ('mallory', 'insert into members (conversation_id, user_id) values (tests.id(''direct''), tests.id(''erik''))', '42501'),
-    ('mallory', 'insert into members (conversation_id, user_id) values (tests.id(''nowhere''), tests.id(''erik''))', '42501'),
-    ('mallory', 'select app.make_group(''x'')', '1'),
-    ('mallory', 'select app.give_role(tests.id(''group''), tests.id(''mallory''), ''owner'')', 'PL008'),
-    ('bob', 'select app.give_role(tests.id(''group''), tests.id(''bob''), ''owner'')', 'PL007'),
-    ('mallory', 'select app.lock_conversation(tests.id(''group''))', 'PL008'),
-    ('service_role', 'delete from members where $(''alice'')', '1'),
-    ('service_role', 'update members set role = ''owner'' where $(''carol'')', '1')) as t (who, statement, outcome);
+    select tests.attempt(who, replace(replace(statement, 'members', 'public.conversation_members'),
+        '$', 'conversation_id = tests.id(''group'') and user_id = tests.id'))
+$$;
+select is(tests.try(who, statement), outcome, who || ': ' || statement)
+  from (values
+        ('alice', 'delete from members where $(''bob'')', '1'),
+        ('alice', 'delete from members where $(''carol'')', '1'),
+        ('alice', 'delete from members where $(''alice'')', '1'),
+        ('bob', 'delete from members where $(''carol'')', '1'),
+        ('bob', 'delete from members where $(''bob'')', '1'),
+        ('bob', 'delete from members where $(''dora'')', '0'),
+        ('bob', 'delete from members where $(''alice'')', '0'),
+        ('carol', 'delete from members where $(''carol'')', '1'),
+        ('carol', 'delete from members where $(''dora'')', '0'),
+        ('carol', 'delete from members where $(''alice'')', '0'),
+        ('mallory', 'delete from members where $(''carol'')', '0'),
+        ('alice', 'delete from members '
+            'where conversation_id = tests.id(''direct'') and user_id = tests.id(''alice'')', '0'),
+        ('dora', 'update members set role = ''owner'' where $(''dora'')', '42501'),
+        ('alice', 'update members set role = ''admin'' where $(''carol'')', '42501'),
+        ('alice', 'update members set last_read_seq = 0 where $(''carol'')', '0'),
+        ('bob', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''group''), tests.id(''erik''))', '1'),
+        ('bob', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''group''), tests.id(''gone''))', 'PL008'),
+        ('bob', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''group''), tests.id(''carol''))', '23505'),
+        ('carol', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''group''), tests.id(''erik''))', '42501'),
+        ('bob', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''direct''), tests.id(''erik''))', '42501'),
+        -- Hidden ones and none are one; a member of a hidden one is told of by no unique violation.
+        ('mallory', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''full''), tests.id(''mallory''))', '42501'),
+        ('mallory', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''direct''), tests.id(''alice''))', '42501'),
+        ('mallory', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''direct''), tests.id(''erik''))', '42501'),
+        ('mallory', 'insert into members (conversation_id, user_id) '
+            'values (tests.id(''nowhere''), tests.id(''erik''))', '42501'),
+        ('mallory', 'select app.make_group(''x'')', '1'),
+        ('mallory', 'select app.give_role(tests.id(''group''), tests.id(''mallory''), ''owner'')', 'PL008'),
+        ('bob', 'select app.give_role(tests.id(''group''), tests.id(''bob''), ''owner'')', 'PL007'),
+        ('mallory', 'select app.lock_conversation(tests.id(''group''))', 'PL008'),
+        ('service_role', 'delete from members where $(''alice'')', '1'),
+        ('service_role', 'update members set role = ''owner'' where $(''carol'')', '1')) as t (who, statement, outcome);
 
 -- One owner, whatever psql does.
 select tests.fresh_world();
-update public.conversation_members set role = 'owner' where user_id = tests.id('carol') and conversation_id = tests.id('group');
+update public.conversation_members set role = 'owner'
+ where user_id = tests.id('carol') and conversation_id = tests.id('group');
 select is(tests.seats(), 'alice admin, bob admin, carol owner, dora admin', 'who is made the owner takes it over');
-select throws_ok(format('update public.conversation_members set role = %L where role = ''owner'' and conversation_id = %L', r, tests.id('group')), '23001', null, 'the owner is not made ' || r) from unnest(array['admin', 'member']) r;
+select throws_ok(format(
+        'update public.conversation_members set role = %L where role = ''owner'' and conversation_id = %L',
+        r, tests.id('group')),
+    '23001', null, 'the owner is not made ' || r)
+  from unnest(array['admin', 'member']) r;
 delete from public.conversation_members where role = 'owner' and conversation_id = tests.id('group');
 select is(tests.seats(), 'alice owner, bob admin, dora admin', 'the owner''s row deleted: the oldest admin follows');
-delete from public.conversation_members where conversation_id = tests.id('group') and user_id in (tests.id('alice'), tests.id('bob'));
+delete from public.conversation_members
+ where conversation_id = tests.id('group') and user_id in (tests.id('alice'), tests.id('bob'));
 select is(tests.seats(), 'dora owner', 'of those whom the same statement leaves');
 delete from public.conversation_members where conversation_id = tests.id('group');
 insert into public.conversation_members (conversation_id, user_id, role, joined_at)
-values (tests.id('group'), tests.id('erik'), 'member', now()), (tests.id('group'), tests.id('bob'), 'member', now() - interval '1 day');
+values (tests.id('group'), tests.id('erik'), 'member', now()),
+       (tests.id('group'), tests.id('bob'), 'member', now() - interval '1 day');
 select is(tests.seats(), 'bob owner, erik member', 'members without an owner get one');
-select throws_ok(format('update public.conversation_members set role = %L where conversation_id = %L', r, tests.id('direct')), 'PL007', null, 'no ' || r || ' of a direct conversation') from unnest(array['owner', 'admin']) r;
+select throws_ok(format('update public.conversation_members set role = %L where conversation_id = %L',
+        r, tests.id('direct')),
+    'PL007', null, 'no ' || r || ' of a direct conversation')
+  from unnest(array['owner', 'admin']) r;
 select tests.fresh_world();
 update public.user_profiles set is_deleted = true where id = tests.id('alice');
 select is(tests.seats(), 'bob owner, carol member, dora admin', 'the owner deleted: the oldest admin follows');
-select is_empty($$select c.id from public.conversations c join public.conversation_members m on m.conversation_id = c.id
-    where c.kind = 'group' group by c.id having count(*) filter (where m.role = 'owner') <> 1$$, 'every group that has members has one owner');
+select is_empty($$
+    select c.id from public.conversations c
+      join public.conversation_members m on m.conversation_id = c.id
+     where c.kind = 'group' group by c.id
+    having count(*) filter (where m.role = 'owner') <> 1
+$$, 'every group that has members has one owner');
 
 select * from finish();
 rollback;

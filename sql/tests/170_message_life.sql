@@ -10,12 +10,16 @@ select tests.say('group', who, who) from unnest(array['alice', 'bob', 'carol']) 
 insert into public.messages (conversation_id, sender_id, kind, content, attachment) values
     (tests.id('group'), tests.id('carol'), 'image', 'a caption', '{"url":"https://x.example/a"}'),  -- 5
     (tests.id('group'), tests.id('carol'), 'system', 'carol came', null);                             -- 6
-insert into public.messages (conversation_id, sender_id, client_id, content) values (tests.id('group'), tests.id('carol'), '11111111-1111-4111-8111-111111111111', 'first');  -- 7
+insert into public.messages (conversation_id, sender_id, client_id, content)
+values (tests.id('group'), tests.id('carol'), '11111111-1111-4111-8111-111111111111', 'first');  -- 7
 select tests.say('direct', who, who) from unnest(array['alice', 'bob']) who;  -- 1, 2
-insert into public.messages (conversation_id, sender_id, kind, content) values (tests.id('direct'), tests.id('bob'), 'system', 'called');  -- 3
+insert into public.messages (conversation_id, sender_id, kind, content)
+values (tests.id('direct'), tests.id('bob'), 'system', 'called');  -- 3
 
-create function tests.edit(who text, seq integer, content text, room text default 'group') returns text language sql as $$
-    select tests.as(who, format('api.edit_message(%L, %s, %L)', tests.id(room), seq, content)) $$;
+create function tests.edit(who text, seq integer, content text, room text default 'group')
+returns text language sql as $$
+    select tests.as(who, format('api.edit_message(%L, %s, %L)', tests.id(room), seq, content))
+$$;
 create function tests.remove(who text, seq integer, room text default 'group') returns text language sql as $$
     select tests.as(who, format('api.delete_message(%L, %s)', tests.id(room), seq)) $$;
 create function tests.message(seq integer, room text default 'group') returns public.messages language sql as $$
@@ -26,36 +30,59 @@ select tests.age();
 
 -- Editing.
 create temporary table edited as select tests.edit('carol', 4, ' carol, \n again ')::json as o;
-select is((select string_agg(key, ',') from edited, json_object_keys(o) key), 'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,deleted_at', 'an edit is answered with the whole Message');
-select results_eq($$select o ->> 'content', o ->> 'version', o ->> 'seq', o ->> 'edited_at' > o ->> 'created_at', o ->> 'deleted_at' from edited$$, $$values (' carol, \n again ', '2', '4', true, null)$$, 'as it is now, in a new version');
-select is(tests.as('alice', format('api.messages(%L, 5, null, 1)::json -> ''messages'' -> 0', tests.id('group')))::jsonb, (select o::jsonb from edited), 'and so others see it');
+select is((select string_agg(key, ',') from edited, json_object_keys(o) key),
+    'id,conversation_id,seq,sender_id,sender,client_id,kind,content,attachment,is_read,version,created_at,edited_at,'
+    'deleted_at', 'an edit is answered with the whole Message');
+select results_eq($$
+    select o ->> 'content', o ->> 'version', o ->> 'seq', o ->> 'edited_at' > o ->> 'created_at', o ->> 'deleted_at'
+      from edited
+$$, $$values (' carol, \n again ', '2', '4', true, null)$$, 'as it is now, in a new version');
+select is(tests.as('alice', format('api.messages(%L, 5, null, 1)::json -> ''messages'' -> 0',
+        tests.id('group')))::jsonb,
+    (select o::jsonb from edited), 'and so others see it');
 select tests.age();
-select is(tests.edit('carol', 4, ' carol, \n again ')::jsonb, (select o::jsonb from edited), 'the same content is no change');
+select is(tests.edit('carol', 4, ' carol, \n again ')::jsonb,
+    (select o::jsonb from edited), 'the same content is no change');
 select is((tests.message(4)).changed_xid::text, '3', 'nor news');
-select is((select last_seq from public.conversations where id = tests.id('group')), 7::bigint, 'an edit takes no number');
-select matches(tests.edit(who, 4, 'x'), '^PL007 ', who || ' does not edit another''s') from unnest(array['alice', 'bob']) who;
-select matches(tests.edit(who, 4, 'carol, \n again'), '^PL007 ', who || ' not to what it is') from unnest(array['alice', 'bob']) who;
+select is((tests.conversation('group')).last_seq, 7::bigint, 'an edit takes no number');
+select matches(tests.edit(who, 4, 'x'), '^PL007 ', who || ' does not edit another''s')
+  from unnest(array['alice', 'bob']) who;
+select matches(tests.edit(who, 4, 'carol, \n again'), '^PL007 ', who || ' not to what it is')
+  from unnest(array['alice', 'bob']) who;
 select matches(tests.edit('alice', 1, 'x'), '^PL007 ', 'nor of one who went');
 select is(tests.edit('gone', 1, 'x'), 'PL008 There is no such conversation.', 'who went edits nothing any more');
-select is(tests.edit('mallory', 4, 'x'), tests.as('mallory', 'api.edit_message(gen_random_uuid(), 4, ''x'')'), 'a hidden message and none are one');
-select is(tests.edit('carol', n, 'x'), 'PL008 There is no such message.', 'there is no message ' || n) from unnest(array[0, 8, -1]) n;
-select is(tests.as('carol', format('api.edit_message(%L, null, ''x'')', tests.id('group'))), 'PL008 There is no such message.', 'nor one without a number');
-select is(tests.field_of('carol', format('select api.edit_message(%L, 4, %s)', tests.id('group'), bad)), 'PL001 content', 'content ' || bad) from unnest(array['''''', 'null', 'repeat(''x'', 8001)']) bad;
+select is(tests.edit('mallory', 4, 'x'),
+    tests.as('mallory', 'api.edit_message(gen_random_uuid(), 4, ''x'')'), 'a hidden message and none are one');
+select is(tests.edit('carol', n, 'x'), 'PL008 There is no such message.', 'there is no message ' || n)
+  from unnest(array[0, 8, -1]) n;
+select is(tests.as('carol', format('api.edit_message(%L, null, ''x'')', tests.id('group'))),
+    'PL008 There is no such message.', 'nor one without a number');
+select is(tests.field_of('carol', format('select api.edit_message(%L, 4, %s)', tests.id('group'), bad)),
+    'PL001 content', 'content ' || bad)
+  from unnest(array['''''', 'null', 'repeat(''x'', 8001)']) bad;
 select is(char_length(tests.edit('carol', 4, repeat('😀', 8000))::json ->> 'content'), 8000, '8000 code points');
-select is(tests.edit('alice', 2, '''); drop table messages; --')::json ->> 'content', '''); drop table messages; --', 'SQL is text');
-select is(tests.edit('bob', 2, 'bob, again', 'direct')::json ->> 'content', 'bob, again', 'in a direct conversation too');
+select is(tests.edit('alice', 2, '''); drop table messages; --')::json ->> 'content',
+    '''); drop table messages; --', 'SQL is text');
+select is(tests.edit('bob', 2, 'bob, again', 'direct')::json ->> 'content',
+    'bob, again', 'in a direct conversation too');
 select matches(tests.edit('bob', 1, 'x', 'direct'), '^PL007 ', 'each its own');
 
 -- Of an image its caption; of what a service wrote in a user's name nothing.
-select results_eq($$select o ->> 'content', o -> 'attachment' ->> 'url' from (select tests.edit('carol', 5, 'another')::json as o) e$$, $$values ('another', 'https://x.example/a')$$, 'an image''s caption');
+select results_eq($$
+    select o ->> 'content', o -> 'attachment' ->> 'url' from (select tests.edit('carol', 5, 'another')::json as o) e
+$$, $$values ('another', 'https://x.example/a')$$, 'an image''s caption');
 select is(tests.edit('carol', 5, c)::json ->> 'content', '', 'which may be empty') from unnest(array['', null]) c;
 select is((tests.message(5)).version, 3::bigint, 'twice empty is no change');
-select matches(tests.edit(who, 6, 'x'), '^PL007 ', who || ' edits no system message') from unnest(array['carol', 'alice']) who;
+select matches(tests.edit(who, 6, 'x'), '^PL007 ', who || ' edits no system message')
+  from unnest(array['carol', 'alice']) who;
 select matches(tests.edit('bob', 3, 'x', 'direct'), '^PL007 ', 'nor in a direct conversation');
 
 -- Sent again after an edit.
 select tests.edit('carol', 7, 'second');
-create function tests.resend(content text) returns text language sql as $$ select tests.as('carol', format('api.sent_message(%L, %L, %L)', tests.id('group'), content, '11111111-1111-4111-8111-111111111111')) $$;
+create function tests.resend(content text) returns text language sql as $$
+    select tests.as('carol', format('api.sent_message(%L, %L, %L)',
+        tests.id('group'), content, '11111111-1111-4111-8111-111111111111'))
+$$;
 select is(tests.resend('first')::json ->> 'content', 'second', 'what was first sent: the message as it is');
 select matches(tests.resend('second'), '^PL012 ', 'what it was edited to is other content');
 select tests.edit('carol', 7, 'first');
@@ -67,31 +94,47 @@ select is(tests.newest(), 'e' || repeat('x', 199), 'with 200 characters');
 -- Deleting.
 select tests.age();
 create temporary table deleted as select tests.remove('carol', 7)::json as o;
-select results_eq($$select o ->> 'content', o ->> 'attachment', o ->> 'version', o ->> 'seq', o ->> 'client_id', o ->> 'deleted_at' is not null from deleted$$, $$values (null, null, '5', '7', '11111111-1111-4111-8111-111111111111', true)$$, 'a deleted message keeps its place, without content');
+select results_eq($$
+    select o ->> 'content', o ->> 'attachment', o ->> 'version', o ->> 'seq', o ->> 'client_id',
+           o ->> 'deleted_at' is not null
+      from deleted
+$$, $$values (null, null, '5', '7', '11111111-1111-4111-8111-111111111111', true)$$,
+    'a deleted message keeps its place, without content');
 select is(tests.newest(), null, 'last_message_content follows');
-select is((select last_seq from public.conversations where id = tests.id('group')), 7::bigint, 'no number is free again');
-select results_eq($$select changed_xid > '3', first_sent is not null from (select (tests.message(7)).*) m$$, $$values (true, true)$$, 'it is news');
+select is((tests.conversation('group')).last_seq, 7::bigint, 'no number is free again');
+select results_eq($$select changed_xid > '3', first_sent is not null from (select (tests.message(7)).*) m$$,
+    $$values (true, true)$$, 'it is news');
 select tests.age();
-select is(tests.remove(who, 7)::jsonb, (select o::jsonb from deleted), 'again, by ' || who || ': no change') from unnest(array['carol', 'alice', 'bob']) who;
+select is(tests.remove(who, 7)::jsonb, (select o::jsonb from deleted), 'again, by ' || who || ': no change')
+  from unnest(array['carol', 'alice', 'bob']) who;
 select is((tests.message(7)).changed_xid::text, '3', 'nor news');
-select matches(tests.edit(who, 7, 'x'), '^PL007 ', who || ' does not edit a deleted one') from unnest(array['carol', 'alice']) who;
-select is(tests.resend('first')::json ->> 'deleted_at' is not null, true, 'what was first sent, sent again: the deleted message');
+select matches(tests.edit(who, 7, 'x'), '^PL007 ', who || ' does not edit a deleted one')
+  from unnest(array['carol', 'alice']) who;
+select is(tests.resend('first')::json ->> 'deleted_at' is not null,
+    true, 'what was first sent, sent again: the deleted message');
 select matches(tests.resend('else'), '^PL012 ', 'with other content: reused');
-select is((select last_seq from public.conversations where id = tests.id('group')), 7::bigint, 'and no number taken');
-select results_eq($$select o ->> 'content', o ->> 'attachment', o ->> 'kind' from (select tests.remove('carol', 5)::json as o) d$$, $$values (null, null, 'image')$$, 'of an image both go');
+select is((tests.conversation('group')).last_seq, 7::bigint, 'and no number taken');
+select results_eq($$
+    select o ->> 'content', o ->> 'attachment', o ->> 'kind' from (select tests.remove('carol', 5)::json as o) d
+$$, $$values (null, null, 'image')$$, 'of an image both go');
 select matches(tests.remove('carol', 3), '^PL007 ', 'a member deletes no other''s');
 select matches(tests.remove('carol', 6), '^PL007 ', 'nor what a service wrote in its name');
 select is(tests.remove('bob', 2)::json ->> 'content', null, 'an admin deletes the owner''s');
 select is(tests.remove('alice', 1)::json ->> 'content', null, 'the owner that of one who went');
 select is(tests.remove('alice', 6)::json ->> 'content', null, 'and a system message');
 select is(tests.remove('gone', 1), 'PL008 There is no such conversation.', 'who went deletes nothing');
-select is(tests.remove('mallory', 4), tests.as('mallory', 'api.delete_message(gen_random_uuid(), 4)'), 'a hidden message and none are one');
-select is(tests.remove('alice', n), 'PL008 There is no such message.', 'there is no message ' || n) from unnest(array[0, 8]) n;
+select is(tests.remove('mallory', 4),
+    tests.as('mallory', 'api.delete_message(gen_random_uuid(), 4)'), 'a hidden message and none are one');
+select is(tests.remove('alice', n), 'PL008 There is no such message.', 'there is no message ' || n)
+  from unnest(array[0, 8]) n;
 select matches(tests.remove('alice', 2, 'direct'), '^PL007 ', 'in a direct conversation nobody deletes the other''s');
 select is(tests.remove('alice', 1, 'direct')::json ->> 'content', null, 'each its own');
 select is(tests.newest('direct'), 'called', 'an older one''s deletion leaves last_message_content');
 select matches(tests.remove('bob', 3, 'direct'), '^PL007 ', 'a system message is nobody''s there');
-select results_eq($$select m.role::text, m.last_read_seq from public.conversation_members m where conversation_id = tests.id('group') and user_id = tests.id('carol')$$, $$values ('member', 7::bigint)$$, 'marks stay where they are');
+select results_eq($$
+    select m.role::text, m.last_read_seq from public.conversation_members m
+     where conversation_id = tests.id('group') and user_id = tests.id('carol')
+$$, $$values ('member', 7::bigint)$$, 'marks stay where they are');
 
 -- A former admin, and one that is it no more, have a member's rights.
 select tests.as('alice', format('api.set_member_role(%L, %L, ''member'')', tests.id('group'), tests.id('bob')));
@@ -100,22 +143,48 @@ select is(tests.remove('bob', 3)::json ->> 'content', null, 'its own still');
 
 -- By a user's own SQL.
 select tests.say('group', who, who) from unnest(array['alice', 'bob', 'carol']) who;  -- 8, 9, 10
-insert into public.messages (conversation_id, sender_id, kind, content) values (tests.id('group'), tests.id('alice'), 'system', 'said');  -- 11
+insert into public.messages (conversation_id, sender_id, kind, content)
+values (tests.id('group'), tests.id('alice'), 'system', 'said');  -- 11
 create function tests.try(who text, change text, seq integer, room text default 'group') returns text language sql as $$
-    select tests.attempt(who, format('update public.messages set %s where conversation_id = %L and seq = %s', change, tests.id(room), seq)) $$;
-select is(tests.try(who, change, seq, room), outcome, format('%s, %s %s: %s', who, room, seq, change)) from (values
-    ('carol', 'content = ''x''', 10, 'group', '1'), ('carol', 'content = ''x''', 9, 'group', '0'), ('alice', 'content = ''x''', 10, 'group', 'PL007'),
-    ('alice', 'content = ''x'', deleted_at = null', 10, 'group', 'PL007'), ('alice', 'content = content', 10, 'group', '1'), ('alice', 'deleted_at = now()', 10, 'group', '1'),
-    ('alice', 'content = ''x'', deleted_at = now()', 10, 'group', '1'), ('carol', 'deleted_at = now()', 10, 'group', '1'), ('carol', 'deleted_at = now()', 9, 'group', '0'),
-    ('alice', 'content = ''x''', 11, 'group', 'PL007'), ('alice', 'deleted_at = now()', 11, 'group', '1'), ('carol', 'content = ''x''', 7, 'group', 'PL007'),
-    ('carol', 'deleted_at = null', 7, 'group', 'PL007'), ('alice', 'deleted_at = null', 7, 'group', 'PL007'), ('alice', 'deleted_at = now()', 7, 'group', 'PL007'),
-    ('carol', 'content = ''''', 10, 'group', 'PL001'), ('carol', 'content = null', 10, 'group', 'PL001'), ('carol', 'content = repeat(''x'', 8001)', 10, 'group', '23514'),
-    ('carol', 'edited_at = now()', 10, 'group', '42501'), ('carol', 'seq = 99', 10, 'group', '42501'), ('carol', 'kind = ''system''', 10, 'group', '42501'),
-    ('gone', 'content = ''x''', 1, 'group', '0'), ('gone', 'deleted_at = now()', 1, 'group', '0'), ('mallory', 'content = ''x''', 10, 'group', '0'),
-    ('bob', 'content = ''x''', 2, 'direct', '1'), ('bob', 'content = ''x''', 1, 'direct', '0'), ('bob', 'deleted_at = now()', 3, 'direct', '0'),
-    ('service_role', 'content = ''x''', 10, 'group', '1'), ('service_role', 'deleted_at = null', 7, 'group', 'PL007')) as t (who, change, seq, room, outcome);
-update public.messages set deleted_at = 'infinity', content = 'left behind' where conversation_id = tests.id('group') and seq = 10;
-select results_eq($$select content::text, deleted_at between now() and clock_timestamp() from (select (tests.message(10)).*) m$$, $$values (null::text, true)$$, 'when it was deleted is not for others to say');
+    select tests.attempt(who, format('update public.messages set %s where conversation_id = %L and seq = %s',
+        change, tests.id(room), seq))
+$$;
+select is(tests.try(who, change, seq, room), outcome, format('%s, %s %s: %s', who, room, seq, change))
+  from (values
+        ('carol', 'content = ''x''', 10, 'group', '1'),
+        ('carol', 'content = ''x''', 9, 'group', '0'),
+        ('alice', 'content = ''x''', 10, 'group', 'PL007'),
+        ('alice', 'content = ''x'', deleted_at = null', 10, 'group', 'PL007'),
+        ('alice', 'content = content', 10, 'group', '1'),
+        ('alice', 'deleted_at = now()', 10, 'group', '1'),
+        ('alice', 'content = ''x'', deleted_at = now()', 10, 'group', '1'),
+        ('carol', 'deleted_at = now()', 10, 'group', '1'),
+        ('carol', 'deleted_at = now()', 9, 'group', '0'),
+        ('alice', 'content = ''x''', 11, 'group', 'PL007'),
+        ('alice', 'deleted_at = now()', 11, 'group', '1'),
+        ('carol', 'content = ''x''', 7, 'group', 'PL007'),
+        ('carol', 'deleted_at = null', 7, 'group', 'PL007'),
+        ('alice', 'deleted_at = null', 7, 'group', 'PL007'),
+        ('alice', 'deleted_at = now()', 7, 'group', 'PL007'),
+        ('carol', 'content = ''''', 10, 'group', 'PL001'),
+        ('carol', 'content = null', 10, 'group', 'PL001'),
+        ('carol', 'content = repeat(''x'', 8001)', 10, 'group', '23514'),
+        ('carol', 'edited_at = now()', 10, 'group', '42501'),
+        ('carol', 'seq = 99', 10, 'group', '42501'),
+        ('carol', 'kind = ''system''', 10, 'group', '42501'),
+        ('gone', 'content = ''x''', 1, 'group', '0'),
+        ('gone', 'deleted_at = now()', 1, 'group', '0'),
+        ('mallory', 'content = ''x''', 10, 'group', '0'),
+        ('bob', 'content = ''x''', 2, 'direct', '1'),
+        ('bob', 'content = ''x''', 1, 'direct', '0'),
+        ('bob', 'deleted_at = now()', 3, 'direct', '0'),
+        ('service_role', 'content = ''x''', 10, 'group', '1'),
+        ('service_role', 'deleted_at = null', 7, 'group', 'PL007')) as t (who, change, seq, room, outcome);
+update public.messages set deleted_at = 'infinity', content = 'left behind'
+ where conversation_id = tests.id('group') and seq = 10;
+select results_eq($$
+    select content::text, deleted_at between now() and clock_timestamp() from (select (tests.message(10)).*) m
+$$, $$values (null::text, true)$$, 'when it was deleted is not for others to say');
 
 select * from finish();
 rollback;

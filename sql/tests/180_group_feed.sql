@@ -43,12 +43,20 @@ end $$;
 create function tests.news(who text) returns text[] language sql as $$
     select coalesce(array_agg(word order by kind, seq, word), '{}') from (select tests.delta(who) as d) d, lateral (
         select 1 as kind, 0 as seq, 'me' as word where d ? 'me'
-        union all select 2, 0, 'profile ' || i.name from jsonb_array_elements(d -> 'profiles') o join tests.ids i on i.id = (o ->> 'id')::uuid
-        union all select 3, 0, 'left ' || i.name from jsonb_array_elements_text(d -> 'left') o join tests.ids i on i.id = o::uuid
-        union all select 4, 0, concat_ws(' ', 'conversation', i.name, o ->> 'version') from jsonb_array_elements(d -> 'conversations') o left join tests.ids i on i.id = (o ->> 'id')::uuid
-        union all select 5, (o ->> 'seq')::integer, concat_ws(' ', i.name, o ->> 'seq', 'v' || (o ->> 'version'), o ->> 'content') from jsonb_array_elements(d -> 'messages') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid
-        union all select 6, 0, concat_ws(' ', 'read', i.name, u.name, o ->> 'last_read_seq') from jsonb_array_elements(d -> 'reads') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid join tests.ids u on u.id = (o ->> 'user_id')::uuid
-        union all select 7, 0, 'limited ' || i.name from jsonb_array_elements_text(d -> 'limited') o join tests.ids i on i.id = o::uuid) w
+        union all select 2, 0, 'profile ' || i.name
+          from jsonb_array_elements(d -> 'profiles') o join tests.ids i on i.id = (o ->> 'id')::uuid
+        union all select 3, 0, 'left ' || i.name
+          from jsonb_array_elements_text(d -> 'left') o join tests.ids i on i.id = o::uuid
+        union all select 4, 0, concat_ws(' ', 'conversation', i.name, o ->> 'version')
+          from jsonb_array_elements(d -> 'conversations') o left join tests.ids i on i.id = (o ->> 'id')::uuid
+        union all select 5, (o ->> 'seq')::integer,
+               concat_ws(' ', i.name, o ->> 'seq', 'v' || (o ->> 'version'), o ->> 'content')
+          from jsonb_array_elements(d -> 'messages') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid
+        union all select 6, 0, concat_ws(' ', 'read', i.name, u.name, o ->> 'last_read_seq')
+          from jsonb_array_elements(d -> 'reads') o join tests.ids i on i.id = (o ->> 'conversation_id')::uuid
+          join tests.ids u on u.id = (o ->> 'user_id')::uuid
+        union all select 7, 0, 'limited ' || i.name
+          from jsonb_array_elements_text(d -> 'limited') o join tests.ids i on i.id = o::uuid) w
 $$;
 create function tests.users(variadic names text[]) returns text language sql as $$
     select quote_literal(array(select tests.id(n) from unnest(names) n)::text) || '::uuid[]'
@@ -66,50 +74,70 @@ select tests.age();
 select tests.act('alice', 'api.update_conversation($, ''Neu'')');
 select is(tests.look(), array['conversation group 3'], 'a title');
 select is(tests.object('conversation') - '{last_read_seq,unread_count,audience}'::text[],
-    tests.as('bob', format('api.conversation(%L)', tests.id('group')))::jsonb - '{last_read_seq,unread_count}'::text[], 'whole');
+    tests.as('bob', format('api.conversation(%L)', tests.id('group')))::jsonb - '{last_read_seq,unread_count}'::text[],
+    'whole');
 select is(tests.object('conversation') ->> 'version', '6', 'in a grown version');
 select is(tests.news('carol'), array['conversation group 6'], 'and by a delta');
 select tests.age();
 select tests.act('alice', format('api.set_member_role($, %L, ''owner'')', tests.id('carol')));
 select is(tests.look(), array['conversation group 3'], 'handing over');
-select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'), '["admin", "admin", "owner"]', 'with the roles');
+select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'),
+    '["admin", "admin", "owner"]', 'with the roles');
 select is(tests.object('conversation') ->> 'version', '7', 'one version on');
 select tests.act('carol', format('api.set_member_role($, %L, ''owner'')', tests.id('alice')));
 select tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol')));
 
 -- What changes nothing is no news.
 select tests.age();
-select tests.act('alice', 'api.update_conversation($, ''Neu'')'), tests.act('alice', format('api.add_members($, %s)', tests.users('bob', 'carol'))),
-    tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol'))), tests.act('bob', 'api.edit_message($, 1, ''old 1'')');
+select tests.act('alice', 'api.update_conversation($, ''Neu'')'),
+       tests.act('alice', format('api.add_members($, %s)', tests.users('bob', 'carol'))),
+       tests.act('alice', format('api.set_member_role($, %L, ''member'')', tests.id('carol'))),
+       tests.act('bob', 'api.edit_message($, 1, ''old 1'')');
 select is(tests.look(), '{}', 'what changes nothing is no news');
 
 -- A group made.
 select tests.age();
-insert into tests.ids select 'made', (tests.as('alice', format('api.create_group(''Made'', %s)', tests.users('bob', 'mallory')))::json ->> 'id')::uuid;
-select set_eq('select unnest(tests.look())', array['joined made alice', 'joined made bob', 'joined made mallory', 'conversation made 0',
-    'opening_profile made alice', 'opening_profile made bob', 'opening_profile made mallory'], 'a group made is joined by all its members');
+insert into tests.ids
+select 'made', (tests.as('alice', format('api.create_group(''Made'', %s)',
+    tests.users('bob', 'mallory')))::json ->> 'id')::uuid;
+select set_eq('select unnest(tests.look())',
+    array['joined made alice', 'joined made bob', 'joined made mallory', 'conversation made 0',
+        'opening_profile made alice', 'opening_profile made bob', 'opening_profile made mallory'],
+    'a group made is joined by all its members');
 select is(tests.news('mallory'), array['profile alice', 'profile bob', 'conversation made 1'], 'and is in their delta');
 select is(tests.news('carol'), '{}', 'and in no other''s');
 
 -- One who comes, goes, and comes again.
 select tests.age();
 select tests.act('bob', format('api.add_members($, %s)', tests.users('mallory')));
-select is(tests.look(), array['joined group mallory', 'conversation group 3', 'opening_profile group alice', 'opening_profile group bob', 'opening_profile group carol', 'opening_profile group mallory',
-    'opening_message group bob 1', 'opening_message group bob 2', 'opening_message group bob 3'], 'a new member joins with its opening');
+select is(tests.look(),
+    array['joined group mallory', 'conversation group 3', 'opening_profile group alice', 'opening_profile group bob',
+        'opening_profile group carol', 'opening_profile group mallory', 'opening_message group bob 1',
+        'opening_message group bob 2', 'opening_message group bob 3'], 'a new member joins with its opening');
 select is(tests.object('conversation') -> 'audience', '["alice", "bob", "carol", "mallory"]', 'and all are told');
-select is(tests.news('mallory'), array['profile alice', 'profile bob', 'profile carol', 'conversation group 8', 'group 1 v1 old 1', 'group 2 v1 old 2', 'group 3 v1 old 3'], 'all of it');
+select is(tests.news('mallory'),
+    array['profile alice', 'profile bob', 'profile carol', 'conversation group 8', 'group 1 v1 old 1',
+        'group 2 v1 old 2', 'group 3 v1 old 3'], 'all of it');
 select is(tests.news('carol'), array['profile mallory', 'conversation group 8'], 'the others get the newcomer');
 select tests.age();
-select tests.act('mallory', 'api.send_message($, ''hi'')'), tests.act('alice', format('api.remove_member($, %L)', tests.id('mallory')));
+select tests.act('mallory', 'api.send_message($, ''hi'')'),
+       tests.act('alice', format('api.remove_member($, %L)', tests.id('mallory')));
 select is((tests.look())[1:2], array['left group mallory', 'conversation group 4'], 'one who is removed has left');
-select is(tests.object('conversation') -> 'audience', '["alice", "bob", "carol"]', 'and is not among those who are told');
+select is(tests.object('conversation') -> 'audience',
+    '["alice", "bob", "carol"]', 'and is not among those who are told');
 select is(tests.news('mallory'), array['left group'], 'its delta says so, and no more: not even its own last message');
-select tests.act('alice', 'api.send_message($, ''behind its back'')'), tests.act('alice', 'api.delete_message($, 4)'), tests.act('bob', 'api.edit_message($, 1, ''edited'')'),
-    tests.act('alice', 'api.update_conversation($, ''Ours'')');
+select tests.act('alice', 'api.send_message($, ''behind its back'')'), tests.act('alice', 'api.delete_message($, 4)'),
+       tests.act('bob', 'api.edit_message($, 1, ''edited'')'),
+       tests.act('alice', 'api.update_conversation($, ''Ours'')');
 select is(tests.news('mallory'), array['left group'], 'whatever happens there');
-select is(tests.news('carol'), array['conversation group 9', 'group 1 v2 edited', 'group 4 v2', 'group 5 v1 behind its back'], 'the others get all of it, whole and once');
+select is(tests.news('carol'),
+    array['conversation group 9', 'group 1 v2 edited', 'group 4 v2', 'group 5 v1 behind its back'],
+    'the others get all of it, whole and once');
 select tests.act('alice', format('api.add_members($, %s)', tests.users('mallory')));
-select is(tests.news('mallory'), array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group 9', 'group 1 v2 edited', 'group 2 v1 old 2', 'group 3 v1 old 3', 'group 4 v2', 'group 5 v1 behind its back'], 'one who comes back sees all');
+select is(tests.news('mallory'),
+    array['profile alice', 'profile bob', 'profile carol', 'left group', 'conversation group 9', 'group 1 v2 edited',
+        'group 2 v1 old 2', 'group 3 v1 old 3', 'group 4 v2', 'group 5 v1 behind its back'],
+    'one who comes back sees all');
 select is((tests.look())[1:2], array['left group mallory', 'joined group mallory'], 'left stands before joined');
 select tests.age();
 select is(tests.look(), '{}');
@@ -124,12 +152,14 @@ select is(tests.look(), array['left group mallory', 'conversation group 5'], 'on
 select tests.age();
 select tests.act('alice', format('api.remove_member($, %L)', tests.id('alice')));
 select is(tests.look(), array['left group alice', 'conversation group 5'], 'the owner too');
-select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'), '["owner", "member"]', 'and the next is told in the same');
+select is(jsonb_path_query_array(tests.object('conversation'), '$.members[*].role'),
+    '["owner", "member"]', 'and the next is told in the same');
 select is(tests.object('conversation') ->> 'version', '11', 'version');
 select is(tests.news('alice'), array['left group'], 'by a delta: left');
 -- The two share the direct conversation still.
 select is(tests.news('bob'), array['conversation group 11'], 'by a delta: the conversation');
-select is(tests.delta('alice', '3:3:')::text like '%' || tests.id('group') || '%', true, 'a cursor from before the world says left as well');
+select is(tests.delta('alice', '3:3:')::text like '%' || tests.id('group') || '%',
+    true, 'a cursor from before the world says left as well');
 select is(tests.delta('alice', '3:3:') -> 'left', to_jsonb(array[tests.id('group')]), 'and nothing else of it');
 select unalike((tests.delta('alice', '3:3:') - 'left')::text, '%' || tests.id('group') || '%', 'not its id');
 
@@ -137,10 +167,14 @@ select unalike((tests.delta('alice', '3:3:') - 'left')::text, '%' || tests.id('g
 select tests.age();
 select tests.act('bob', 'api.edit_message($, 2, ''two'')');
 select is(tests.look(), array['message group bob 2'], 'an edit');
-select results_eq($$select o ->> 'version', o ->> 'content', o ->> 'edited_at' is not null from tests.object('message') o$$, $$values ('2', 'two', true)$$, 'whole, in a grown version');
+select results_eq($$
+    select o ->> 'version', o ->> 'content', o ->> 'edited_at' is not null from tests.object('message') o
+$$, $$values ('2', 'two', true)$$, 'whole, in a grown version');
 select tests.act('bob', 'api.delete_message($, 2)');
 select is(tests.look(), array['message group bob 2'], 'edited and deleted are told once');
-select results_eq($$select o ->> 'version', o ->> 'content', o ->> 'deleted_at' is not null from tests.object('message') o$$, $$values ('3', null, true)$$, 'as it is last');
+select results_eq($$
+    select o ->> 'version', o ->> 'content', o ->> 'deleted_at' is not null from tests.object('message') o
+$$, $$values ('3', null, true)$$, 'as it is last');
 select is(tests.news('carol'), array['group 2 v3'], 'by a delta too');
 select is(tests.news('alice'), '{}', 'but not to who went, though it was there when it was sent');
 select is(tests.news('mallory'), '{}', 'nor to who went before');

@@ -1,5 +1,6 @@
--- Two at once, in sessions of their own: the second waits for the first, and then finds what it left. Their world must be
--- committed; at the end it is taken away again. Needs dblink, which comes with PostgreSQL; without it all is skipped.
+-- Two at once, in sessions of their own: the second waits for the first, and then finds what it left. Their world must
+-- be committed; at the end it is taken away again. Needs dblink, which comes with PostgreSQL; without it all is
+-- skipped.
 \set QUIET 1
 set client_min_messages = warning;
 select exists (select from pg_available_extensions where name = 'dblink') as possible \gset
@@ -12,12 +13,23 @@ select tests.make_user(name) from unnest(array['dora', 'erik', 'frank']) name;
 create function tests.connect(link text) returns void language plpgsql as $$
 begin
     perform dblink_connect(link, format('host=%s port=%s dbname=%s user=%s',
-        split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'), current_database(), current_user));
+        split_part(current_setting('unix_socket_directories'), ',', 1), current_setting('port'),
+        current_database(), current_user));
 end $$;
 create function tests.begin_as(link text, who text) returns void language plpgsql as $$
 begin
     perform dblink_exec(link, 'begin');
     perform from dblink(link, format('select tests.authenticate_as(%L)::text', who)) as t (answer text);
+end $$;
+-- A statement with the group's id for $, and a user's for its name in braces.
+create function tests.with_ids(statement text) returns text language plpgsql as $$
+declare
+    i tests.ids;
+begin
+    for i in select * from tests.ids loop
+        statement := replace(statement, format('{%s}', i.name), quote_literal(i.id));
+    end loop;
+    return replace(statement, '$', quote_literal(tests.id('group')));
 end $$;
 -- Sends a statement, and comes back when it has ended or waits for a lock: which of the two.
 create function tests.start(link text, statement text) returns text language plpgsql as $$
@@ -25,7 +37,7 @@ declare
     backend integer;
 begin
     select pid into backend from dblink(link, 'select pg_backend_pid()') as t (pid integer);
-    perform dblink_send_query(link, replace(replace(statement, '$', quote_literal(tests.id('group'))), '@', 'conversation_id = ' || quote_literal(tests.id('group'))));
+    perform dblink_send_query(link, tests.with_ids(statement));
     loop
         if dblink_is_busy(link) = 0 then return 'done'; end if;
         if exists (select from pg_locks where pid = backend and not granted) then return 'waits'; end if;
@@ -48,9 +60,10 @@ begin
     perform dblink_exec(link, 'commit');
     return answer;
 end $$;
--- Both as their users, each in a transaction: the first has done its statement when the second begins its own. What came
--- of the first, whether the second waited, what came of it, and who is in the group then.
-create function tests.race(first_user text, first text, second_user text, second text) returns text language plpgsql as $$
+-- Both as their users, each in a transaction: the first has done its statement when the second begins its own. What
+-- came of the first, whether the second waited, and what came of it.
+create function tests.race(first_user text, first text, second_user text, second text) returns text
+language plpgsql as $$
 declare
     waited text;
     answers text[];
@@ -64,87 +77,140 @@ begin
 end $$;
 create function tests.seats() returns text language sql as $$
     select string_agg(i.name || ' ' || m.role, ', ' order by m.joined_at, m.user_id)
-      from public.conversation_members m join tests.ids i on i.id = m.user_id where m.conversation_id = tests.id('group')
+      from public.conversation_members m join tests.ids i on i.id = m.user_id
+     where m.conversation_id = tests.id('group')
 $$;
 create function tests.fresh_world() returns void language plpgsql as $$
 begin
     delete from public.conversation_members where conversation_id = tests.id('group');
     insert into public.conversation_members (conversation_id, user_id, role, joined_at)
     select tests.id('group'), tests.id(u), r, now() - n * interval '1 minute'
-      from (values (4, 'alice', 'owner'), (3, 'bob', 'admin'), (2, 'carol', 'member'), (1, 'dora', 'admin')) s (n, u, r);
+      from (values
+            (4, 'alice', 'owner'),
+            (3, 'bob', 'admin'),
+            (2, 'carol', 'member'),
+            (1, 'dora', 'admin')) s (n, u, r);
 end $$;
-create function tests.last_seq() returns bigint language sql as $$ select last_seq from public.conversations where id = tests.id('group') $$;
+create function tests.last_seq() returns bigint language sql as $$
+    select last_seq from public.conversations where id = tests.id('group')
+$$;
 select tests.connect('one'), tests.connect('two');
 
 -- Who removes and is removed.
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('bob')), 'bob', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits PL008', 'an admin that is removed removes nobody any more');
+select is(tests.race('alice', 'select api.remove_member($, {bob})', 'bob', 'select api.remove_member($, {carol})'),
+    'ok waits PL008', 'an admin that is removed removes nobody any more');
 select is(tests.seats(), 'alice owner, carol member, dora admin');
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.set_member_role($, %L, ''member'')', tests.id('bob')), 'bob', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits PL007', 'nor one that is none any more');
-select is(tests.race('dora', format('select api.remove_member($, %L)', tests.id('carol')), 'alice', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits PL008', 'who was removed is not there to remove');
+select is(tests.race('alice', 'select api.set_member_role($, {bob}, ''member'')',
+        'bob', 'select api.remove_member($, {carol})'),
+    'ok waits PL007', 'nor one that is none any more');
+select is(tests.race('dora', 'select api.remove_member($, {carol})', 'alice', 'select api.remove_member($, {carol})'),
+    'ok waits PL008', 'who was removed is not there to remove');
 select tests.fresh_world();
-select is(tests.race('bob', format('select api.remove_member($, %L)', tests.id('dora')), 'dora', format('select api.remove_member($, %L)', tests.id('bob'))), 'PL007 done PL007', 'two admins do not remove each other');
-select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('bob')), 'bob', format('select api.remove_member($, %L)', tests.id('bob'))), 'ok waits PL008', 'who is removed does not leave as well');
-select is(tests.race('alice', format('select api.set_member_role($, %L, ''member'')', tests.id('dora')), 'dora',
-    format('insert into public.conversation_members (conversation_id, user_id) values ($, %L)', tests.id('erik'))), 'ok waits 42501', 'a user''s own insert is judged by what the lock''s holder left');
+select is(tests.race('bob', 'select api.remove_member($, {dora})', 'dora', 'select api.remove_member($, {bob})'),
+    'PL007 done PL007', 'two admins do not remove each other');
+select is(tests.race('alice', 'select api.remove_member($, {bob})', 'bob', 'select api.remove_member($, {bob})'),
+    'ok waits PL008', 'who is removed does not leave as well');
+select is(tests.race('alice', 'select api.set_member_role($, {dora}, ''member'')',
+        'dora', 'insert into public.conversation_members (conversation_id, user_id) values ($, {erik})'),
+    'ok waits 42501', 'a user''s own insert is judged by what the lock''s holder left');
 
 -- The owner.
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('carol')), 'alice', format('select api.remove_member($, %L)', tests.id('alice'))), 'ok waits ok', 'the owner hands over and leaves');
+select is(tests.race('alice', 'select api.set_member_role($, {carol}, ''owner'')',
+        'alice', 'select api.remove_member($, {alice})'),
+    'ok waits ok', 'the owner hands over and leaves');
 select is(tests.seats(), 'bob admin, carol owner, dora admin', 'and who got it stays the owner');
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('alice')), 'alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('carol'))), 'ok waits PL008', 'the owner leaves and hands over');
+select is(tests.race('alice', 'select api.remove_member($, {alice})',
+        'alice', 'select api.set_member_role($, {carol}, ''owner'')'),
+    'ok waits PL008', 'the owner leaves and hands over');
 select is(tests.seats(), 'bob owner, carol member, dora admin', 'and the oldest admin follows');
 select tests.fresh_world();
-select is(tests.race('bob', format('select api.remove_member($, %L)', tests.id('bob')), 'alice', format('select api.remove_member($, %L)', tests.id('alice'))), 'ok waits ok', 'the owner and its heir leave');
+select is(tests.race('bob', 'select api.remove_member($, {bob})', 'alice', 'select api.remove_member($, {alice})'),
+    'ok waits ok', 'the owner and its heir leave');
 select is(tests.seats(), 'carol member, dora owner', 'the next one follows');
 select tests.fresh_world();
-select is(tests.race('bob', format('select api.remove_member($, %L)', tests.id('bob')), 'alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('bob'))), 'ok waits PL008', 'who has left is not made the owner');
+select is(tests.race('bob', 'select api.remove_member($, {bob})',
+        'alice', 'select api.set_member_role($, {bob}, ''owner'')'),
+    'ok waits PL008', 'who has left is not made the owner');
 select is(tests.seats(), 'alice owner, carol member, dora admin');
-select is(tests.race('alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('carol')), 'alice', format('select api.set_member_role($, %L, ''owner'')', tests.id('dora'))), 'ok waits PL007', 'handing over to two');
+select is(tests.race('alice', 'select api.set_member_role($, {carol}, ''owner'')',
+        'alice', 'select api.set_member_role($, {dora}, ''owner'')'),
+    'ok waits PL007', 'handing over to two');
 select is(tests.seats(), 'alice admin, carol owner, dora admin', 'makes one');
 
 -- A full group.
 select tests.fresh_world();
 select tests.make_user('m' || n) from generate_series(1, 251) n;
-insert into public.conversation_members (conversation_id, user_id) select tests.id('group'), tests.id('m' || n) from generate_series(1, 251) n;
-select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('erik')), 'bob', format('select api.add_members($, array[%L]::uuid[])', tests.id('frank'))), 'ok waits PL001', 'the last seat is taken once');
+insert into public.conversation_members (conversation_id, user_id)
+select tests.id('group'), tests.id('m' || n) from generate_series(1, 251) n;
+select is(tests.race('alice', 'select api.add_members($, array[{erik}]::uuid[])',
+        'bob', 'select api.add_members($, array[{frank}]::uuid[])'),
+    'ok waits PL001', 'the last seat is taken once');
 delete from public.conversation_members where user_id = tests.id('erik');
-select is(tests.race('alice', format('insert into public.conversation_members (conversation_id, user_id) values ($, %L)', tests.id('erik')), 'bob',
-    format('insert into public.conversation_members (conversation_id, user_id) values ($, %L)', tests.id('frank'))), 'INSERT 0 1 waits PL001', 'by users'' own inserts too');
+select is(tests.race('alice', 'insert into public.conversation_members (conversation_id, user_id) values ($, {erik})',
+        'bob', 'insert into public.conversation_members (conversation_id, user_id) values ($, {frank})'),
+    'INSERT 0 1 waits PL001', 'by users'' own inserts too');
 delete from public.conversation_members where user_id = tests.id('erik');
-select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('erik')), 'bob', format('select api.add_members($, array[%L]::uuid[])', tests.id('erik'))), 'ok waits ok', 'the same one added by two comes once');
-select is((select count(*) from public.conversation_members where conversation_id = tests.id('group')), 256::bigint, 'there are 256');
+select is(tests.race('alice', 'select api.add_members($, array[{erik}]::uuid[])',
+        'bob', 'select api.add_members($, array[{erik}]::uuid[])'),
+    'ok waits ok', 'the same one added by two comes once');
+select is((select count(*) from public.conversation_members where conversation_id = tests.id('group')),
+    256::bigint, 'there are 256');
 
 -- Messages of one who is being removed.
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('carol')), 'carol', 'select api.send_message($, ''late'')'), 'ok waits PL008', 'one who is removed sends no more');
+select is(tests.race('alice', 'select api.remove_member($, {carol})', 'carol', 'select api.send_message($, ''late'')'),
+    'ok waits PL008', 'one who is removed sends no more');
 select is(tests.last_seq(), 0::bigint, 'and takes no number');
 select tests.fresh_world();
-select is(tests.race('carol', 'select api.send_message($, ''in time'')', 'alice', format('select api.remove_member($, %L)', tests.id('carol'))), 'ok waits ok', 'what was sent before stays');
-select is((select wrote from app.former_members where conversation_id = tests.id('group') and user_id = tests.id('carol')), true, 'and it is known who wrote');
+select is(tests.race('carol', 'select api.send_message($, ''in time'')',
+        'alice', 'select api.remove_member($, {carol})'),
+    'ok waits ok', 'what was sent before stays');
+select is((select wrote from app.former_members
+            where conversation_id = tests.id('group') and user_id = tests.id('carol')),
+    true, 'and it is known who wrote');
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('carol')), 'carol', 'select api.edit_message($, 1, ''late'')'), 'ok waits PL008', 'one who is removed edits no more');
+select is(tests.race('alice', 'select api.remove_member($, {carol})',
+        'carol', 'select api.edit_message($, 1, ''late'')'),
+    'ok waits PL008', 'one who is removed edits no more');
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.remove_member($, %L)', tests.id('carol')), 'carol', 'select api.delete_message($, 1)'), 'ok waits PL008', 'nor deletes');
+select is(tests.race('alice', 'select api.remove_member($, {carol})', 'carol', 'select api.delete_message($, 1)'),
+    'ok waits PL008', 'nor deletes');
 select tests.fresh_world();
-select is(tests.race('alice', format('select api.set_member_role($, %L, ''member'')', tests.id('bob')), 'bob', 'select api.delete_message($, 1)'), 'ok waits PL007', 'one who is no admin any more deletes no other''s');
+select is(tests.race('alice', 'select api.set_member_role($, {bob}, ''member'')',
+        'bob', 'select api.delete_message($, 1)'),
+    'ok waits PL007', 'one who is no admin any more deletes no other''s');
 select tests.fresh_world();
-select is(tests.race('alice', 'select api.delete_message($, 1)', 'carol', 'select api.edit_message($, 1, ''late'')'), 'ok waits PL007', 'a message deleted is not edited');
-select is(tests.race('carol', 'select api.send_message($, ''two'')', 'carol', 'select api.edit_message($, 1, ''late'')'), 'ok waits PL007', 'not by its sender either');
-select is(tests.race('carol', 'select api.edit_message($, 2, ''edited'')', 'bob', 'select api.send_message($, ''three'')'), 'ok waits ok', 'the newest is edited while another is sent');
-select is((select last_message_content from public.conversations where id = tests.id('group')), 'three', 'last_message_content is the newest one''s');
-select is(tests.race('bob', 'select api.send_message($, ''four'')', 'bob', 'select api.edit_message($, 3, ''edited'')'), 'ok waits ok', 'and the other way round');
-select is((select last_message_content from public.conversations where id = tests.id('group')), 'four', 'too');
-select is(tests.race('carol', 'select api.edit_message($, 2, ''once'')', 'carol', 'select api.edit_message($, 2, ''once'')'), 'ok waits ok', 'one edit sent twice');
-select is((select version from public.messages where conversation_id = tests.id('group') and seq = 2), 3::bigint, 'is one version');
+select is(tests.race('alice', 'select api.delete_message($, 1)', 'carol', 'select api.edit_message($, 1, ''late'')'),
+    'ok waits PL007', 'a message deleted is not edited');
+select is(tests.race('carol', 'select api.send_message($, ''two'')',
+        'carol', 'select api.edit_message($, 1, ''late'')'),
+    'ok waits PL007', 'not by its sender either');
+select is(tests.race('carol', 'select api.edit_message($, 2, ''edited'')',
+        'bob', 'select api.send_message($, ''three'')'),
+    'ok waits ok', 'the newest is edited while another is sent');
+select is((tests.conversation('group')).last_message_content, 'three', 'last_message_content is the newest one''s');
+select is(tests.race('bob', 'select api.send_message($, ''four'')', 'bob', 'select api.edit_message($, 3, ''edited'')'),
+    'ok waits ok', 'and the other way round');
+select is((tests.conversation('group')).last_message_content, 'four', 'too');
+select is(tests.race('carol', 'select api.edit_message($, 2, ''once'')',
+        'carol', 'select api.edit_message($, 2, ''once'')'),
+    'ok waits ok', 'one edit sent twice');
+select is((select version from public.messages where conversation_id = tests.id('group') and seq = 2),
+    3::bigint, 'is one version');
 
 -- Of one who comes back.
 select tests.fresh_world();
 delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
-select is(tests.race('alice', format('select api.add_members($, array[%L]::uuid[])', tests.id('carol')), 'carol', 'select api.send_message($, ''just in time'')'), 'ok waits ok', 'one who is added while its send waits sends');
-select is(tests.race('bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')', 'bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')'), 'ok waits 23505', 'the same client_id twice at once is sent once');
+select is(tests.race('alice', 'select api.add_members($, array[{carol}]::uuid[])',
+        'carol', 'select api.send_message($, ''just in time'')'),
+    'ok waits ok', 'one who is added while its send waits sends');
+select is(tests.race('bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')',
+        'bob', 'select api.send_message($, ''twice'', ''22222222-2222-4222-8222-222222222222'')'),
+    'ok waits 23505', 'the same client_id twice at once is sent once');
 
 -- A transaction that is older than the one that wrote last.
 create function tests.version_of(who text) returns bigint language sql as $$
@@ -158,7 +224,8 @@ select tests.version_of('erik') as version \gset
 update public.user_private set preferences = '{"by": "the younger"}' where id = tests.id('erik');
 select is(tests.version_of('erik'), (:version + 1)::bigint, 'a change of the private part is a version');
 do $$ begin
-    perform dblink_exec('one', format('update public.user_private set preferences = ''{"by": "the older"}'' where id = %L', tests.id('erik')));
+    perform dblink_exec('one', tests.with_ids(
+        'update public.user_private set preferences = ''{"by": "the older"}'' where id = {erik}'));
     perform dblink_exec('one', 'commit');
 end $$;
 select is(tests.version_of('erik'), (:version + 2)::bigint, 'and so is one by a transaction that began before it');
@@ -178,8 +245,8 @@ delete from app.words w
  where not exists (select from public.user_profiles p where app.name_words(p.username, p.full_name) @> array[w.word]);
 reset session_replication_role;
 delete from tests.ids;
-drop function tests.connect, tests.begin_as, tests.start, tests.finish, tests.race, tests.seats(), tests.fresh_world(), tests.last_seq(),
-    tests.version_of(text);
+drop function tests.connect, tests.begin_as, tests.with_ids, tests.start, tests.finish, tests.race, tests.seats(),
+    tests.fresh_world(), tests.last_seq(), tests.version_of(text);
 select * from finish();
 \else
 select plan(1);

@@ -8,58 +8,100 @@ select is(app.json_bytes(value::jsonb), octet_length(value)::bigint, 'counted tr
   from unnest(array[
         '{}', '{"a":null}', '{"k":{"a":null,"b":[null,{"c":null}]}}', '{"null":"null","a":[1,true,1.50]}',
         '{"a":"x: y, z","b: ,":" null, null: "}', e'{"a":"\\null","b":"\\\\null","c":"\\u0001 \\"null\\" é"}',
-        '{"k":{' || (select string_agg('"k' || n || '":null', ',') from generate_series(100000, 109999) n) || '}}']) value;
+        '{"k":{' || (select string_agg('"k' || n || '":null', ',') from generate_series(100000, 109999) n)
+            || '}}']) value;
 
 -- Preferences.
 create function tests.nulls(name text, members integer) returns text language sql as $$
-    select format('{"%s":{%s}}', name, string_agg(format('"k%s":null', 100000 + n), ',')) from generate_series(1, members) n $$;
-select is(tests.field_of('alice', format('select api.update_me(%L)', '{"preferences":' || tests.nulls('a', 1300) || '}')), 'PL001 preferences', 'row 58a: nested nulls count');
-select is(tests.field_of('alice', format('select api.update_me(%L)', '{"preferences":' || tests.nulls('a', 1000) || '}')), 'no error', 'so many may be');
-select is(tests.field_of('alice', format('select api.update_me(%L)', '{"preferences":' || tests.nulls('b', 1000) || '}')), 'PL001 preferences', 'row 58a: and do not grow by one change after another');
-select is(tests.attempt('alice', format('update public.user_private set preferences = %L', tests.nulls('a', 1300))), 'PL001', 'nor by SQL');
-select is(tests.attempt('alice', format('update public.user_private set preferences = %L', tests.nulls('a', 1050))), '1', 'which may write what the method may');
+    select format('{"%s":{%s}}', name, string_agg(format('"k%s":null', 100000 + n), ','))
+      from generate_series(1, members) n
+$$;
+select is(tests.field_of('alice', format('select api.update_me(%L)',
+        '{"preferences":' || tests.nulls('a', 1300) || '}')),
+    'PL001 preferences', 'row 58a: nested nulls count');
+select is(tests.field_of('alice', format('select api.update_me(%L)',
+        '{"preferences":' || tests.nulls('a', 1000) || '}')),
+    'no error', 'so many may be');
+select is(tests.field_of('alice', format('select api.update_me(%L)',
+        '{"preferences":' || tests.nulls('b', 1000) || '}')),
+    'PL001 preferences', 'row 58a: and do not grow by one change after another');
+select is(tests.attempt('alice', format('update public.user_private set preferences = %L', tests.nulls('a', 1300))),
+    'PL001', 'nor by SQL');
+select is(tests.attempt('alice', format('update public.user_private set preferences = %L', tests.nulls('a', 1050))),
+    '1', 'which may write what the method may');
 
 -- Those that are longer, from before they were truly counted.
 set local session_replication_role = replica;
 update public.user_private set preferences = tests.nulls('a', 5000)::jsonb where id = tests.id('bob');
-update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 50000)), website = 'https://x.example/' || repeat('é', 2000) where id = tests.id('bob');
+update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 50000)),
+    website = 'https://x.example/' || repeat('é', 2000)
+ where id = tests.id('bob');
 set local session_replication_role = origin;
 select is(tests.as('bob', $$length((api.me() -> 'preferences')::text) > 60000$$), 'true', 'are read');
-select is(tests.field_of('bob', $$select api.update_me('{"bio":"x","phone_number":"+4512345678"}')$$), 'no error', 'nothing else is refused for them');
-select is(tests.field_of('bob', $$select api.update_me('{"preferences":{"b":1}}')$$), 'PL001 preferences', 'they do not grow');
-select is(tests.attempt('bob', 'update public.user_private set preferences = ''' || replace(tests.nulls('a', 5000), '"a"', '"b"') || ''''), 'PL001', 'nor change and stay as long');
-select is(tests.attempt('bob', 'update public.user_private set preferences = ''' || tests.nulls('a', 4999) || ''''), '1', 'they may shrink');
-select is(tests.field_of('bob', $$select api.update_me('{"preferences":{"a":null,"b":2}}')$$), 'no error', 'and be gone');
+select is(tests.field_of('bob', $$select api.update_me('{"bio":"x","phone_number":"+4512345678"}')$$),
+    'no error', 'nothing else is refused for them');
+select is(tests.field_of('bob', $$select api.update_me('{"preferences":{"b":1}}')$$),
+    'PL001 preferences', 'they do not grow');
+select is(tests.attempt('bob',
+        'update public.user_private set preferences = ''' || replace(tests.nulls('a', 5000), '"a"', '"b"') || ''''),
+    'PL001', 'nor change and stay as long');
+select is(tests.attempt('bob', 'update public.user_private set preferences = ''' || tests.nulls('a', 4999) || ''''),
+    '1', 'they may shrink');
+select is(tests.field_of('bob', $$select api.update_me('{"preferences":{"a":null,"b":2}}')$$),
+    'no error', 'and be gone');
 select is((select preferences from public.user_private where id = tests.id('bob')), '{"b": 2}', 'which they then are');
-select is((select length(website) from public.user_profiles where id = tests.id('bob')), 2018, 'a longer address stays while others change');
-select is(tests.attempt('service_role', format('update public.user_profiles set attributes = %L where id = tests.id(''bob'')', jsonb_build_object('a', repeat('x', 50000 - shorter), 'b', ''))), outcome, shorter || ' shorter attributes')
+select is((select length(website) from public.user_profiles where id = tests.id('bob')),
+    2018, 'a longer address stays while others change');
+select is(tests.attempt('service_role',
+        format('update public.user_profiles set attributes = %L where id = tests.id(''bob'')',
+            jsonb_build_object('a', repeat('x', 50000 - shorter), 'b', ''))),
+    outcome, shorter || ' shorter attributes')
   from (values (0, 'PL001'), (9, 'PL001'), (10, '1'), (20000, '1')) t (shorter, outcome);
-select is(tests.attempt('service_role', format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')', jsonb_build_object('a', repeat('é', most / 2)))), outcome, 'attributes of ' || most + 9)
+select is(tests.attempt('service_role',
+        format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')',
+            jsonb_build_object('a', repeat('é', most / 2)))),
+    outcome, 'attributes of ' || most + 9)
   from (values (32768 - 10, '1'), (32768 - 8, 'PL001')) t (most, outcome);
 
 -- Numbers that no double holds: readers of JSON refuse the whole line.
-select is(tests.attempt('service_role', format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')', value)), outcome, 'attributes ' || value)
-  from (values ('{"a": 1e308, "b": -1e308, "c": 1e-400, "d": "1e400"}', '1'), ('{"a": 1e309}', 'PL001'), ('{"a": [{"b": -1e16000}]}', 'PL001')) t (value, outcome);
-select is(tests.attempt('carol', format('update public.user_private set preferences = %L', value)), outcome, 'preferences ' || value)
+select is(tests.attempt('service_role',
+        format('update public.user_profiles set attributes = %L where id = tests.id(''carol'')', value)),
+    outcome, 'attributes ' || value)
+  from (values
+        ('{"a": 1e308, "b": -1e308, "c": 1e-400, "d": "1e400"}', '1'),
+        ('{"a": 1e309}', 'PL001'),
+        ('{"a": [{"b": -1e16000}]}', 'PL001')) t (value, outcome);
+select is(tests.attempt('carol', format('update public.user_private set preferences = %L', value)),
+    outcome, 'preferences ' || value)
   from (values ('{"a": 1e308}', '1'), ('{"a": [1e309]}', 'PL001')) t (value, outcome);
 
 -- What a user may write by plain SQL is bounded in each column that holds text or JSON, one added later too.
 create temporary table columns as
-select a.attrelid::regclass as relation, a.attname as name, coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text as type
+select a.attrelid::regclass as relation, a.attname as name,
+       coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text as type
   from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
  where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
    and has_column_privilege('authenticated', a.attrelid, a.attnum, 'update')
-   and coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text in ('text', 'jsonb', 'bytea', 'json', 'character varying', 'numeric');
-select cmp_ok((select count(*)::integer from columns), '>=', 14, 'columns of text, JSON and numbers that a user writes');
+   and coalesce(nullif(t.typbasetype, 0), t.oid)::regtype::text
+       in ('text', 'jsonb', 'bytea', 'json', 'character varying', 'numeric');
+select cmp_ok((select count(*)::integer from columns),
+    '>=', 14, 'columns of text, JSON and numbers that a user writes');
 select tests.say('group', 'alice', 'x');
 select is_empty($$
     select c.relation, c.name, left(long, 20) from columns c, unnest(array[
-        repeat('a', 40000), 'https://x.example/' || repeat('a', 2040), 'https://x.example/' || repeat('é', 1020), '+' || repeat('1', 40000), 'en-' || repeat('a', 40000),
-        '{"a":"' || repeat('x', 40000) || '"}', '{"a":{"b":' || repeat('[', 2000) || repeat(']', 2000) || repeat(' ', 9) || ',"c":"' || repeat('y', 16000) || '"}}', '1e40000', '{"a":1e40000}']) long
-     where (c.type in ('jsonb', 'json', 'numeric') or octet_length(long) > case c.name when 'content' then 32000 else 2048 end)
+        repeat('a', 40000), 'https://x.example/' || repeat('a', 2040), 'https://x.example/' || repeat('é', 1020),
+        '+' || repeat('1', 40000), 'en-' || repeat('a', 40000), '{"a":"' || repeat('x', 40000) || '"}',
+        '{"a":{"b":' || repeat('[', 2000) || repeat(']', 2000) || repeat(' ', 9) || ',"c":"'
+            || repeat('y', 16000) || '"}}',
+        '1e40000', '{"a":1e40000}']) long
+     where (c.type in ('jsonb', 'json', 'numeric')
+            or octet_length(long) > case c.name when 'content' then 32000 else 2048 end)
        and tests.attempt('alice', format('update %s set %I = %L', c.relation, c.name, long)) !~ '^(PL001|23514|22...)$'
 $$, 'row 58a: a user stores no more than the bounds by one statement of SQL, whatever the column');
-select is(tests.attempt('alice', format('insert into public.messages (conversation_id, sender_id, kind, content, attachment) values (%L, %L, %s)', tests.id('group'), tests.id('alice'), vals)), outcome, left(vals, 60))
+select is(tests.attempt('alice', format($$
+        insert into public.messages (conversation_id, sender_id, kind, content, attachment) values (%L, %L, %s)$$,
+        tests.id('group'), tests.id('alice'), vals)),
+    outcome, left(vals, 60))
   from (values
         ($$'image', '', '{"url":"https://x.example/a","width":1e40000}'$$, 'PL001'),
         ($$'image', '', '{"url":"https://x.example/a","width":1.$$ || repeat('0', 16000) || $$}'$$, 'PL001'),
@@ -69,19 +111,32 @@ select is(tests.attempt('alice', format('insert into public.messages (conversati
         ($$'image', '', '{"url":"https://x.example/a","mime_type":"$$ || repeat('é', 127) || $$"}'$$, '1'),
         ($$'image', repeat('x', 8001), '{"url":"https://x.example/a"}'$$, '23514'),
         ($$'text', repeat('x', 8000), null$$, '1')) t (vals, outcome);
-select is(tests.attempt('alice', format('update public.user_profiles set website = %L', website)), outcome, 'a website of ' || octet_length(website))
-  from (values ('https://x.example/' || repeat('a', 2030), '1'), ('https://x.example/' || repeat('a', 2031), 'PL001'), ('https://x.example/' || repeat('😀', 507), '1'),
-               ('https://x.example/' || repeat('😀', 508), 'PL001'), ('https://x.example/"a', 'PL001'), ('https://x.example/\a', 'PL001')) t (website, outcome);
+select is(tests.attempt('alice', format('update public.user_profiles set website = %L', website)),
+    outcome, 'a website of ' || octet_length(website))
+  from (values
+        ('https://x.example/' || repeat('a', 2030), '1'),
+        ('https://x.example/' || repeat('a', 2031), 'PL001'),
+        ('https://x.example/' || repeat('😀', 507), '1'),
+        ('https://x.example/' || repeat('😀', 508), 'PL001'),
+        ('https://x.example/"a', 'PL001'),
+        ('https://x.example/\a', 'PL001')) t (website, outcome);
 
 -- The numbers of an attachment.
-select is(tests.attempt('alice', format('insert into public.messages (conversation_id, sender_id, kind, content, attachment) values (%L, %L, ''image'', '''', %L)',
-              tests.id('group'), tests.id('alice'), format('{"url":"https://x.example/a","%s":%s}', name, number))), outcome, format('row 58: an attachment''s %s of %s', name, number))
-  from (values ('0', '1'), ('-0', '1'), ('20.0', '1'), ('2e1', '1'), ('9007199254740992', '1'), ('null', '1'), ('9007199254740993', 'PL001'), ('9223372036854775808', 'PL001'),
-               ('1.5', 'PL001'), ('0.5', 'PL001'), ('-1', 'PL001'), ('1e-1', 'PL001'), ('1e400', 'PL001'), ('"3"', 'PL001'), ('true', 'PL001'), ('[1]', 'PL001')) t (number, outcome),
-       unnest(array['width', 'height', 'bytes']) name;
+select is(tests.attempt('alice',
+        format($$
+            insert into public.messages (conversation_id, sender_id, kind, content, attachment)
+            values (%L, %L, 'image', '', %L)
+        $$, tests.id('group'), tests.id('alice'), format('{"url":"https://x.example/a","%s":%s}', name, number))),
+    outcome, format('row 58: an attachment''s %s of %s', name, number))
+  from (values
+        ('0', '1'), ('-0', '1'), ('20.0', '1'), ('2e1', '1'), ('9007199254740992', '1'), ('null', '1'),
+        ('9007199254740993', 'PL001'), ('9223372036854775808', 'PL001'), ('1.5', 'PL001'), ('0.5', 'PL001'),
+        ('-1', 'PL001'), ('1e-1', 'PL001'), ('1e400', 'PL001'), ('"3"', 'PL001'), ('true', 'PL001'), ('[1]', 'PL001'))
+       t (number, outcome), unnest(array['width', 'height', 'bytes']) name;
 
 -- The objects of an answer.
-select is(length(app.joined(array_fill(repeat('x', 1000000), array[n]), last)), length, format('%s of a million, from the last: %s', n, last))
+select is(length(app.joined(array_fill(repeat('x', 1000000), array[n]), last)),
+    length, format('%s of a million, from the last: %s', n, last))
   from (values (4, 4000003), (5, 4000003), (1, 1000000)) t (n, length), unnest(array[true, false]) last;
 select is(app.joined('{}'), '', 'of none nothing');
 select is(app.joined(null), '', 'nor of null');
@@ -95,33 +150,46 @@ declare
 begin
     insert into auth.users (id, is_anonymous) values (made, false);
     update public.user_profiles
-       set username = rpad('tap_long_' || number, 30, 'x'), full_name = repeat('😀', 100), bio = repeat('😀', 500), location = repeat('😀', 100),
-           website = 'https://x.example/' || repeat('a', 2030), avatar_type = 'custom', avatar_url = 'https://x.example/' || repeat('b', 2030),
-           language_code = 'x-aaaaaaaa-aaaaaaaa-aaaaaaaa-aaaaaa', attributes = jsonb_build_object('a', repeat('x', 32768 - 9))
+       set username = rpad('tap_long_' || number, 30, 'x'), full_name = repeat('😀', 100), bio = repeat('😀', 500),
+           location = repeat('😀', 100), website = 'https://x.example/' || repeat('a', 2030), avatar_type = 'custom',
+           avatar_url = 'https://x.example/' || repeat('b', 2030),
+           language_code = 'x-aaaaaaaa-aaaaaaaa-aaaaaaaa-aaaaaa',
+           attributes = jsonb_build_object('a', repeat('x', 32768 - 9))
      where id = made;
     return made;
 end $$;
 create temporary table long as select n, tests.make_long(n) as id from generate_series(1, 300) n;
-create temporary table answer as select tests.as('alice', format('api.profiles(%L)', (select array_agg(id) from long where n <= 100))) as text;
-select is(json_array_length(text::json -> 'profiles'), 100, 'row 58a: a hundred profiles as long as they may be are all given') from answer;
+create temporary table answer as
+select tests.as('alice', format('api.profiles(%L)', (select array_agg(id) from long where n <= 100))) as text;
+select is(json_array_length(text::json -> 'profiles'),
+    100, 'row 58a: a hundred profiles as long as they may be are all given')
+  from answer;
 select cmp_ok(octet_length(text), '>', 3900000, 'which they are') from answer;
 select cmp_ok(octet_length(text), '<', 4 * 1024 * 1024 - 65536, 'in less than 4 MiB, whatever the id') from answer;
 set local session_replication_role = replica;
-update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 50000)) where id in (select id from long where n <= 100);
+update public.user_profiles set attributes = jsonb_build_object('a', repeat('x', 50000))
+ where id in (select id from long where n <= 100);
 set local session_replication_role = origin;
-select is(tests.field_of('alice', format('select api.profiles(%L)', (select array_agg(id) from long where n <= 100))), 'PL001 ids', 'row 58a: longer ones, from before, are to be asked for in parts, not left out');
-select is(tests.field_of('alice', format('select api.profiles(%L)', (select array_agg(id) from long where n <= 70))), 'no error', 'and are given so');
+select is(tests.field_of('alice', format('select api.profiles(%L)', (select array_agg(id) from long where n <= 100))),
+    'PL001 ids', 'row 58a: longer ones, from before, are to be asked for in parts, not left out');
+select is(tests.field_of('alice', format('select api.profiles(%L)', (select array_agg(id) from long where n <= 70))),
+    'no error', 'and are given so');
 
 -- Conversations come with all their members, or on the next page.
-create function tests.make_room(name text, first integer, last integer, age interval) returns void language plpgsql as $$
+create function tests.make_room(name text, first integer, last integer, age interval) returns void
+language plpgsql as $$
 begin
-    with c as (insert into public.conversations (kind, title, created_at) values ('group', name, now() - age) returning id)
+    with c as (
+        insert into public.conversations (kind, title, created_at)
+        values ('group', name, now() - age) returning id)
     insert into tests.ids select name, id from c;
     insert into public.conversation_members (conversation_id, user_id)
-    select tests.id(name), tests.id('mallory') union all select tests.id(name), id from long where n between first and last;
+    select tests.id(name), tests.id('mallory')
+    union all select tests.id(name), id from long where n between first and last;
 end $$;
-select tests.make_room('first', 101, 160, '1 day'), tests.make_room('second', 141, 190, '2 days'), tests.make_room('third', 191, 230, '3 days'),
-       tests.make_room('fourth', 101, 120, '4 days'), tests.make_room('huge', 45, 299, '5 days'), tests.make_room('last', 300, 300, '6 days');
+select tests.make_room('first', 101, 160, '1 day'), tests.make_room('second', 141, 190, '2 days'),
+       tests.make_room('third', 191, 230, '3 days'), tests.make_room('fourth', 101, 120, '4 days'),
+       tests.make_room('huge', 45, 299, '5 days'), tests.make_room('last', 300, 300, '6 days');
 create temporary table pages (place serial, page json, bytes integer);
 do $$
 declare
@@ -135,13 +203,21 @@ begin
         exit when next is null or (select count(*) from pages) > 20;
     end loop;
 end $$;
-select results_eq($$select place, string_agg(c ->> 'title', ',' order by n) from pages, json_array_elements(page -> 'conversations') with ordinality w (c, n) group by place order by place$$,
-    $$values (1, 'first,second'), (2, 'third,fourth'), (3, 'huge'), (4, 'last')$$, 'row 58a: each conversation once, in order, on pages that end early');
-select cmp_ok((select max(bytes) from pages), '<', 4 * 1024 * 1024 - 65536, 'none of which is longer than an answer may be');
-select is((select json_array_length(page -> 'profiles') from pages where place = p), people, 'with so many people: page ' || p)
+select results_eq($$
+    select place, string_agg(c ->> 'title', ',' order by n)
+      from pages, json_array_elements(page -> 'conversations') with ordinality w (c, n) group by place
+     order by place
+$$, $$values (1, 'first,second'), (2, 'third,fourth'), (3, 'huge'), (4, 'last')$$,
+    'row 58a: each conversation once, in order, on pages that end early');
+select cmp_ok((select max(bytes) from pages),
+    '<', 4 * 1024 * 1024 - 65536, 'none of which is longer than an answer may be');
+select is((select json_array_length(page -> 'profiles') from pages where place = p),
+    people, 'with so many people: page ' || p)
   from (values (1, 91), (2, 61), (4, 2)) t (p, people);
-select cmp_ok((select json_array_length(page -> 'profiles') from pages where place = 3), '>', 60, 'of a group that is more than an answer as many of its people as there is room for');
-select is((select count(distinct p ->> 'id') from pages, json_array_elements(page -> 'profiles') p where place = 3), (select json_array_length(page -> 'profiles')::bigint from pages where place = 3), 'each once');
+select cmp_ok((select json_array_length(page -> 'profiles') from pages where place = 3),
+    '>', 60, 'of a group that is more than an answer as many of its people as there is room for');
+select is((select count(distinct p ->> 'id') from pages, json_array_elements(page -> 'profiles') p where place = 3),
+    (select json_array_length(page -> 'profiles')::bigint from pages where place = 3), 'each once');
 
 -- Messages: the page ends at the end that the next one goes on from.
 select tests.say('direct', 'alice', repeat(e'\u0001', 8000)) from generate_series(1, 200);
@@ -169,25 +245,42 @@ begin
     execute statement;
     raise exception using errcode = 'TT000';
 exception when others then
-    get stacked diagnostics state = returned_sqlstate, message = message_text, detail = pg_exception_detail, hint = pg_exception_hint, name = constraint_name;
+    get stacked diagnostics state = returned_sqlstate, message = message_text, detail = pg_exception_detail,
+        hint = pg_exception_hint, name = constraint_name;
     return concat_ws('|', state, message, detail, hint, name);
 end $$;
-insert into public.messages (conversation_id, sender_id, client_id, content) values (tests.id('direct'), tests.id('alice'), '11111111-1111-4111-8111-111111111111', 'x');
+insert into public.messages (conversation_id, sender_id, client_id, content)
+values (tests.id('direct'), tests.id('alice'), '11111111-1111-4111-8111-111111111111', 'x');
 create temporary table asked as
-select tests.refusal(who, format('insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment) values (%L, %s, %L, %s)%s', room, sender, client_id, content, ending)) as said, who, room, sender
+select tests.refusal(who, format($$
+           insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
+           values (%L, %s, %L, %s)%s$$, room, sender, client_id, content, ending)) as said, who, room, sender
   from unnest(array['mallory', 'carol']) who,
        unnest(array[tests.id('direct'), tests.id('group'), gen_random_uuid()]) room,
-       unnest(array[format('%L', tests.id('alice')), format('%L', tests.id('bob')), format('%L', gen_random_uuid()), 'null']) sender,
+       unnest(array[format('%L', tests.id('alice')), format('%L', tests.id('bob')),
+                    format('%L', gen_random_uuid()), 'null']) sender,
        unnest(array['11111111-1111-4111-8111-111111111111', gen_random_uuid()::text]) client_id,
-       unnest(array[$$'text', 'x', null$$, $$'text', '', null$$, $$'image', '', '{}'$$, $$'system', 'x', null$$]) content,
+       unnest(array[$$'text', 'x', null$$, $$'text', '', null$$,
+                    $$'image', '', '{}'$$, $$'system', 'x', null$$]) content,
        unnest(array['', ' on conflict do nothing', ' returning id']) ending;
 select is((select count(*) from asked), 576::bigint, 'so many questions');
-select is((select array_agg(distinct said) from asked), array['PL008|There is no such conversation.||The sender of a message is a member of its conversation.|'],
-          'row 58a: a message in another''s name is refused alike, whatever the conversation, its members and what was sent in it');
-select is(tests.refusal('mallory', format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')', room, tests.id('mallory'))), (select said from asked limit 1), 'as one in one''s own is where one is no member')
+select is((select array_agg(distinct said) from asked),
+    array['PL008|There is no such conversation.||The sender of a message is a member of its conversation.|'],
+    'row 58a: a message in another''s name is refused alike, whatever the conversation, '
+    'its members and what was sent in it');
+select is(tests.refusal('mallory', format(
+        'insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')',
+        room, tests.id('mallory'))),
+    (select said from asked limit 1), 'as one in one''s own is where one is no member')
   from unnest(array[tests.id('direct'), gen_random_uuid()]) room;
-select is(tests.attempt('carol', format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')', tests.id('group'), tests.id('carol'))), '1', 'a member sends in its own name');
-select is(tests.attempt('service_role', format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')', tests.id('group'), tests.id('carol'))), '1', 'a trusted backend in anybody''s');
+select is(tests.attempt('carol',
+        format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')',
+            tests.id('group'), tests.id('carol'))),
+    '1', 'a member sends in its own name');
+select is(tests.attempt('service_role',
+        format('insert into public.messages (conversation_id, sender_id, content) values (%L, %L, ''x'')',
+            tests.id('group'), tests.id('carol'))),
+    '1', 'a trusted backend in anybody''s');
 
 select * from finish();
 rollback;

@@ -8,15 +8,15 @@ extension Accounts {
     /// Whose token it is, by its signature and its claims. Whether its session has ended, `use` knows.
     func verify(accessToken: String) async throws(ProtocolError) -> VerifiedToken {
         let token = try await keys.verify(accessToken)
-        if keeper == .builtin, token.session == nil { throw .invalidToken }
+        if provider == .builtin, token.session == nil { throw .invalidToken }
         return token
     }
 
     /// - Throws: `session_revoked` where the token's session has ended; `invalid_token` where its user is not known.
     func use(_ token: VerifiedToken) async throws(ProtocolError) {
-        switch keeper {
+        switch provider {
         case .builtin:
-            if try await sessionChecks.reply(to: token) { return }
+            if try await sessionChecks.load(token) { return }
             // Says why it is not, or makes it so.
             _ = try await database.rows(
                 Functions.useSession, [token.user.description, token.session?.description], as: .accounts)
@@ -28,8 +28,8 @@ extension Accounts {
     }
 
     /// Asks of many tokens at once whether they are in use.
-    static func sessionChecks(in database: Database) -> Gathering<VerifiedToken, Bool> {
-        Gathering(mostAtOnce: 256, on: database.reactor) { tokens throws(ProtocolError) in
+    static func sessionChecks(in database: Database) -> RequestCoalescer<VerifiedToken, Bool> {
+        RequestCoalescer(mostAtOnce: 256, on: database.reactor) { tokens throws(ProtocolError) in
             func array(_ ids: [ID?]) -> String { "{\(ids.map { $0?.description ?? "null" }.joined(separator: ","))}" }
             let rows = try await database.rows(
                 Functions.areInUse, [array(tokens.map(\.user)), array(tokens.map(\.session))], as: .accounts)
@@ -42,12 +42,11 @@ extension Accounts {
     /// - Throws: `invalid_credentials` where the password was changed since it was verified.
     func openSession(_ session: ID = .random(), of holder: AccountHolder) async throws(ProtocolError) -> SignedIn {
         let rows = try await database.rows(
-            Functions.openSession, [session.description, holder.user.description, holder.passwordHash], as: .accounts)
-        guard rows.count == 1, let generation = rows.text(0, 0).flatMap({ Int32($0) }) else {
-            throw .fault("accounts.open_session returned no session")
-        }
+            OpenedSession.statement, [session.description, holder.user.description, holder.passwordHash],
+            as: .accounts)
+        guard let opened = OpenedSession(rows) else { throw .fault("accounts.open_session returned no session") }
         return try await signedIn(
-            holder.user, RefreshToken(session: session, generation: generation), account: rows, from: 1)
+            holder.user, RefreshToken(session: session, generation: opened.generation), opened.account)
     }
 
     /// The next tokens of a session: of many calls with one token all get the same.
@@ -60,18 +59,15 @@ extension Accounts {
             throw .unknownRefreshToken
         }
         let rows = try await database.rows(
-            Functions.refresh,
+            RefreshOutcome.statement,
             [token.session.description, String(token.generation), String(settings.refreshReuseSeconds)], as: .accounts)
-        switch rows.text(0, 0) {
-        case "active":
-            guard let user = rows.id(0, 1), let generation = rows.text(0, 2).flatMap({ Int32($0) }) else { break }
-            return try await signedIn(
-                user, RefreshToken(session: token.session, generation: generation), account: rows, from: 3)
-        case "revoked": throw .sessionRevoked
-        case "unknown": throw .unknownRefreshToken
-        default: break
+        switch RefreshOutcome(rows) {
+        case .active(let account, let user, let generation):
+            return try await signedIn(user, RefreshToken(session: token.session, generation: generation), account)
+        case .revoked: throw .sessionRevoked
+        case .unknown: throw .unknownRefreshToken
+        case nil: throw .fault("accounts.refresh returned no outcome")
         }
-        throw .fault("accounts.refresh returned no outcome")
     }
 
     /// Ends the token's session, or all of its user's.
@@ -93,21 +89,19 @@ extension Accounts {
             .accessToken
     }
 
-    /// - Parameter account: a row whose columns from `first` on are email, phone, is_anonymous and app_metadata.
     private func signedIn(
-        _ user: ID, _ refreshToken: RefreshToken, account rows: Rows, from first: Int
+        _ user: ID, _ refreshToken: RefreshToken, _ account: AccountClaims
     ) async throws(ProtocolError) -> SignedIn {
         let now = Date.now.timeIntervalSince1970.rounded(.down)
-        let isGuest = rows.text(0, first + 2) == "t"
         let token = AccessToken(
             sub: user.description, aud: Audience(settings.audience), role: "authenticated", iss: settings.issuer,
-            iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: rows.text(0, first) ?? "",
-            phone: rows.text(0, first + 1) ?? "", sessionID: refreshToken.session.description, isAnonymous: isGuest,
-            appMetadata: .object(from: rows.text(0, first + 3)), userMetadata: .object([:]))
+            iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: account.email,
+            phone: account.phone, sessionID: refreshToken.session.description, isAnonymous: account.isGuest,
+            appMetadata: .object(from: account.appMetadata), userMetadata: .object([:]))
         do {
             return SignedIn(
                 token: VerifiedToken(
-                    user: user, session: refreshToken.session, isGuest: isGuest, expires: token.exp,
+                    user: user, session: refreshToken.session, isGuest: account.isGuest, expires: token.exp,
                     remaining: Double(settings.accessTokenSeconds)),
                 accessToken: try await keys.sign(token),
                 refreshToken: refreshToken.text(key: settings.refreshKey),
@@ -118,18 +112,6 @@ extension Accounts {
     }
 
     private enum Functions {
-        static let openSession = Statement(
-            "accounts.open_session",
-            """
-            select generation, email, phone, is_anonymous, app_metadata \
-            from accounts.open_session($1::uuid, $2::uuid, $3)
-            """)
-        static let refresh = Statement(
-            "accounts.refresh",
-            """
-            select outcome, user_id, active_generation, email, phone, is_anonymous, app_metadata \
-            from accounts.refresh($1::uuid, $2::integer, $3::integer)
-            """)
         static let useSession = Statement("accounts.use_session", "select accounts.use_session($1::uuid, $2::uuid)")
         static let areInUse = Statement("accounts.are_in_use", "select accounts.are_in_use($1::uuid[], $2::uuid[])")
         static let ensureProfile = Statement(

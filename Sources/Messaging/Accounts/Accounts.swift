@@ -5,7 +5,7 @@ internal import PasswordHashing
 internal import Postgres
 
 /// Who keeps the accounts.
-public enum AccountKeeper: String, Sendable, CaseIterable {
+public enum AccountProvider: String, Sendable, CaseIterable {
     /// Postline does, in `auth.users`.
     case builtin
 
@@ -15,16 +15,16 @@ public enum AccountKeeper: String, Sendable, CaseIterable {
 
 /// The accounts: passwords, sessions and tokens.
 struct Accounts: Sendable {
-    let keeper: AccountKeeper
+    let provider: AccountProvider
     let database: Database
     let keys: TokenKeys
     let settings: Settings
     let hasher: PasswordHasher
-    let figures: HashingMetrics
+    let metrics: HashingMetrics
     let unreadableHashes: UnreadableHashes
 
     /// Whether sessions are in use; those that are asked for at once are asked for together.
-    let sessionChecks: Gathering<VerifiedToken, Bool>
+    let sessionChecks: RequestCoalescer<VerifiedToken, Bool>
 
     struct Settings: Sendable {
         let issuer: String
@@ -188,7 +188,7 @@ struct Accounts: Sendable {
     }
 
     func requireBuiltin() throws(ProtocolError) {
-        guard keeper == .builtin else {
+        guard provider == .builtin else {
             throw ProtocolError(
                 .forbidden, "Accounts are kept by another server here: sign in there, then send session.authenticate.")
         }
@@ -206,7 +206,7 @@ struct Accounts: Sendable {
         } catch {
             switch error {
             case .busy:
-                figures.refused()
+                metrics.refused()
                 throw ProtocolError(
                     .rateLimited, "Too many people are signing in at once. Try again.",
                     data: [.init(name: "retry_after", value: .integer(1))])
@@ -228,18 +228,6 @@ struct Accounts: Sendable {
         static let deleteUser = Statement("accounts.delete_user", "select accounts.delete_user($1::uuid, $2)")
         static let mergeGuest = Statement(
             "accounts.merge_guest", "select accounts.merge_guest($1::uuid, $2, $3::uuid, $4::integer, $5::integer)")
-    }
-}
-
-extension Rows {
-    func id(_ row: Int, _ column: Int) -> ID? { text(row, column).flatMap { ID($0) } }
-
-    /// The number that a function returned.
-    func count(of function: String) throws(ProtocolError) -> Int {
-        guard count == 1, let number = text(0, 0).flatMap({ Int($0) }) else {
-            throw .fault("\(function) returned no number")
-        }
-        return number
     }
 }
 

@@ -72,19 +72,31 @@ actor ConnectedSessions {
     }
 
     private func look() async throws(ProtocolError) {
-        let rows = try await database.rows(Self.endedSessions, [snapshot], as: .accounts)
-        guard let next = rows.text(0, 0), let ended = rows.text(0, 1) else {
-            throw .fault("accounts.ended_sessions returned no snapshot")
-        }
-        if next != snapshot { try await database.seal() }
-        snapshot = next
-        for session in ended.split(whereSeparator: { "{,}".contains($0) }).compactMap({ ID(String($0)) }) {
+        guard let ended = EndedSessions(try await database.rows(EndedSessions.statement, [snapshot], as: .accounts))
+        else { throw .fault("accounts.ended_sessions returned no snapshot") }
+        if ended.snapshot != snapshot { try await database.awaitDurable() }
+        snapshot = ended.snapshot
+        for session in ended.sessions {
             for connection in bySession[session, default: [:]].values { await connection.end(of: session) }
         }
     }
+}
 
-    private static let endedSessions = Statement(
+/// The sessions that ended since a snapshot: the row of `accounts.ended_sessions`.
+private struct EndedSessions {
+    /// What is asked since next.
+    let snapshot: String
+    let sessions: [ID]
+
+    static let statement = Statement(
         "accounts.ended_sessions", "select snapshot, session_ids from accounts.ended_sessions($1::pg_snapshot)")
+
+    /// Nil where there is none.
+    init?(_ rows: Rows) {
+        guard rows.count == 1, let snapshot = rows.text(0, 0), let sessions = rows.text(0, 1) else { return nil }
+        self.snapshot = snapshot
+        self.sessions = sessions.arrayElements.compactMap { ID($0) }
+    }
 }
 
 extension [ID: [Int: Session]] {

@@ -17,10 +17,11 @@ public struct LedgerState: Sendable {
         let migrations = SQLFile.files(in: "migrations")
         missing = migrations.map(\.name).filter { applied[$0] == nil }
         edited = migrations.filter { applied[$0.name] != nil && applied[$0.name] != $0.hash }.map(\.name)
-        unknown = Set(applied.keys).subtracting(migrations.map(\.name)).subtracting(["bootstrap", "api", "seed"])
-            .sorted()
+        // "api" is what the functions were called before.
+        let others = ["bootstrap", "functions", "seed", "api"]
+        unknown = Set(applied.keys).subtracting(migrations.map(\.name)).subtracting(others).sorted()
         isStale =
             applied["bootstrap"] != SQLFile.files(in: "bootstrap").hash
-            || applied["api"] != (SQLFile.files(in: "api") + SQLFile.files(in: "policies.sql")).hash
+            || applied["functions"] != (SQLFile.functions + SQLFile.files(in: "policies.sql")).hash
     }
 }

@@ -4,7 +4,7 @@ internal import Postgres
 /// Brings a database to the schema that this binary was built with.
 ///
 /// It applies, under one advisory lock: `sql/bootstrap/` (which skips what Supabase has), the migrations that are new,
-/// each in a transaction of its own, and `sql/api/` with `sql/policies.sql` whenever one of them has changed. Many nodes
+/// each in a transaction of its own, and `sql/functions/` with `sql/policies.sql` whenever one of them has changed. Many nodes
 /// may migrate at once: one does, the others find it done.
 public struct Migrator: Sendable {
     private let url: String
@@ -65,12 +65,15 @@ public struct Migrator: Sendable {
             _ = try await connection.execute(Self.ledger)
             applied += try await apply(SQLFile.files(in: "bootstrap"), as: "bootstrap", over: connection)
             applied += try await applyMigrations(over: connection)
-            let api = SQLFile.files(in: "api") + SQLFile.files(in: "policies.sql")
-            applied += try await apply(api, as: "api", over: connection)
-            if let loginRole { try await grant(loginRole, over: connection) }
+            let functions = SQLFile.functions + SQLFile.files(in: "policies.sql")
+            applied += try await apply(functions, as: "functions", over: connection)
+            if let loginRole {
+                _ = try await connection.run(
+                    [Call(Self.makeLogin, [loginRole.name, loginRole.password])], deadline: nil)
+            }
             // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
             _ = try await connection.execute("select app.settle()")
-            _ = try await connection.execute(Self.sign)
+            _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
             return applied
         }
     }
@@ -88,32 +91,13 @@ public struct Migrator: Sendable {
     /// - Parameter url: connects as the service does; it need not be the owner.
     public static func shortfall(url: String, logger: Logger) async throws -> String? {
         try await Migrator(url: url, logger: logger).withConnection { connection in
-            shortfall(in: try await connection.run([Call(state, [SQLFile.signature])], deadline: .seconds(10))[0])
+            SchemaState(try await connection.run([SchemaState.call], deadline: .seconds(10))[0]).shortfall
         }
     }
 
     /// The same of the database that a pool serves from.
     static func shortfall(over pool: Pool) async throws(PostgresError) -> String? {
-        shortfall(in: try await pool.run([Call(state, [SQLFile.signature])], deadline: .seconds(5))[0])
-    }
-
-    private static func shortfall(in rows: Rows) -> String? {
-        guard rows.text(0, 0) == "t" else {
-            return "The database is not migrated: run `postline migrate`, or `postline serve --migrate`."
-        }
-        guard rows.text(0, 1) != "t" else {
-            return """
-                The login role is a superuser, the owner of tables, or bypasses row-level security, so that the \
-                rules would not hold for it: connect as the role postline, or as a member of its roles.
-                """
-        }
-        guard rows.text(0, 2) == "t" else {
-            return """
-                The database was never migrated by this version of Postline: run its `postline migrate`, or \
-                `postline serve --migrate`.
-                """
-        }
-        return nil
+        SchemaState(try await pool.run([SchemaState.call], deadline: .seconds(5))[0]).shortfall
     }
 
     private func withConnection<Value: Sendable>(
@@ -125,18 +109,9 @@ public struct Migrator: Sendable {
         } catch {
             throw MigrationError.unreachable("\(error)")
         }
-        do {
-            let value = try await body(connection)
-            await connection.close()
-            return value
-        } catch {
-            await connection.close()
-            throw error
-        }
+        return try await connection.use(body)
     }
 }
-
-// MARK: - Steps
 
 extension Migrator {
     /// Files that may be applied any number of times, together and only when one has changed.
@@ -185,23 +160,11 @@ extension Migrator {
         _ = try await connection.run([Call(Self.record, [name, hash])], deadline: nil)
     }
 
-    /// Makes the login role where it is missing. It has no rights of its own: each request takes on a role.
-    private func grant(_ role: LoginRole, over connection: Connection) async throws {
-        let password = role.password.map { " password \($0.quoted)" } ?? ""
-        _ = try await connection.execute(
-            """
-            do $make$ begin
-                if not exists (select from pg_catalog.pg_roles where rolname = \(role.name.quoted)) then
-                    execute \("create role \(role.name.quotedName) login noinherit\(password)".quoted);
-                end if;
-            end $make$;
-            select app.admit(\(role.name.quoted));
-            """)
-    }
-
     /// Any number that no other program on the database takes.
     private static let lock = 7_432_000_001
 
+    /// What has been applied. It and what reads and writes it stand here and in no function: they come before the first
+    /// function does.
     private static let ledger = """
         create schema if not exists app;
         create table if not exists app.migrations (
@@ -221,35 +184,9 @@ extension Migrator {
         on conflict (name) do update set hash = excluded.hash, applied_at = now()
         """)
 
-    private static let state = Statement(
-        "state",
-        """
-        select
-            exists (
-                select from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
-                where n.nspname = 'feed' and p.proname = 'look'),
-            exists (
-                select from pg_catalog.pg_roles as r
-                where r.rolname = current_user and (r.rolsuper or r.rolbypassrls
-                    or exists (select from pg_catalog.pg_class as c where c.relowner = r.oid))),
-            pg_catalog.strpos(
-                pg_catalog.obj_description(pg_catalog.to_regnamespace('api'), 'pg_namespace'), $1) > 0
-        """)
+    private static let makeLogin = Statement("app.make_login", "select app.make_login($1, $2)")
 
-    /// Adds this binary to those that have migrated here, where every role may read it: the ledger is the owner's. A node
-    /// of an earlier version finds itself there and goes on, one of a later version does not, and refuses.
-    private static let sign = """
-        do $sign$
-        declare
-            signed text := pg_catalog.obj_description('api'::pg_catalog.regnamespace, 'pg_namespace');
-        begin
-            if pg_catalog.strpos(coalesce(signed, ''), '\(SQLFile.signature)') = 0 then
-                execute pg_catalog.format(
-                    'comment on schema api is %L', pg_catalog.concat_ws(' ', signed, '\(SQLFile.signature)'));
-            end if;
-        end
-        $sign$
-        """
+    private static let sign = Statement("app.sign", "select app.sign($1)")
 }
 
 /// Why a database was not migrated, in a sentence.
@@ -269,20 +206,5 @@ public enum MigrationError: Error, CustomStringConvertible {
             "The migration \(name) was edited after it had been applied. Undo the edit, and write a new migration instead."
         case .failed(let path, let why): "sql/\(path) failed: \(why)"
         }
-    }
-}
-
-extension String {
-    /// As an SQL string literal.
-    fileprivate var quoted: String {
-        let escaped = split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
-        return contains("\\")
-            ? " E'\(escaped.split(separator: "\\", omittingEmptySubsequences: false).joined(separator: "\\\\"))'"
-            : "'\(escaped)'"
-    }
-
-    /// As an SQL identifier.
-    fileprivate var quotedName: String {
-        "\"\(split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
     }
 }

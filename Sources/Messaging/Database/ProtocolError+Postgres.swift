@@ -20,12 +20,12 @@ extension ProtocolError {
             self.init(code, error.message, data: Self.members(of: error.detail))
             return
         }
-        switch state {
-        case "57014", "55P03": self = .timeout
-        case "40001", "40P01": self = .unavailable
-        case "23505" where error.constraint == "messages_client_id_key":
+        switch error.sqlState {
+        case .queryCanceled, .lockNotAvailable: self = .timeout
+        case .serializationFailure, .deadlockDetected: self = .unavailable
+        case .uniqueViolation where error.constraint == "messages_client_id_key":
             self.init(.clientIDReused, error.message)
-        case "23514" where error.field != nil:
+        case .checkViolation where error.field != nil:
             self = .invalid(error.field ?? "", "is not valid")
         case _ where state.hasPrefix("08") || state.hasPrefix("57P") || state.hasPrefix("53"):
             self = .unavailable

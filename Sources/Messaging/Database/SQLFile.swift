@@ -27,9 +27,12 @@ struct SQLFile: Sendable {
 }
 
 extension SQLFile {
+    /// All functions, schema by schema: what one is made of stands before it.
+    static let functions = ["app", "api", "accounts", "feed"].flatMap { files(in: "functions/\($0)") }
+
     /// Stands for all that this binary applies: sixteen hexadecimal digits.
     static let signature: String = {
-        let all = ["bootstrap", "migrations", "api", "policies.sql"].flatMap { files(in: $0) }
+        let all = files(in: "bootstrap") + files(in: "migrations") + functions + files(in: "policies.sql")
         return String(SHA256.hash(data: Array(all.hash.utf8)).hexadecimal.prefix(16))
     }()
 }

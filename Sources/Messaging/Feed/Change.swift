@@ -1,7 +1,6 @@
 internal import NIOCore
-internal import Postgres
 
-/// One thing that a look of the feed found changed: a row of `feed.look`.
+/// One thing that a look of the feed found changed: a row of `feed.next_look`.
 struct Change: Sendable {
     /// The transaction that did it: tells whether a session's own snapshot saw it already. What only goes along with
     /// another change has none of its own, which no snapshot sees.
@@ -54,48 +53,6 @@ struct ConversationObject: Sendable {
         object.writeString(#"\#(mark),"unread_count":\#(max(0, lastSeq - mark))"#)
         object.writeImmutableBuffer(tail)
         return object
-    }
-}
-
-extension Change {
-    /// Reads a row of `feed.look`: kind, xid, conversation_id, user_id, seq, audience, object, tail, marks, from `column` on.
-    ///
-    /// Nil for a row that is none of ours: SQL and Swift are then of different versions.
-    init?(_ rows: Rows, row: Int, column: Int) {
-        guard let kind = rows.text(row, column) else { return nil }
-        let conversation = rows.text(row, column + 2).flatMap { ID($0) }
-        let user = rows.text(row, column + 3).flatMap { ID($0) }
-        let seq = rows.text(row, column + 4).flatMap { Int64($0) }
-        func object() -> ByteBuffer { rows.buffer(row, column + 6) }
-        func audience() -> [ID] { (rows.text(row, column + 5) ?? "{}").arrayElements.compactMap { ID($0) } }
-
-        switch (kind, conversation, user, seq) {
-        case ("left", let conversation?, let user?, _):
-            fact = .left(conversation: conversation, user: user)
-        case ("joined", let conversation?, let user?, _):
-            fact = .joined(conversation: conversation, user: user)
-        case ("me", _, let user?, _):
-            fact = .me(user: user, object: object())
-        case ("profile", _, let user?, _):
-            fact = .profile(user: user, audience: audience(), object: object())
-        case ("conversation", let conversation?, _, let seq?):
-            let marks = (rows.text(row, column + 8) ?? "{}").arrayElements.compactMap { Int64($0) }
-            fact = .conversation(
-                conversation,
-                ConversationObject(
-                    head: object(), tail: rows.buffer(row, column + 7), lastSeq: seq,
-                    marks: Dictionary(zip(audience(), marks)) { first, _ in first }))
-        case ("message", let conversation?, _, let seq?):
-            fact = .message(conversation: conversation, seq: seq, object: object())
-        case ("read", let conversation?, let user?, let seq?):
-            fact = .read(conversation: conversation, user: user, seq: seq)
-        case ("opening_profile", let conversation?, let user?, _):
-            fact = .openingProfile(conversation: conversation, user: user, object: object())
-        case ("opening_message", let conversation?, _, let seq?):
-            fact = .openingMessage(conversation: conversation, seq: seq, object: object())
-        default: return nil
-        }
-        transaction = rows.text(row, column + 1).flatMap { UInt64($0) } ?? .max
     }
 }
 

@@ -53,8 +53,6 @@ struct Fanout {
     var users: Set<ID> { Set(byUser.keys).union(waiting.values.map(\.subscriber.user)) }
 }
 
-// MARK: - Coming and going
-
 extension Fanout {
     /// A new subscriber, waiting.
     mutating func subscribe(user: ID, messagesPerConversation: Int) -> SubscriptionID {
@@ -119,8 +117,6 @@ extension Fanout {
         keptBytes = 0
     }
 }
-
-// MARK: - Distributing
 
 extension Fanout {
     /// Who gets what of this look.

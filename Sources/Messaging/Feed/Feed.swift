@@ -16,38 +16,8 @@ actor Feed {
 
     typealias SubscriptionID = Fanout.SubscriptionID
 
-    struct Settings: Sendable {
-        let url: String
-        let limits: StatementLimits
-
-        /// The least time between the starts of two looks, and of two bells: what commits meanwhile shares the next.
-        /// It delays nothing at rest, and bounds what either costs the database under load.
-        var pace: Duration = .milliseconds(5)
-        var sweep: Duration = .seconds(1)
-
-        /// How often, and how many times, it is asked whether others' commits have sealed what a look saw.
-        var sealPace: Duration = .milliseconds(1)
-        var sealPolls = 5
-
-        /// For how long a session that comes before the first look waits for it.
-        var firstSight: Duration = .seconds(2)
-
-        /// After how many sweeps quiet sessions are told how far they are.
-        var sweepsPerNote = 10
-
-        /// How often in a row a look may fail before it is given up: everybody is behind then. Where its connection
-        /// is ended the cause is most often another than the look, such as a restart, and it may fail more often.
-        var maxFailures = 2
-        var maxLosses = 10
-
-        /// Where a look finds too much to tell: of how many users it is asked at once whether they are concerned, and
-        /// for how long in all. Those who were not asked by then count as concerned.
-        var usersAtOnce = 500
-        var askingTime: Duration = .seconds(1)
-    }
-
     private let settings: Settings
-    private nonisolated let reactor: Reactor
+    nonisolated let reactor: Reactor
     private let logger: Logger
     private let preamble: Preamble
 
@@ -55,15 +25,15 @@ actor Feed {
     private let node = ID.random().description
 
     /// Rings that ask for a look, and those that ask the other nodes' bell to be rung.
-    private let looks: Bell
-    private let bells: Bell
+    private let looks: WakeSignal
+    private let bells: WakeSignal
 
     /// How many event loops have not written yet what they were given, and the bell that tells when all have.
     private nonisolated let unwritten = Atomic(0)
-    private nonisolated let written: Bell
+    private nonisolated let written: WakeSignal
 
     private var fanout = Fanout()
-    private var outlets: [SubscriptionID: any Outlet] = [:]
+    private var sinks: [SubscriptionID: any ClientSink] = [:]
     private var position: Position?
 
     /// How often the look that is due has failed, and how often it lost its connection.
@@ -76,7 +46,7 @@ actor Feed {
     /// When the last look that came to its end began; nil without a connection.
     private var seen: ContinuousClock.Instant?
 
-    let figures: FeedMetrics
+    let metrics: FeedMetrics
 
     private struct Position {
         let epoch: String
@@ -99,16 +69,16 @@ actor Feed {
         self.reactor = reactor
         self.logger = logger
         preamble = Preamble(limits: settings.limits)
-        looks = Bell(on: reactor)
-        bells = Bell(on: reactor)
-        written = Bell(on: reactor)
-        figures = FeedMetrics(factory: metrics)
+        looks = WakeSignal(on: reactor)
+        bells = WakeSignal(on: reactor)
+        written = WakeSignal(on: reactor)
+        self.metrics = FeedMetrics(factory: metrics)
     }
 
     /// This node has committed a change: it is looked at here, and the other nodes are rung.
     nonisolated func changed() {
-        looks.ring()
-        bells.ring()
+        looks.signal()
+        bells.signal()
     }
 
     /// Runs until it is cancelled.
@@ -122,28 +92,26 @@ actor Feed {
     }
 }
 
-// MARK: - Sessions
-
 extension Feed {
     /// A session is about to read its page of `sync.open`; from now on nothing is lost to it.
     ///
     /// - Throws: `unavailable` where the feed has not seen the database yet, and does not see it in the next moments.
     func subscribe(
-        user: ID, outlet: any Outlet, messagesPerConversation: Int
+        user: ID, sink: any ClientSink, messagesPerConversation: Int
     ) async throws(ProtocolError) -> SubscriptionID {
         // A node takes lines from its first moment on, which may be one before the feed's first look.
         let limit = ContinuousClock.now + settings.firstSight
         while position == nil, .now < limit, (try? await Task.sleep(for: .milliseconds(20))) != nil {}
         guard position != nil else { throw .unavailable }
         let id = fanout.subscribe(user: user, messagesPerConversation: messagesPerConversation)
-        outlets[id] = outlet
+        sinks[id] = sink
         return id
     }
 
     /// The page is on its way to the client: pushes go on from where it ends.
     func activate(_ id: SubscriptionID, from start: SyncPage.Start) {
-        guard let outlet = outlets[id] else { return }
-        outlet.startPushes(cursor: Cursor(epoch: start.epoch, place: .at(start.snapshot)).text)
+        guard let sink = sinks[id] else { return }
+        sink.startPushes(cursor: Cursor(epoch: start.epoch, place: .at(start.snapshot)).text)
         if let missed = fanout.activate(id, snapshot: start.snapshot, conversations: start.conversations) {
             deliver(missed)
         } else {
@@ -153,55 +121,48 @@ extension Feed {
 
     /// There is more for it than it is told: it asks for that by `sync.open`.
     private func leaveBehind(_ id: SubscriptionID) {
-        outlets.removeValue(forKey: id)?.fallBehind()
+        sinks.removeValue(forKey: id)?.fallBehind()
     }
 
     func unsubscribe(_ id: SubscriptionID) {
         fanout.unsubscribe(id)
-        outlets[id] = nil
+        sinks[id] = nil
     }
 
     /// Gives each event loop all that its connections get, in one go.
     private func deliver(_ deliveries: [Fanout.Delivery]) {
-        var homes: [(home: any OutletHome, pushes: [SharedPush])] = []
+        var targets: [(target: any PushTarget, pushes: [Multicast])] = []
         for delivery in deliveries {
-            // Homes are few: as many as there are processors.
-            for index in homes.indices { homes[index].pushes.append(SharedPush(delivery.push, receivers: [])) }
+            // They are few: as many as there are processors.
+            for index in targets.indices { targets[index].pushes.append(Multicast(delivery.push, receivers: [])) }
             for id in delivery.subscribers {
-                guard let outlet = outlets[id] else { continue }
-                let home = outlet.home
-                if let index = homes.firstIndex(where: { $0.home === home }) {
-                    homes[index].pushes[homes[index].pushes.count - 1].receivers.append(outlet)
+                guard let sink = sinks[id] else { continue }
+                let target = sink.target
+                if let index = targets.firstIndex(where: { $0.target === target }) {
+                    targets[index].pushes[targets[index].pushes.count - 1].receivers.append(sink)
                 } else {
-                    homes.append((home, [SharedPush(delivery.push, receivers: [outlet])]))
+                    targets.append((target, [Multicast(delivery.push, receivers: [sink])]))
                 }
             }
         }
-        for (home, pushes) in homes {
+        for (target, pushes) in targets {
             unwritten.add(1, ordering: .relaxed)
-            home.push(pushes) { [self] in
-                if unwritten.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { written.ring() }
+            target.push(pushes) { [self] in
+                if unwritten.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { written.signal() }
             }
         }
     }
 }
-
-// MARK: - Looking
 
 extension Feed {
     private func keepLooking() async {
         var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
         while !Task.isCancelled {
             do {
-                let connection = try await Connection.open(settings.url, on: reactor, options: .logging(to: logger))
-                do {
+                try await Connection.with(settings.url, on: reactor, options: .logging(to: logger)) { connection in
+                    defer { seen = nil }
                     try await look(over: connection, &backoff)
-                } catch {
-                    seen = nil
-                    await connection.close()
-                    throw error
                 }
-                await connection.close()
             } catch {
                 // Once an outage; that it is over is said by "live".
                 if backoff.attempts == 0, !Task.isCancelled {
@@ -243,9 +204,9 @@ extension Feed {
             throw error
         }
         seen = start
-        figures.looked(since: start)
-        if figures.isQueueDue {
-            figures.queueIsFull(
+        metrics.looked(since: start)
+        if metrics.isQueueDue {
+            metrics.queueIsFull(
                 to: try await connection.run([Call(Self.queue)], deadline: settings.limits.deadline)[0].text(0, 0))
         }
     }
@@ -254,37 +215,23 @@ extension Feed {
         // What fails again and again is not asked for for ever: with no position it is only looked where we are.
         let isGivenUp = failures >= settings.maxFailures || losses >= settings.maxLosses
         let parameters = [isGivenUp ? nil : position?.snapshot.text]
-        let rows = try await connection.run(
-            [preamble.call(for: .feed), Call(Self.look, parameters)], deadline: settings.limits.deadline)[1]
-        guard let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) }) else {
-            throw FeedError.unreadable
-        }
-        guard snapshot != position?.snapshot || epoch != position?.epoch else { return }
-        if let end = rows.text(0, 2) { try await seal(upTo: end, over: connection) }
-        guard epoch == position?.epoch else {
-            return begin(Position(epoch: epoch, snapshot: snapshot))
-        }
-        var changes: [Change] = []
-        var deleted: [ID] = []
+        let look = try NextLook(
+            try await connection.run(
+                [preamble.call(for: .feed), Call(NextLook.statement, parameters)],
+                deadline: settings.limits.deadline)[1])
+        guard look.snapshot != position?.snapshot || look.epoch != position?.epoch else { return }
+        if let end = look.logEnd { try await awaitDurable(upTo: end, over: connection) }
+        let now = Position(epoch: look.epoch, snapshot: look.snapshot)
+        guard look.epoch == position?.epoch else { return begin(now) }
+        let news = try look.news()
         var concerned: Look.Concerned = isGivenUp ? .everybody : .nobody
-        for row in 0..<rows.count {
-            switch rows.text(row, 3) {
-            // With nothing new there is one row, of nulls.
-            case nil: break
-            case "many": concerned = .users(try await whoIsConcerned(over: connection))
-            case "deleted": if let user = rows.id(row, 6) { deleted.append(user) }
-            default:
-                guard let change = Change(rows, row: row, column: 3) else { throw FeedError.unreadable }
-                changes.append(change)
-            }
-        }
+        if news.isTooMuch { concerned = .users(try await whoIsConcerned(over: connection)) }
         // Of too much nothing is told.
-        if case .users = concerned { changes = [] }
-        figures.brought(changes.count)
-        let now = Position(epoch: epoch, snapshot: snapshot)
+        let changes = news.isTooMuch ? [] : news.changes
+        metrics.brought(changes.count)
         position = now
-        distribute(Look(snapshot: snapshot, cursor: now.cursor, changes: changes, concerned: concerned))
-        if !deleted.isEmpty { await onDeletion(deleted) }
+        distribute(Look(snapshot: now.snapshot, cursor: now.cursor, changes: changes, concerned: concerned))
+        if !news.deletedUsers.isEmpty { await onDeletion(news.deletedUsers) }
     }
 
     private func distribute(_ look: Look) {
@@ -321,38 +268,29 @@ extension Feed {
 
     /// Returns once the log is on disk up to there. Under load others' commits soon see to that, and waiting is cheaper
     /// than one more commit.
-    private func seal(upTo end: String, over connection: Connection) async throws {
-        for _ in 0..<settings.sealPolls {
-            try await looks.pause(until: .now + settings.sealPace)
-            let rows = try await connection.run([Call(Self.isSealed, [end])], deadline: settings.limits.deadline)
-            if rows[0].text(0, 0) == "t" { return }
+    private func awaitDurable(upTo end: LogPosition, over connection: Connection) async throws {
+        for _ in 0..<settings.durabilityPolls {
+            try await looks.pause(until: .now + settings.durabilityPace)
+            let rows = try await connection.run([Call(Self.logOnDisk)], deadline: settings.limits.deadline)[0]
+            if let reached = rows.text(0, 0).flatMap({ LogPosition($0) }), reached >= end { return }
         }
         _ = try await connection.run(
-            [preamble.call(for: .feed), Call(Database.seal, [])], deadline: settings.limits.deadline)
+            [preamble.call(for: .feed), Call(Database.awaitDurable, [])], deadline: settings.limits.deadline)
     }
 
-    private static let isSealed = Statement("feed.is_sealed", "select pg_current_wal_flush_lsn() >= $1::pg_lsn")
+    /// Asked without the preamble, which would cost more than this does: every role may ask.
+    private static let logOnDisk = Statement("feed.log_on_disk", "select pg_current_wal_flush_lsn()")
 
     /// The first sight of a database. Where it is another than before, a restored one, the sessions hold what may not
     /// be there: they connect again, and their cursors bring a reset.
     private func begin(_ position: Position) {
         if self.position != nil {
-            for outlet in outlets.values {
-                outlet.goodbye(Goodbye(.shuttingDown, "The database was restored: connect again."))
+            for sink in sinks.values {
+                sink.goodbye(Goodbye(.shuttingDown, "The database was restored: connect again."))
             }
         }
         self.position = position
     }
-
-    /// Rows of `feed.look` beside the epoch, the snapshot, and how far the log must be on disk for all that the snapshot
-    /// has seen to be, null where it is, all of one moment. With no position, only these three.
-    private static let look = Statement(
-        "feed.look",
-        """
-        with now as materialized (select app.epoch(), pg_current_snapshot()::text, \
-        nullif(greatest(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), pg_current_wal_flush_lsn())) \
-        select now.*, l.* from now left join feed.look($1::pg_snapshot) as l on $1 is not null
-        """)
 
     private static let concerned = Statement(
         "feed.concerned", "select feed.concerned($1::pg_snapshot, $2::uuid[])")
@@ -360,17 +298,14 @@ extension Feed {
     private static let queue = Statement("feed.queue", "select pg_notification_queue_usage()")
 }
 
-// MARK: - The doorbell
-
 extension Feed {
     /// Rings for the other nodes, one ring in flight at a time: all that commits meanwhile shares the next.
     private func keepRinging() async {
         var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
         while !Task.isCancelled {
             do {
-                let connection = try await Connection.open(settings.url, on: reactor, options: .logging(to: logger))
-                backoff.reset()
-                do {
+                try await Connection.with(settings.url, on: reactor, options: .logging(to: logger)) { connection in
+                    backoff.reset()
                     var next = ContinuousClock.now
                     while true {
                         try await bells.next(notBefore: next)
@@ -378,11 +313,7 @@ extension Feed {
                         _ = try await connection.run(
                             [Call(Self.ring, [node])], deadline: settings.limits.deadline)
                     }
-                } catch {
-                    await connection.close()
-                    throw error
                 }
-                await connection.close()
             } catch {
                 // The other nodes' sweeps find what this bell did not announce.
                 try? await Task.sleep(for: backoff.next())
@@ -398,7 +329,7 @@ extension Feed {
         await listener.run { [node, looks] event in
             switch event {
             case .notified(_, let payload) where payload == node: break
-            case .listening, .notified: looks.ring()
+            case .listening, .notified: looks.signal()
             case .lost: break
             }
         }
@@ -407,16 +338,16 @@ extension Feed {
     private func keepSweeping() async {
         var sweeps = 0
         while (try? await Task.sleep(for: settings.sweep)) != nil {
-            looks.ring()
+            looks.signal()
             sweeps += 1
             if sweeps % settings.sweepsPerNote == 0, let position {
-                for id in fanout.upToDate { outlets[id]?.noteCursor(position.cursor) }
+                for id in fanout.upToDate { sinks[id]?.noteCursor(position.cursor) }
             }
         }
     }
 }
 
 enum FeedError: Error {
-    /// `feed.look` gave what this version does not know: the schema is of another version.
+    /// `feed.next_look` gave what this version does not know: the schema is of another version.
     case unreadable
 }

@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// What each look of the feed goes through, for `postline bench hotpaths`.
+/// What each look of the feed goes through, for `postline-bench hotpaths`.
 package enum FeedHotPaths {
     /// Reads a cursor and writes it again, and gives 1 where it is the same.
     package static func cursor() -> () -> Int {

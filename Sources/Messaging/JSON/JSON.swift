@@ -55,6 +55,6 @@ extension String {
     /// Compares code points, where `==` would take canonically equivalent forms for equal (U+212A for `K`).
     func hasSameCodePoints(as other: String) -> Bool {
         // Equal code points are always equal strings, so that the quick comparison decides nearly all cases.
-        self == other && self.utf8.elementsEqual(other.utf8)
+        self == other && utf8.elementsEqual(other.utf8)
     }
 }

@@ -9,12 +9,12 @@ public struct JSONNumber: Sendable, Equatable {
     }
 
     public init(_ value: some BinaryInteger) {
-        self.text = String(value)
+        text = String(value)
     }
 
     /// The value, where it is an integer that fits: exact, however it is written (`20.0`, `2e1` and `-0` are integers).
     public var integer: Int64? {
-        guard let decimal = Decimal(self.text), decimal.isInteger else { return nil }
+        guard let decimal = Decimal(text), decimal.isInteger else { return nil }
         // 19 digits are the most that an Int64 has; a larger exponent is out of range, and never looped over.
         guard decimal.digits.count + decimal.exponent <= 19 else { return nil }
         var value: Int64 = 0
@@ -31,12 +31,12 @@ public struct JSONNumber: Sendable, Equatable {
 
     /// Whether the value is an integer, of whatever size.
     public var isInteger: Bool {
-        Decimal(self.text)?.isInteger ?? false
+        Decimal(text)?.isInteger ?? false
     }
 
     /// The nearest double; nil where that would be infinite.
     public var double: Double? {
-        guard let value = Double(self.text), value.isFinite else { return nil }
+        guard let value = Double(text), value.isFinite else { return nil }
         return value
     }
 }
@@ -47,7 +47,7 @@ private struct Decimal {
     var digits: [UInt8] = []
     var exponent = 0
 
-    var isInteger: Bool { self.exponent >= 0 }
+    var isInteger: Bool { exponent >= 0 }
 
     /// Fails only where the exponent itself is out of range and the digits are not zero.
     init?(_ text: String) {
@@ -58,7 +58,7 @@ private struct Decimal {
         for byte in text.utf8 {
             switch byte {
             case UInt8(ascii: "-") where part == .exponent: isExponentNegative = true
-            case UInt8(ascii: "-"): self.isNegative = true
+            case UInt8(ascii: "-"): isNegative = true
             case UInt8(ascii: "+"): break
             case UInt8(ascii: "."): part = .fraction
             case UInt8(ascii: "e"), UInt8(ascii: "E"): part = .exponent
@@ -70,15 +70,15 @@ private struct Decimal {
                     written = min(written * 10 + Int(digit), 1 << 40)
                 case .integer, .fraction:
                     if part == .fraction { self.exponent -= 1 }
-                    if digit != 0 || !self.digits.isEmpty { self.digits.append(digit) }
+                    if digit != 0 || !digits.isEmpty { digits.append(digit) }
                 }
             }
         }
         self.exponent += isExponentNegative ? -written : written
-        while self.digits.last == 0 {
-            self.digits.removeLast()
+        while digits.last == 0 {
+            digits.removeLast()
             self.exponent += 1
         }
-        if self.digits.isEmpty { self.exponent = 0 }
+        if digits.isEmpty { self.exponent = 0 }
     }
 }

@@ -23,23 +23,23 @@ public struct JSONObject: Sendable, Equatable {
 
     /// The value of the first member of this name; nil where there is none.
     public subscript(name: String) -> JSON? {
-        for member in self.members where member.name.hasSameCodePoints(as: name) { return member.value }
+        for member in members where member.name.hasSameCodePoints(as: name) { return member.value }
         return nil
     }
 
     /// The first name that stands twice; nil where every name stands once.
     public var duplicate: String? {
-        guard self.members.count > 1 else { return nil }
+        guard members.count > 1 else { return nil }
         // Comparing all pairs is the quickest for the objects that are usual, and hashing bounds the rest.
-        if self.members.count <= 12 {
-            for index in self.members.indices.dropFirst() {
-                let name = self.members[index].name
-                for earlier in self.members[..<index] where earlier.name.hasSameCodePoints(as: name) { return name }
+        if members.count <= 12 {
+            for index in members.indices.dropFirst() {
+                let name = members[index].name
+                for earlier in members[..<index] where earlier.name.hasSameCodePoints(as: name) { return name }
             }
             return nil
         }
-        var seen = Set<[UInt8]>(minimumCapacity: self.members.count)
-        for member in self.members where !seen.insert(Array(member.name.utf8)).inserted { return member.name }
+        var seen = Set<[UInt8]>(minimumCapacity: members.count)
+        for member in members where !seen.insert(Array(member.name.utf8)).inserted { return member.name }
         return nil
     }
 }

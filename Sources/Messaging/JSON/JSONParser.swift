@@ -39,21 +39,21 @@ private struct JSONParser {
     }
 
     mutating func parse(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
-        self.skipBlanks(bytes)
+        skipBlanks(bytes)
         let value = try self.value(bytes)
-        self.skipBlanks(bytes)
-        guard self.index == bytes.count else { throw self.malformed("something follows the value") }
+        skipBlanks(bytes)
+        guard index == bytes.count else { throw malformed("something follows the value") }
         return value
     }
 
     private func malformed(_ reason: String) -> JSONError {
-        .malformed(offset: self.index, reason: reason)
+        .malformed(offset: index, reason: reason)
     }
 
     private mutating func skipBlanks(_ bytes: Span<UInt8>) {
-        while self.index < bytes.count {
-            switch bytes[self.index] {
-            case 0x20, 0x09, 0x0A, 0x0D: self.index += 1
+        while index < bytes.count {
+            switch bytes[index] {
+            case 0x20, 0x09, 0x0A, 0x0D: index += 1
             default: return
             }
         }
@@ -61,138 +61,138 @@ private struct JSONParser {
 
     /// Takes the byte if it is the next one.
     private mutating func take(_ byte: Unicode.Scalar, _ bytes: Span<UInt8>) -> Bool {
-        guard self.index < bytes.count, bytes[self.index] == UInt8(ascii: byte) else { return false }
-        self.index += 1
+        guard index < bytes.count, bytes[index] == UInt8(ascii: byte) else { return false }
+        index += 1
         return true
     }
 
     private mutating func value(_ bytes: Span<UInt8>) throws(JSONError) -> JSON {
-        guard self.index < bytes.count else { throw self.malformed("a value is missing") }
-        switch bytes[self.index] {
-        case UInt8(ascii: "{"): return .object(try self.object(bytes))
-        case UInt8(ascii: "["): return .array(try self.array(bytes))
-        case UInt8(ascii: "\""): return .string(try self.string(bytes))
-        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try self.number(bytes))
-        case UInt8(ascii: "t"): return try self.literal("true", .bool(true), bytes)
-        case UInt8(ascii: "f"): return try self.literal("false", .bool(false), bytes)
-        case UInt8(ascii: "n"): return try self.literal("null", .null, bytes)
-        default: throw self.malformed("no value begins like this")
+        guard index < bytes.count else { throw malformed("a value is missing") }
+        switch bytes[index] {
+        case UInt8(ascii: "{"): return .object(try object(bytes))
+        case UInt8(ascii: "["): return .array(try array(bytes))
+        case UInt8(ascii: "\""): return .string(try string(bytes))
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number(bytes))
+        case UInt8(ascii: "t"): return try literal("true", .bool(true), bytes)
+        case UInt8(ascii: "f"): return try literal("false", .bool(false), bytes)
+        case UInt8(ascii: "n"): return try literal("null", .null, bytes)
+        default: throw malformed("no value begins like this")
         }
     }
 
     private mutating func literal(_ text: StaticString, _ value: JSON, _ bytes: Span<UInt8>) throws(JSONError) -> JSON {
         let count = text.utf8CodeUnitCount
-        guard self.index + count <= bytes.count else { throw self.malformed("no value begins like this") }
+        guard index + count <= bytes.count else { throw malformed("no value begins like this") }
         for offset in 0..<count {
             // Within the literal, whose length was just asked for.
-            guard unsafe bytes[self.index + offset] == text.utf8Start[offset] else {
-                throw self.malformed("no value begins like this")
+            guard unsafe bytes[index + offset] == text.utf8Start[offset] else {
+                throw malformed("no value begins like this")
             }
         }
-        self.index += count
+        index += count
         return value
     }
 
     private mutating func enter() throws(JSONError) {
-        self.depth += 1
-        guard self.depth <= self.maximumDepth else { throw .tooDeep }
-        self.index += 1
+        depth += 1
+        guard depth <= maximumDepth else { throw .tooDeep }
+        index += 1
     }
 
     private mutating func array(_ bytes: Span<UInt8>) throws(JSONError) -> [JSON] {
-        try self.enter()
+        try enter()
         var elements: [JSON] = []
-        self.skipBlanks(bytes)
-        if !self.take("]", bytes) {
+        skipBlanks(bytes)
+        if !take("]", bytes) {
             while true {
-                self.skipBlanks(bytes)
-                elements.append(try self.value(bytes))
-                self.skipBlanks(bytes)
-                if self.take("]", bytes) { break }
-                guard self.take(",", bytes) else { throw self.malformed("a comma or the array's end is missing") }
+                skipBlanks(bytes)
+                elements.append(try value(bytes))
+                skipBlanks(bytes)
+                if take("]", bytes) { break }
+                guard take(",", bytes) else { throw malformed("a comma or the array's end is missing") }
             }
         }
-        self.depth -= 1
+        depth -= 1
         return elements
     }
 
     private mutating func object(_ bytes: Span<UInt8>) throws(JSONError) -> JSONObject {
-        try self.enter()
+        try enter()
         var members: [JSONObject.Member] = []
-        self.skipBlanks(bytes)
-        if !self.take("}", bytes) {
+        skipBlanks(bytes)
+        if !take("}", bytes) {
             while true {
-                self.skipBlanks(bytes)
-                guard self.index < bytes.count, bytes[self.index] == UInt8(ascii: "\"") else {
-                    throw self.malformed("a member's name is missing")
+                skipBlanks(bytes)
+                guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else {
+                    throw malformed("a member's name is missing")
                 }
-                let name = try self.string(bytes)
-                self.skipBlanks(bytes)
-                guard self.take(":", bytes) else { throw self.malformed("a colon is missing") }
-                self.skipBlanks(bytes)
+                let name = try string(bytes)
+                skipBlanks(bytes)
+                guard take(":", bytes) else { throw malformed("a colon is missing") }
+                skipBlanks(bytes)
                 members.append(JSONObject.Member(name: name, value: try self.value(bytes)))
-                self.skipBlanks(bytes)
-                if self.take("}", bytes) { break }
-                guard self.take(",", bytes) else { throw self.malformed("a comma or the object's end is missing") }
+                skipBlanks(bytes)
+                if take("}", bytes) { break }
+                guard take(",", bytes) else { throw malformed("a comma or the object's end is missing") }
             }
         }
-        self.depth -= 1
+        depth -= 1
         return JSONObject(members)
     }
 
     private mutating func number(_ bytes: Span<UInt8>) throws(JSONError) -> JSONNumber {
-        let start = self.index
-        _ = self.take("-", bytes)
-        if !self.take("0", bytes) { try self.digits(bytes) }
-        if self.take(".", bytes) { try self.digits(bytes) }
-        if self.take("e", bytes) || self.take("E", bytes) {
-            if !self.take("+", bytes) { _ = self.take("-", bytes) }
-            try self.digits(bytes)
+        let start = index
+        _ = take("-", bytes)
+        if !take("0", bytes) { try digits(bytes) }
+        if take(".", bytes) { try digits(bytes) }
+        if take("e", bytes) || take("E", bytes) {
+            if !take("+", bytes) { _ = take("-", bytes) }
+            try digits(bytes)
         }
-        return JSONNumber(checked: Self.text(bytes.extracting(start..<self.index)))
+        return JSONNumber(checked: Self.text(bytes.extracting(start..<index)))
     }
 
     private mutating func digits(_ bytes: Span<UInt8>) throws(JSONError) {
-        let start = self.index
-        while self.index < bytes.count, 0x30...0x39 ~= bytes[self.index] { self.index += 1 }
-        guard self.index > start else { throw self.malformed("a digit is missing") }
+        let start = index
+        while index < bytes.count, 0x30...0x39 ~= bytes[index] { index += 1 }
+        guard index > start else { throw malformed("a digit is missing") }
     }
 
     /// Parses a string whose opening quotation mark is the next byte.
     private mutating func string(_ bytes: Span<UInt8>) throws(JSONError) -> String {
-        self.index += 1
-        let start = self.index
-        try self.skipPlain(bytes)
-        if self.take("\"", bytes) {
+        index += 1
+        let start = index
+        try skipPlain(bytes)
+        if take("\"", bytes) {
             // Most strings have no escape and are copied once, as they are.
-            return Self.text(bytes.extracting(start..<(self.index - 1)))
+            return Self.text(bytes.extracting(start..<(index - 1)))
         }
         var unescaped: [UInt8] = []
-        Self.append(bytes.extracting(start..<self.index), to: &unescaped)
-        while !self.take("\"", bytes) {
-            try self.escape(bytes, &unescaped)
-            let run = self.index
-            try self.skipPlain(bytes)
-            Self.append(bytes.extracting(run..<self.index), to: &unescaped)
+        Self.append(bytes.extracting(start..<index), to: &unescaped)
+        while !take("\"", bytes) {
+            try escape(bytes, &unescaped)
+            let run = index
+            try skipPlain(bytes)
+            Self.append(bytes.extracting(run..<index), to: &unescaped)
         }
         return String(decoding: unescaped, as: UTF8.self)
     }
 
     /// Moves to the next quotation mark or backslash.
     private mutating func skipPlain(_ bytes: Span<UInt8>) throws(JSONError) {
-        while self.index < bytes.count {
-            let byte = bytes[self.index]
+        while index < bytes.count {
+            let byte = bytes[index]
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return }
-            guard byte >= 0x20 else { throw self.malformed("a control character stands in a string") }
-            self.index += 1
+            guard byte >= 0x20 else { throw malformed("a control character stands in a string") }
+            index += 1
         }
-        throw self.malformed("the string does not end")
+        throw malformed("the string does not end")
     }
 
     private mutating func escape(_ bytes: Span<UInt8>, _ unescaped: inout [UInt8]) throws(JSONError) {
-        let start = self.index
-        guard start + 1 < bytes.count else { throw self.malformed("the string does not end") }
-        self.index += 2
+        let start = index
+        guard start + 1 < bytes.count else { throw malformed("the string does not end") }
+        index += 2
         switch bytes[start + 1] {
         case UInt8(ascii: "\""): unescaped.append(UInt8(ascii: "\""))
         case UInt8(ascii: "\\"): unescaped.append(UInt8(ascii: "\\"))
@@ -203,13 +203,13 @@ private struct JSONParser {
         case UInt8(ascii: "r"): unescaped.append(0x0D)
         case UInt8(ascii: "t"): unescaped.append(0x09)
         case UInt8(ascii: "u"):
-            let first = try self.hexDigits(bytes)
+            let first = try hexDigits(bytes)
             var code = UInt32(first)
             if UTF16.isLeadSurrogate(first) {
-                guard self.take("\\", bytes), self.take("u", bytes) else {
+                guard take("\\", bytes), take("u", bytes) else {
                     throw .malformed(offset: start, reason: "half of a surrogate pair stands alone")
                 }
-                let second = try self.hexDigits(bytes)
+                let second = try hexDigits(bytes)
                 guard UTF16.isTrailSurrogate(second) else {
                     throw .malformed(offset: start, reason: "half of a surrogate pair stands alone")
                 }
@@ -225,19 +225,19 @@ private struct JSONParser {
     }
 
     private mutating func hexDigits(_ bytes: Span<UInt8>) throws(JSONError) -> UInt16 {
-        guard self.index + 4 <= bytes.count else { throw self.malformed("the escape is cut short") }
+        guard index + 4 <= bytes.count else { throw malformed("the escape is cut short") }
         var value: UInt16 = 0
         for _ in 0..<4 {
-            let byte = bytes[self.index]
+            let byte = bytes[index]
             let digit: UInt8
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = byte - UInt8(ascii: "0")
             case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = byte - UInt8(ascii: "a") + 10
             case UInt8(ascii: "A")...UInt8(ascii: "F"): digit = byte - UInt8(ascii: "A") + 10
-            default: throw self.malformed("an escape has four hexadecimal digits")
+            default: throw malformed("an escape has four hexadecimal digits")
             }
             value = value << 4 | UInt16(digit)
-            self.index += 1
+            index += 1
         }
         return value
     }

@@ -24,7 +24,7 @@ extension JSON {
     /// The value as compact JSON text.
     public var text: String {
         var buffer = ByteBuffer()
-        self.write(to: &buffer)
+        write(to: &buffer)
         return String(buffer: buffer)
     }
 }
@@ -33,9 +33,9 @@ extension JSONObject {
     /// Writes the object compactly.
     public func write(to buffer: inout ByteBuffer) {
         buffer.writeStaticString("{")
-        for index in self.members.indices {
+        for index in members.indices {
             if index > 0 { buffer.writeStaticString(",") }
-            self.members[index].write(to: &buffer)
+            members[index].write(to: &buffer)
         }
         buffer.writeStaticString("}")
     }
@@ -47,9 +47,9 @@ extension JSONObject {
 extension JSONObject.Member {
     /// Writes `"name":value`.
     public func write(to buffer: inout ByteBuffer) {
-        buffer.writeJSONString(self.name)
+        buffer.writeJSONString(name)
         buffer.writeStaticString(":")
-        self.value.write(to: &buffer)
+        value.write(to: &buffer)
     }
 }
 
@@ -60,34 +60,34 @@ extension ByteBuffer {
         // The pointer does not leave the closure, and bytes have no padding that a view as raw bytes could uncover.
         string.withUTF8 { utf8 in
             let bytes = unsafe utf8.span
-            self.reserveCapacity(minimumWritableBytes: bytes.count + 2)
-            self.writeInteger(UInt8(ascii: "\""))
+            reserveCapacity(minimumWritableBytes: bytes.count + 2)
+            writeInteger(UInt8(ascii: "\""))
             var run = 0
             for index in bytes.indices {
                 let byte = bytes[index]
                 guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-                unsafe self.writeBytes(bytes.extracting(run..<index).bytes)
-                self.writeJSONEscape(byte)
+                unsafe writeBytes(bytes.extracting(run..<index).bytes)
+                writeJSONEscape(byte)
                 run = index + 1
             }
-            unsafe self.writeBytes(bytes.extracting(run..<bytes.count).bytes)
-            self.writeInteger(UInt8(ascii: "\""))
+            unsafe writeBytes(bytes.extracting(run..<bytes.count).bytes)
+            writeInteger(UInt8(ascii: "\""))
         }
     }
 
     private mutating func writeJSONEscape(_ byte: UInt8) {
         switch byte {
-        case UInt8(ascii: "\""): self.writeStaticString("\\\"")
-        case UInt8(ascii: "\\"): self.writeStaticString("\\\\")
-        case 0x08: self.writeStaticString("\\b")
-        case 0x0C: self.writeStaticString("\\f")
-        case 0x0A: self.writeStaticString("\\n")
-        case 0x0D: self.writeStaticString("\\r")
-        case 0x09: self.writeStaticString("\\t")
+        case UInt8(ascii: "\""): writeStaticString("\\\"")
+        case UInt8(ascii: "\\"): writeStaticString("\\\\")
+        case 0x08: writeStaticString("\\b")
+        case 0x0C: writeStaticString("\\f")
+        case 0x0A: writeStaticString("\\n")
+        case 0x0D: writeStaticString("\\r")
+        case 0x09: writeStaticString("\\t")
         default:
-            self.writeStaticString(byte < 0x10 ? "\\u000" : "\\u001")
+            writeStaticString(byte < 0x10 ? "\\u000" : "\\u001")
             let low = byte & 0xF
-            self.writeInteger(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
+            writeInteger(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
         }
     }
 }

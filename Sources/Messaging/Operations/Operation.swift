@@ -14,7 +14,7 @@ struct Operation: Sendable {
     let perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
 
     /// Its place in ``all``.
-    private(set) var place = 0
+    private(set) var index = 0
 
     enum Access: Sendable {
         /// Needs no authenticated session (`U` in `docs/protocol.md`).
@@ -44,9 +44,9 @@ extension Operation {
     /// Every method of this server.
     static let all: [Operation] =
         (server + session + auth + me + avatars + profiles + conversations + messages + sync)
-        .enumerated().map { place, operation in
+        .enumerated().map { index, operation in
             var operation = operation
-            operation.place = place
+            operation.index = index
             return operation
         }
 

@@ -62,7 +62,8 @@ struct OperationsServer: Sendable {
         router.get("healthz") { _, _ in Self.text(.ok, "alive\n") }
         router.get("readyz") { [readiness] _, _ in
             switch await readiness() {
-            case .ready(let lag): Self.text(.ok, "ready, feed lag \(lag.tenthsOfSeconds) s\n")
+            case .ready(let lag):
+                Self.text(.ok, "ready, feed lag \((lag / .milliseconds(100)).rounded() / 10) s\n")
             case .notReady(let why): Self.text(.serviceUnavailable, why + "\n")
             }
         }

@@ -17,7 +17,7 @@ struct ConfigFile: Sendable {
         }
         var values: [String: String] = [:]
         for member in object.members {
-            guard SettingOptions.keys.contains(member.name) else {
+            guard Setting.all.contains(where: { $0.key == member.name }) else {
                 let nearest = SettingNames.nearestKey(to: member.name).map { " Did you mean \($0)?" } ?? ""
                 throw SettingsError("The config file \(path) has a key that is no setting: \(member.name).\(nearest)")
             }

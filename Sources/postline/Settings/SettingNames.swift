@@ -15,7 +15,8 @@ enum SettingNames {
     /// How the variables of the tests begin.
     private static let testPrefixes = ["POSTLINE_TEST_", "POSTLINE_MODEL_", "POSTLINE_COMPOSED_"]
 
-    private static let variables = others.union(SettingOptions.keys.map(variable))
+    private static let settings = Setting.all.map(\.variable)
+    private static let variables = others.union(settings)
 
     /// Whether something of Postline's reads that variable.
     static func isKnown(_ variable: String) -> Bool {
@@ -24,7 +25,7 @@ enum SettingNames {
 
     /// The setting whose key is nearest to that.
     static func nearestKey(to key: String) -> String? {
-        let nearest = Suggestion.nearest(to: variable(key), among: SettingOptions.keys.map(variable).sorted())
+        let nearest = Suggestion.nearest(to: variable(key), among: settings.sorted())
         return nearest.map { $0.dropFirst(prefix.count).lowercased() }
     }
 

@@ -158,7 +158,7 @@ struct DeleteTests {
     @Test("a connection that has not heard of it yet writes nothing into the tombstone, and begins nothing")
     func afterTheEnd() async throws {
         // With external accounts no session's end comes between, and this feed tells nothing.
-        try await withNode(NodeSettings(accountKeeper: .external)) { node in
+        try await withNode(NodeSettings(accountProvider: .external)) { node in
             try await node.database.replaceLook(by: "return")
             let token = try await TestToken(sub: Person.alice.id, session_id: nil).signed()
             let alice = try await node.signedIn(with: ["access_token": .string(token)])

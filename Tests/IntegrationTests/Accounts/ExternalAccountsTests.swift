@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Accounts that another server keeps", .timeLimit(.minutes(60)))
 struct ExternalAccountsTests {
-    private static let external = NodeSettings(accountKeeper: .external)
+    private static let external = NodeSettings(accountProvider: .external)
 
     @Test("every auth method and me.delete are forbidden, and nothing happens", .covers("E6"))
     func forbidden() async throws {

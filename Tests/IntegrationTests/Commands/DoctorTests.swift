@@ -64,7 +64,7 @@ struct DoctorTests {
             sql: "insert into app.migrations values ('20990101000000_future', 'x')", level: "warning",
             check: "migrations", message: "does not know: 20990101000000_future", advice: "A later version was here"),
         Damage(
-            sql: "update app.migrations set hash = 'x' where name = 'api'", level: "problem", check: "migrations",
+            sql: "update app.migrations set hash = 'x' where name = 'functions'", level: "problem", check: "migrations",
             message: "of another version", advice: "Run `postline migrate`"),
         Damage(
             sql: "revoke postline_feed from postline", undo: "grant postline_feed to postline", level: "problem",
@@ -185,7 +185,7 @@ struct DoctorTests {
                 again.allSatisfy {
                     $0.advice.contains("row api of app.migrations") && $0.advice.contains("`postline migrate`")
                 }, "\(again)")
-            try await database.psql("delete from app.migrations where name = 'api'")
+            try await database.psql("delete from app.migrations where name = 'functions'")
             let migrated = try await Command.run(["migrate"], environment: Self.environment(database))
             #expect(migrated.status == 0, "\(migrated.errors)")
             let repaired = try await problems()
@@ -421,8 +421,6 @@ struct DoctorTests {
         }
     }
 }
-
-// MARK: - Steps
 
 extension DoctorTests {
     private static func environment(_ database: TestDatabase) -> [String: String] {

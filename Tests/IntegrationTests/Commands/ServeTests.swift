@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 import LineClient
 import Messaging

@@ -1,3 +1,4 @@
+import BoundedWait
 import LineClient
 import Messaging
 import Testing
@@ -131,8 +132,6 @@ actor Device {
 
     func broken(_ what: String) async { await ledger.broken(what, by: name) }
 }
-
-// MARK: - What it does
 
 extension Device {
     /// Calls a method until it is answered by a result or by an error that is final: on another connection where the

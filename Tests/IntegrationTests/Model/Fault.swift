@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 import Messaging
 import Postgres

@@ -175,8 +175,6 @@ struct Model: Sendable {
     }
 }
 
-// MARK: - To be held against the database
-
 extension Model {
     /// What it knows as lines, of which the database makes the same (`Verdict`).
     func lines(of user: String) -> Set<String> {

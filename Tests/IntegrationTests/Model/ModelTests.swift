@@ -45,7 +45,7 @@ struct ModelTests {
             Device("device \(place)", accounts[place % plan.users], nodes, ledger, random.branch())
         }
         let devices = own + [Device("the stranger's device", stranger, nodes, ledger, random.branch())]
-        var hands = own.map { Hands($0, users: users, groups: groups, ledger, random.branch()) }
+        var hands = own.map { Workload($0, users: users, groups: groups, ledger, random.branch()) }
         let programs = (0..<plan.programs).map { place in
             Program("program \(place)", database, users: users, groups: groups, ledger, random.branch())
         }
@@ -66,7 +66,7 @@ struct ModelTests {
                 struck = share
                 let faultRandom = random.branch()
                 await ledger.beginRound()
-                hands = try await withThrowingTaskGroup(of: (Int, Hands)?.self) { work in
+                hands = try await withThrowingTaskGroup(of: (Int, Workload)?.self) { work in
                     for (place, hand) in hands.enumerated() {
                         work.addTask {
                             var hand = hand

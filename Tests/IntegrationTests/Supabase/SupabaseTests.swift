@@ -87,7 +87,7 @@ struct SupabaseTests {
             let keys = try await TokenKeys(
                 secret: SupabaseToken.secret, issuer: SupabaseToken.issuer, audience: "authenticated",
                 ignoringKeyID: true)
-            try await withNode(server.database, NodeSettings(accountKeeper: .external, keys: keys)) { node in
+            try await withNode(server.database, NodeSettings(accountProvider: .external, keys: keys)) { node in
                 let ada = try await node.connect()
                 try await ada.authenticate(as: SupabaseToken(.ada))
                 #expect(try await ada.call("me.get")["full_name"] == "Ada Arc")
@@ -138,7 +138,7 @@ struct SupabaseTests {
             let keys = try await TokenKeys(jwks: jwks, issuer: SupabaseToken.issuer, audience: "authenticated")
             let good = await JWTKeyCollection().add(ecdsa: key, kid: JWKIdentifier(string: kid))
             let other = await JWTKeyCollection().add(ecdsa: ES256PrivateKey(), kid: JWKIdentifier(string: kid))
-            try await withNode(server.database, NodeSettings(accountKeeper: .external, keys: keys)) { node in
+            try await withNode(server.database, NodeSettings(accountProvider: .external, keys: keys)) { node in
                 let client = try await node.connect()
                 let token = try await good.sign(SupabaseToken(.ada), kid: JWKIdentifier(string: kid))
                 let answer = try await client.call("session.authenticate", ["access_token": .string(token)])
@@ -165,7 +165,7 @@ struct SupabaseTests {
             let keys = try await TokenKeys(
                 secret: SupabaseToken.secret, issuer: SupabaseToken.issuer, audience: "authenticated",
                 ignoringKeyID: true)
-            try await withNode(server.database, NodeSettings(accountKeeper: .external, keys: keys)) { node in
+            try await withNode(server.database, NodeSettings(accountProvider: .external, keys: keys)) { node in
                 let client = try await node.connect()
                 var tokens = [try await SupabaseToken.apiKey("service_role"), try await SupabaseToken.apiKey("anon")]
                 for role in ["service_role", "anon", "supabase_admin", "postgres", "postline_feed", ""] {
@@ -203,7 +203,7 @@ struct SupabaseTests {
             let keys = try await TokenKeys(
                 secret: SupabaseToken.secret, issuer: SupabaseToken.issuer, audience: "authenticated",
                 ignoringKeyID: true)
-            try await withNode(server.database, NodeSettings(accountKeeper: .external, keys: keys)) { node in
+            try await withNode(server.database, NodeSettings(accountProvider: .external, keys: keys)) { node in
                 let ada = try await node.connect()
                 try await ada.authenticate(as: SupabaseToken(.ada))
                 try await ada.sync()
@@ -339,8 +339,6 @@ struct SupabaseTests {
         }
     }
 }
-
-// MARK: - Steps
 
 extension TestClient {
     fileprivate func authenticate(as token: SupabaseToken) async throws {

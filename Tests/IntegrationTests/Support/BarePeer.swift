@@ -1,3 +1,4 @@
+import BoundedWait
 import NIOCore
 import NIOPosix
 import NIOSSL

@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 import Synchronization
 
@@ -95,8 +96,6 @@ final class Command: Sendable {
     }
 }
 
-// MARK: - What it says
-
 extension Command {
     /// All that came out on standard output so far.
     var output: String { state.withLock { $0.output } }
@@ -149,8 +148,6 @@ extension Command {
         }
     }
 }
-
-// MARK: - What is done to it
 
 extension Command {
     func type(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }

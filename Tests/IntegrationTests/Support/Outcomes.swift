@@ -1,3 +1,4 @@
+import BoundedWait
 import LineClient
 import Messaging
 import Testing

@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 
 /// A PgBouncer of a test's own before the server of a database.

@@ -53,4 +53,4 @@ extension PostgresInstallation {
 }
 
 /// A server takes seconds of a processor to make.
-private let privateServers = Turnstile(2)
+private let privateServers = AsyncSemaphore(2)

@@ -1,3 +1,4 @@
+import BoundedWait
 import Messaging
 import Postgres
 

@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 
 /// A file system of so many bytes, in memory, to be filled up.

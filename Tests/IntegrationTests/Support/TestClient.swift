@@ -1,3 +1,4 @@
+import BoundedWait
 import LineClient
 import Messaging
 import Testing
@@ -53,8 +54,6 @@ actor TestClient {
         self.received = received
     }
 }
-
-// MARK: - Requests
 
 extension TestClient {
     @discardableResult
@@ -140,8 +139,6 @@ extension TestClient {
     }
 }
 
-// MARK: - Lines as they are
-
 extension TestClient {
     /// Sends a line, and gives the line that answers it. Its id must be a string or null, which `call` never uses.
     func exchange(_ text: String) async throws -> String {
@@ -165,8 +162,6 @@ extension TestClient {
         try await exchange(#"{"jsonrpc":"2.0","id":"x","method":"\#(method)","params":\#(params.text)}"#)
     }
 }
-
-// MARK: - Changes
 
 extension TestClient {
     /// Opens a sync and reads it to its end, page by page; live from there on unless said otherwise.

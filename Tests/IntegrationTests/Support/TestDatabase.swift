@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 import Logging
 import LineClient
@@ -33,7 +34,7 @@ struct TestDatabase: Sendable {
         migrated: Bool = true, _ body: @Sendable (TestDatabase) async throws -> Value
     ) async throws -> Value {
         // Each test holds up to a dozen connections and a good part of a processor.
-        await turnstile.enter()
+        await slots.enter()
         do {
             if migrated { try await template.value }
             let name = "test_\(UInt64.random(in: 0 ... .max))"
@@ -47,10 +48,10 @@ struct TestDatabase: Sendable {
                 throw error
             }
             try await drop(name)
-            await turnstile.leave()
+            await slots.leave()
             return value
         } catch {
-            await turnstile.leave()
+            await slots.leave()
             throw error
         }
     }
@@ -110,7 +111,7 @@ struct TestDatabase: Sendable {
     }
 
     private static let reactor = Reactor(name: "test")
-    private static let turnstile = Turnstile(6)
+    private static let slots = AsyncSemaphore(6)
 
     private static func execute(_ sql: String, at url: String) async throws {
         _ = try await withConnection(to: url) { try await $0.execute(sql) }

@@ -62,7 +62,7 @@ struct NodeSettings: Sendable {
     /// 0 is one of the system's choice.
     var port = 0
     var poolSize = 4
-    var accountKeeper = AccountKeeper.builtin
+    var accountProvider = AccountProvider.builtin
     /// Those of the tests' secret, unless said otherwise.
     var keys: TokenKeys?
     var accessTokenSeconds = 3600
@@ -125,7 +125,7 @@ func withNode<Value: Sendable>(
         databaseURL: settings.databaseURL ?? database.url,
         listenDatabaseURL: settings.listenDatabaseURL ?? settings.databaseURL ?? database.url,
         poolSize: settings.poolSize,
-        limits: settings.limits, accountKeeper: settings.accountKeeper,
+        limits: settings.limits, accountProvider: settings.accountProvider,
         keys: keys, issuer: "postline", audience: "authenticated", accessTokenSeconds: settings.accessTokenSeconds,
         refreshReuseSeconds: settings.refreshReuseSeconds, refreshSecret: TestNode.secret, rates: settings.rates,
         info: lines.info)

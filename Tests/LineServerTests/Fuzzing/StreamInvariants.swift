@@ -68,8 +68,6 @@ struct StreamInvariants {
     }
 }
 
-// MARK: - Answers
-
 extension StreamInvariants {
     /// Answers all lines as a connection does, to a client that is pushed to and takes a flight after every third answer,
     /// and holds what it gets against what it asked: each request answered once, in order, batches in one line, and
@@ -149,8 +147,6 @@ extension JSON {
         }
     }
 }
-
-// MARK: - A line
 
 extension StreamInvariants {
     /// Holds one line against what a line may come to: JSON that prints and parses to the same, and an answer for each

@@ -1,0 +1,65 @@
+internal import TerminalText
+
+/// An avatar as a terminal shows it: an initial on the avatar's colour, three cells wide.
+///
+/// A built-in avatar has its colour of the catalogue; a custom one, and none, a colour that follows from the user's id.
+struct AvatarChip: Sendable, Equatable {
+    let span: StyledLine.Span
+
+    /// - Parameter id: the user's id, or the group's.
+    init(_ avatar: Avatar, name: String, id: String, catalogue: [BuiltInAvatar]) {
+        var style = Style(isBold: true)
+        if case .builtIn(let avatarID) = avatar, let builtIn = catalogue.first(where: { $0.id == avatarID }) {
+            style.fill = builtIn.color
+        } else {
+            // Letters in the terminal's own background on the colour, whatever the two are.
+            style.isInverse = true
+            style.color = Self.color(of: id)
+        }
+        let initial = Self.initial(of: name)
+        span = .init(text: TextWidth.of(initial) == 2 ? " \(initial)" : " \(initial) ", style: style)
+    }
+
+    /// The first letter or number of a name, as a capital.
+    static func initial(of name: String) -> String {
+        let first = PlainText.line(name).first { $0.isLetter || $0.isNumber }
+        // Some letters have a capital of two, such as ß.
+        guard let initial = first?.uppercased().first, 1...2 ~= TextWidth.of(initial) else { return "?" }
+        return String(initial)
+    }
+
+    /// Always the same colour for one id.
+    static func color(of id: String) -> Style.Color {
+        let colors: [Style.Color] = [.yellow, .blue, .magenta, .cyan, .red]
+        let sum = id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        return colors[Int(sum) % colors.count]
+    }
+}
+
+extension ChatModel {
+    /// A user's avatar as of now.
+    func chip(of userID: String) -> AvatarChip {
+        AvatarChip(
+            world.people[userID]?.avatar ?? .none, name: world.name(of: userID), id: userID, catalogue: catalogue)
+    }
+
+    /// The other one's avatar; a group has its title's initial.
+    func chip(ofConversation id: String) -> AvatarChip {
+        if let conversation = world.conversations[id], conversation.kind == "direct",
+            let other = conversation.members.first(where: { $0.userID != world.myID })
+        {
+            return chip(of: other.userID)
+        }
+        return AvatarChip(.none, name: world.name(ofConversation: id), id: id, catalogue: catalogue)
+    }
+
+    func chip(of person: Person) -> AvatarChip {
+        AvatarChip(person.avatar, name: person.name, id: person.id, catalogue: catalogue)
+    }
+
+    /// The user's own initial as it would look on that avatar.
+    func chip(trying avatar: BuiltInAvatar) -> AvatarChip {
+        AvatarChip(
+            .builtIn(id: avatar.id), name: world.me?.person.name ?? avatar.name, id: avatar.id, catalogue: catalogue)
+    }
+}

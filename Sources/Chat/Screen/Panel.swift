@@ -1,0 +1,74 @@
+internal import TerminalText
+
+/// What stands over the conversations until the next key: more rows than the screen has can be scrolled.
+struct Panel: Sendable, Equatable {
+    private let lines: [StyledLine]
+    private var top = 0
+
+    /// One row for each.
+    init<Element>(_ elements: [Element], _ row: (Element) -> StyledLine) { lines = elements.map(row) }
+
+    private init(lines: [StyledLine]) { self.lines = lines }
+
+    /// Everything that a user sees of itself.
+    init(_ me: Me, chip: AvatarChip, width: Int) {
+        let labelWidth = 13
+        lines = me.facts.flatMap { fact in
+            var label = StyledLine("  ")
+            label.append(TextWidth.fit(fact.label, to: labelWidth), .dim)
+            guard let value = fact.value else {
+                label.append("-", .dim)
+                return [label]
+            }
+            if fact.label == "avatar" {
+                label.append(chip)
+                label.append(" ")
+            }
+            let texts = PlainText.lines(value).flatMap { TextWidth.wrap($0, to: width - labelWidth - 7) }
+            return texts.enumerated().map { index, text in
+                var line = index == 0 ? label : StyledLine(String(repeating: " ", count: labelWidth + 2))
+                line.append(text)
+                return line
+            }
+        }
+    }
+
+    /// The commands and the keys.
+    static var help: Panel {
+        let commands = TypedLine.usages.map { command in
+            var line = StyledLine("  ")
+            line.append(TextWidth.fit(command.usage, to: 16), .bold)
+            line.append(command.meaning)
+            return line
+        }
+        let keys = [
+            "  Tab: list and back · ↑ ↓ PgUp PgDn: choose, scroll · Alt-Enter: a new line",
+            "  Ctrl-N Ctrl-P: the next, the previous conversation · Ctrl-C: leave",
+        ]
+        return Panel(lines: commands + keys.map { StyledLine($0, .dim) })
+    }
+
+    /// Moves by a key that scrolls; false where it is another, or all is in view.
+    mutating func scroll(_ key: Key, height: Int) -> Bool {
+        let lowest = lines.count - height
+        guard lowest > 0 else { return false }
+        switch key {
+        case .up: top = max(0, top - 1)
+        case .down: top = min(lowest, top + 1)
+        case .pageUp: top = max(0, top - height + 1)
+        case .pageDown: top = min(lowest, top + height - 1)
+        default: return false
+        }
+        return true
+    }
+
+    /// Just so many rows.
+    func rows(height: Int) -> [StyledLine] {
+        // Against the end, where the screen has grown meanwhile.
+        var shown = Array(lines.dropFirst(min(top, max(0, lines.count - height))).prefix(height))
+        if lines.count > height, top < lines.count - height {
+            shown[shown.count - 1] = StyledLine("  ↓ more below", .color(.yellow))
+        }
+        return shown + Array(repeating: StyledLine(), count: height - shown.count)
+    }
+}

@@ -1,0 +1,217 @@
+internal import TerminalText
+
+/// The model as a picture: what keys and events have made of it, drawn for a screen's size.
+extension ScreenModel {
+    /// What the screen shows, row by row, and where the cursor stands (counted from 0; nil: hidden).
+    struct Picture: Sendable, Equatable {
+        var rows: [StyledLine]
+        var cursor: (row: Int, column: Int)?
+
+        static func == (left: Picture, right: Picture) -> Bool {
+            left.rows == right.rows && left.cursor?.row == right.cursor?.row
+                && left.cursor?.column == right.cursor?.column
+        }
+    }
+
+    /// Draws everything anew for a screen of this size.
+    mutating func picture(width: Int, height: Int) -> Picture {
+        let width = max(20, width)
+        let height = max(6, height)
+        let listWidth = width >= 64 ? min(34, width * 2 / 5) : 0
+        let foot = foot(width: width, height: height)
+        let bodyHeight = height - 3 - foot.count
+        pageHeight = bodyHeight
+        screenWidth = width
+        var rows = [title(width)]
+        isNarrow = listWidth == 0
+        let showsList = panel == nil && (!isNarrow || focus == .list)
+        let showsMessages = !isNarrow || focus == .input
+        let list = showsList ? listRows(width: listWidth > 0 ? listWidth : width, height: bodyHeight) : []
+        let mainWidth = listWidth > 0 && showsList ? width - listWidth - 1 : width
+        let main = showsMessages || panel != nil ? mainRows(width: mainWidth, height: bodyHeight) : []
+        for index in 0..<bodyHeight {
+            var row = StyledLine()
+            if showsList, listWidth > 0 {
+                row.append(list[index].fitted(to: listWidth))
+                row.append("│", .dim)
+                row.append(main[index].fitted(to: mainWidth))
+            } else {
+                row = (main.isEmpty ? list[index] : main[index]).fitted(to: width)
+            }
+            rows.append(row)
+        }
+        rows.append(rule(width, listWidth: showsList ? listWidth : 0))
+        let (input, cursor) = inputRow(width)
+        rows.append(input)
+        rows += foot
+        return Picture(rows: rows, cursor: cursor.map { (row: height - 1 - foot.count, column: $0) })
+    }
+
+    /// What is said at the bottom, whole where there is room: a refusal may be two sentences.
+    private func foot(width: Int, height: Int) -> [StyledLine] {
+        guard let status, status.width > width else { return [(status ?? hint).fitted(to: width)] }
+        let style = status.spans.first?.style ?? .plain
+        return TextWidth.wrap(status.text.trimmed, to: width - 2).prefix(max(1, min(3, height - 5)))
+            .map { StyledLine(" \($0)", style).fitted(to: width) }
+    }
+
+    private func title(_ width: Int) -> StyledLine {
+        var line = StyledLine(" Postline", Style(isBold: true, isInverse: true))
+        if let me = chat.world.me {
+            line.append("  ", .inverse)
+            line.append(chat.chip(of: me.person))
+            line.append(" \(chat.world.name(of: me.person.id))", .inverse)
+            let username = me.person.username.map { " @\($0)" } ?? ""
+            // Who has no name is shown as a guest already.
+            let guest = me.isGuest && me.person.fullName != nil ? " (guest)" : ""
+            line.append(username + guest, .inverse)
+        }
+        var sign: String
+        switch chat.link {
+        case .connecting: sign = "○ connecting to \(address) …"
+        case .online: sign = "● \(address)"
+        case .offline(_, let wait): sign = "○ offline, trying again in \(wait.tenthsOfSeconds) s"
+        case .ended: sign = "○ offline"
+        }
+        sign = TextWidth.truncate(sign, to: max(0, width - line.width - 3))
+        line.append(String(repeating: " ", count: max(1, width - line.width - TextWidth.of(sign) - 1)), .inverse)
+        line.append(sign + " ", .inverse)
+        return line.fitted(to: width, .inverse)
+    }
+
+    private func listRows(width: Int, height: Int) -> [StyledLine] {
+        var rows: [StyledLine] = []
+        let conversations = chat.world.ordered
+        let chosen = selection
+        for (index, conversation) in conversations.enumerated() {
+            let isChosen = conversation.id == chosen && focus == .list
+            let style: Style = isChosen ? .inverse : .plain
+            let unread = conversation.id == chat.openID ? 0 : conversation.unreadCount
+            var first = StyledLine()
+            first.append(conversation.id == chat.openID ? "▌" : " ", .color(.green))
+            first.append(TextWidth.fit("\(index + 1)", to: conversations.count > 9 ? 3 : 2), isChosen ? style : .dim)
+            let count = unread > 0 ? " \(unread > 99 ? "99+" : String(unread)) " : ""
+            let clock = conversation.lastTime.flatMap(WireTime.init)?.clock ?? ""
+            let room = width - first.width - TextWidth.of(count) - clock.utf8.count - 2
+            var name = style
+            name.isBold = unread > 0
+            first.append(TextWidth.fit(chat.world.name(ofConversation: conversation.id), to: max(4, room)), name)
+            first.append(" \(clock)", isChosen ? style : .dim)
+            if unread > 0 { first.append(count, Style(isBold: true, isInverse: true, color: .green)) }
+            rows.append(first)
+            var second = StyledLine()
+            second.append(chat.chip(ofConversation: conversation.id))
+            second.append(" ")
+            second.append(preview(of: conversation), .dim)
+            rows.append(second)
+        }
+        if conversations.isEmpty {
+            rows = [StyledLine(), StyledLine(chat.link == .online ? "  No conversations yet." : "  …", .dim)]
+            if chat.link == .online { rows.append(StyledLine("  /open NAME begins one.", .dim)) }
+        }
+        // The chosen one stays in view.
+        let row = (conversations.firstIndex { $0.id == chosen } ?? 0) * 2
+        let start = max(0, min(row - height + 2, rows.count - 1))
+        let shown = Array(rows.dropFirst(start).prefix(height))
+        return shown + Array(repeating: StyledLine(), count: height - shown.count)
+    }
+
+    private func preview(of conversation: Conversation) -> String {
+        guard let sender = conversation.lastSenderID else { return "" }
+        let content = conversation.lastContent ?? "(deleted)"
+        if sender == chat.world.myID { return "You: \(content)" }
+        return conversation.kind == "group" ? "\(chat.world.name(of: sender)): \(content)" : content
+    }
+
+    private mutating func mainRows(width: Int, height: Int) -> [StyledLine] {
+        if let panel { return panel.rows(height: height) }
+        guard let openID = chat.openID else {
+            rowIDs = []
+            var rows = Array(repeating: StyledLine(), count: height)
+            let texts = emptyTexts
+            let start = max(0, (height - texts.count) / 2)
+            for (index, text) in texts.enumerated() where start + index < height {
+                rows[start + index] = StyledLine("   \(text)", .dim)
+            }
+            return rows
+        }
+        let all = MessageRows(chat, width: width - 1).rows
+        rowIDs = all.map(\.id)
+        if bottom.map({ !rowIDs.contains($0) }) ?? false { bottom = nil }
+        var head = StyledLine(" ")
+        head.append(chat.world.name(ofConversation: openID), .bold)
+        if let conversation = chat.world.conversations[openID], conversation.kind == "group" {
+            let names = conversation.members.map {
+                $0.userID == chat.world.myID ? "you" : chat.world.name(of: $0.userID)
+            }
+            head.append("  \(names.joined(separator: ", "))", .dim)
+        }
+        let room = height - 1
+        pageHeight = room
+        let last = bottom.flatMap { rowIDs.firstIndex(of: $0) } ?? all.count - 1
+        var shown = all[max(0, last + 1 - room)...last].map { row in
+            var line = StyledLine(" ")
+            line.append(row.line)
+            return line
+        }
+        if bottom != nil, !shown.isEmpty {
+            shown[shown.count - 1] = StyledLine("   ↓ newer below", .color(.yellow))
+        }
+        return [head] + Array(repeating: StyledLine(), count: room - shown.count) + shown
+    }
+
+    /// What stands in place of messages.
+    private var emptyTexts: [String] {
+        let choice = "Choose a conversation with ↑ ↓ and Enter."
+        guard chat.world.me?.isGuest == true else {
+            return chat.world.conversations.isEmpty ? ["Nobody yet. /open NAME begins one."] : [choice]
+        }
+        return [
+            "You are a guest. When you leave,",
+            "nobody can come back to this account.",
+            "",
+            "/upgrade EMAIL  keeps this account",
+            "/login EMAIL    brings it into yours",
+            "/name NAME      says who you are",
+            "/open NAME      begins a conversation",
+        ]
+    }
+
+    private func rule(_ width: Int, listWidth: Int) -> StyledLine {
+        guard listWidth > 0 else { return StyledLine(String(repeating: "─", count: width), .dim) }
+        return StyledLine(
+            String(repeating: "─", count: listWidth) + "┴" + String(repeating: "─", count: width - listWidth - 1), .dim)
+    }
+
+    private func inputRow(_ width: Int) -> (StyledLine, cursor: Int?) {
+        if let question = chat.question {
+            var line = StyledLine(" \(question.label): ", .color(.yellow, bold: true))
+            let room = max(4, width - line.width - 1)
+            let shown = question.isSecret ? editor.masked(width: room) : editor.window(width: room)
+            line.append(shown.text)
+            return (line.fitted(to: width), min(width - 1, line.width - TextWidth.of(shown.text) + shown.cursor))
+        }
+        if focus == .list, !digits.isEmpty { return (StyledLine(" open number \(digits)").fitted(to: width), nil) }
+        var line = StyledLine(" › ", focus == .input ? .color(.green, bold: true) : .dim)
+        let window = editor.window(width: width - 4)
+        line.append(window.text, focus == .input ? .plain : .dim)
+        return (line.fitted(to: width), focus == .input ? 3 + window.cursor : nil)
+    }
+
+    private var hint: StyledLine {
+        if wasLost { return lossHint }
+        if chat.question != nil { return StyledLine(" Enter goes on · Esc gives up", .dim) }
+        return switch focus {
+        case .list: StyledLine(" ↑↓ choose · Enter or number opens · / command · /help · q leaves", .dim)
+        case .input: StyledLine(" Enter sends · Tab list · ↑↓ PgUp PgDn scroll · /help", .dim)
+        }
+    }
+
+    /// Stays until the connection is back.
+    private var lossHint: StyledLine {
+        var line = StyledLine(" The server is away.", .color(.yellow, bold: true))
+        line.append(" What you write is kept and sent when it is back.", .color(.yellow))
+        if case .offline(let reason, _) = chat.link { line.append("  (\(reason))", .dim) }
+        return line
+    }
+}

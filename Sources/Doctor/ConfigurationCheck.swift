@@ -1,0 +1,64 @@
+internal import FoundationEssentials
+internal import Messaging
+
+/// The settings that were read: whether they are enough, whether secrets are secret, and the certificate good.
+struct ConfigurationCheck: Sendable {
+    let settings: SettingsUnderTest
+
+    private static let check = "configuration"
+
+    func findings() -> [Finding] {
+        var findings: [Finding] = [
+            settings.flaw.map { .problem(Self.check, $0, "Set it, and ask again.") }
+                ?? .ok(Self.check, "The settings can be read, and tokens be verified with them.")
+        ]
+        if let secret = settings.jwtSecret, secret.utf8.count >= 32 {
+            findings.append(Self.secrecy(of: secret))
+        }
+        if settings.accountProvider == .external, settings.jwtIssuer == "postline" {
+            findings.append(
+                .warning(
+                    Self.check, "With POSTLINE_AUTH=external, tokens must name the issuer postline.",
+                    "Set POSTLINE_JWT_ISSUER to what the other server writes into iss, such as "
+                        + "https://PROJECT.supabase.co/auth/v1."))
+        }
+        if let certificate = settings.certificate { findings.append(Self.certificate(certificate.expiry)) }
+        for (variable, nearest) in settings.unknownVariables {
+            findings.append(
+                .warning(
+                    Self.check, "The environment variable \(variable) is no setting and is not read.",
+                    nearest.map { "If \($0) is meant, name it so." } ?? "Take it away, if it was meant for Postline."))
+        }
+        return findings
+    }
+
+    private static func certificate(_ expiry: Result<Int, any Error>) -> Finding {
+        switch expiry {
+        case .success(let seconds): validity(until: Double(seconds), now: WallClock.seconds)
+        case .failure(let error): .problem("tls", "\(error)", "Without it `serve` does not start.")
+        }
+    }
+
+    /// Whether a certificate is valid for long enough to be renewed without haste.
+    static func validity(until expiry: Double, now: Double) -> Finding {
+        let day = Date(timeIntervalSince1970: expiry).formatted(.iso8601).prefix(10)
+        let advice = "Replace the files with renewed ones, and send each node SIGHUP."
+        guard expiry > now else {
+            return .problem("tls", "The certificate of POSTLINE_TLS_CERTIFICATE has expired on \(day).", advice)
+        }
+        let message = "The certificate of POSTLINE_TLS_CERTIFICATE is valid until \(day)."
+        return expiry - now < 14 * 86_400 ? .warning("tls", message, advice) : .ok("tls", message)
+    }
+
+    /// Whether a secret that is long enough looks as if chance had made it.
+    static func secrecy(of secret: String) -> Finding {
+        guard Set(secret.utf8).count >= 10 else {
+            return .warning(
+                check, "POSTLINE_JWT_SECRET is long enough but made of few different characters.",
+                "Make another by chance: openssl rand -hex 32.")
+        }
+        let fingerprint = SecretFingerprint.of(secret)
+        return .ok(
+            check, "POSTLINE_JWT_SECRET is long enough. Its fingerprint, the same on all nodes, is \(fingerprint).")
+    }
+}

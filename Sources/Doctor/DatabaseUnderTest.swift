@@ -1,0 +1,91 @@
+internal import Messaging
+internal import Postgres
+
+/// A database that is asked how it is, in transactions that may not write.
+struct DatabaseUnderTest: Sendable {
+    private let connection: Connection
+
+    /// Whether a pooler stands between, which has to make up the process number that it gives a session.
+    let isPooled: Bool
+
+    /// How far the database's clock is ahead of ours, in seconds, and how far that may be off.
+    let clock: (ahead: Double, give: Double)
+
+    /// Connects, and says whether it could and why not.
+    static func reached(
+        _ url: String, _ check: String, on reactor: Reactor, _ report: (Finding) -> Void
+    ) async -> DatabaseUnderTest? {
+        let variable = check == "admin" ? "POSTLINE_ADMIN_DATABASE_URL" : "POSTLINE_DATABASE_URL"
+        do {
+            let database = try await DatabaseUnderTest(url, on: reactor)
+            report(
+                .ok(check, "The database is reached over \(variable)\(database.isPooled ? ", through a pooler" : "")."))
+            return database
+        } catch {
+            report(
+                .problem(
+                    check, "The database is not reached over \(variable): \(error).",
+                    "Check host, port, database, role and password there, and that PostgreSQL runs and lets this machine "
+                        + "in (pg_hba.conf, firewall)."))
+            return nil
+        }
+    }
+
+    private init(_ url: String, on reactor: Reactor) async throws(PostgresError) {
+        connection = try await Connection.open(url, on: reactor)
+        let before = WallClock.seconds
+        let start = ContinuousClock.now
+        let answer = try await Self.ask(.server, [], over: connection)
+        let roundTrip = (ContinuousClock.now - start) / .seconds(1)
+        isPooled = answer.text("process") != "\(connection.backendProcessID)"
+        clock = (answer.number("clock") - before - roundTrip / 2, roundTrip / 2)
+    }
+
+    func ask(_ question: DoctorQuestion) async throws(PostgresError) -> Answer {
+        let tables = "{\(ExpectedSchema.tables.joined(separator: ","))}"
+        return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
+    }
+
+    func leave() async { await connection.close() }
+
+    private static func ask(
+        _ question: DoctorQuestion, _ parameters: [String?], over connection: Connection
+    ) async throws(PostgresError) -> Answer {
+        let statement = Statement("doctor.\(question.rawValue)", question.sql)
+        let rows = try await connection.run(
+            [Call(readOnly), Call(statement, parameters)], deadline: .seconds(15))[1]
+        return Answer(rows)
+    }
+
+    private static let readOnly = Statement(
+        "doctor.read_only", "select set_config('transaction_read_only', 'on', true)")
+}
+
+/// The rows of an answer, by the names of their columns.
+struct Answer: Sendable {
+    private let rows: Rows
+    private let columns: [String: Int]
+
+    init(_ rows: Rows) {
+        self.rows = rows
+        columns = Dictionary(
+            (0..<rows.columnCount).map { (rows.columnName($0) ?? "", $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    var indices: Range<Int> { 0..<rows.count }
+
+    /// Nil for null, and where there is no such row or column.
+    func text(_ column: String, _ row: Int = 0) -> String? {
+        guard let place = columns[column], indices.contains(row) else { return nil }
+        return rows.text(row, place)
+    }
+
+    func isTrue(_ column: String, _ row: Int = 0) -> Bool { text(column, row) == "t" }
+
+    func integer(_ column: String, _ row: Int = 0) -> Int { text(column, row).flatMap { Int($0) } ?? 0 }
+
+    func number(_ column: String, _ row: Int = 0) -> Double { text(column, row).flatMap { Double($0) } ?? 0 }
+
+    /// All values of a column that are not null.
+    func column(_ name: String) -> [String] { indices.compactMap { text(name, $0) } }
+}

@@ -1,0 +1,94 @@
+internal import Logging
+internal import Messaging
+internal import Postgres
+internal import SystemPackage
+
+/// All that `postline doctor` looks at, one after another.
+package struct DoctorRun: Sendable {
+    private let settings: SettingsUnderTest
+    private let openTransactionSeconds: Int
+
+    /// What goes wrong is told as a finding.
+    private static let logger = Logger(label: "doctor") { _ in SwiftLogNoOpLogHandler() }
+
+    /// Takes what is looked at.
+    ///
+    /// - Parameter openTransactionSeconds: from which age an open transaction is told of.
+    package init(_ settings: SettingsUnderTest, openTransactionSeconds: Int) {
+        self.settings = settings
+        self.openTransactionSeconds = openTransactionSeconds
+    }
+
+    /// Writes each finding to standard output as it is made, in a line.
+    ///
+    /// - Returns: whether there is a problem among them.
+    package func report(asJSON: Bool) async -> Bool {
+        var hasProblem = false
+        for await finding in findings() {
+            hasProblem = hasProblem || finding.level == .problem
+            // Not `print`, which keeps back what goes to a pipe. Whoever reads no more (`| head`) has the exit code.
+            _ = try? FileDescriptor.standardOutput.writeAll(((asJSON ? finding.json : finding.line) + "\n").utf8)
+        }
+        return hasProblem
+    }
+
+    /// Each finding as it is made.
+    private func findings() -> AsyncStream<Finding> {
+        AsyncStream { stream in
+            // Ends with the stream's reader.
+            let task = Task {
+                await examine { stream.yield($0) }
+                stream.finish()
+            }
+            stream.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    private func examine(_ report: (Finding) -> Void) async {
+        for finding in ConfigurationCheck(settings: settings).findings() { report(finding) }
+        let ports = PortCheck(settings: settings)
+        let isServing = await ports.examine(report)
+        guard let url = settings.databaseURL, !url.isEmpty else { return }
+        let reactor = Reactor(name: "doctor")
+        guard let database = await DatabaseUnderTest.reached(url, "database", on: reactor, report) else { return }
+        var admin: DatabaseUnderTest?
+        if let adminURL = settings.adminDatabaseURL, !adminURL.isEmpty {
+            admin = await DatabaseUnderTest.reached(adminURL, "admin", on: reactor, report)
+        }
+        await examine(database, admin: admin, isServing: isServing, report)
+        await ListenCheck(settings: settings, url: url, isPooled: database.isPooled, logger: Self.logger).examine(
+            report)
+        await database.leave()
+        await admin?.leave()
+    }
+
+    private func examine(
+        _ database: DatabaseUnderTest, admin: DatabaseUnderTest?, isServing: Bool, _ report: (Finding) -> Void
+    ) async {
+        await Self.told("database", report) { try await ServerCheck(database: database).findings() }
+        await Self.told("roles", report) { try await RoleCheck(database: database).findings() }
+        await Self.told("rls", report) { try await RowSecurityCheck(database: database).findings() }
+        await Self.told("migrations", report) {
+            try await MigrationCheck(database: database, admin: admin).findings()
+        }
+        await Self.told("connections", report) {
+            try await SlotCheck(database: database, poolSize: settings.poolSize, isServing: isServing).findings()
+        }
+        await Self.told("durability", report) { try await DurabilityCheck(database: database).findings() }
+        await Self.told("upkeep", report) { try await UpkeepCheck(database: database).findings() }
+        await Self.told("horizon", report) {
+            try await HorizonCheck(database: admin ?? database, seconds: openTransactionSeconds).findings()
+        }
+    }
+
+    /// Reports what a group of checks finds, or why it could not be asked.
+    private static func told(
+        _ check: String, _ report: (Finding) -> Void, _ findings: () async throws -> [Finding]
+    ) async {
+        do {
+            for finding in try await findings() { report(finding) }
+        } catch {
+            report(.problem(check, "The database does not answer what it is asked: \(error).", "See to that first."))
+        }
+    }
+}

@@ -1,0 +1,44 @@
+internal import Logging
+internal import Messaging
+
+/// LISTEN through the URL that the feed takes: whether the doorbell is heard.
+struct ListenCheck: Sendable {
+    let settings: SettingsUnderTest
+    let url: String
+
+    /// Whether a pooler stands behind the URL of the database.
+    let isPooled: Bool
+    let logger: Logger
+
+    private static let check = "listen"
+
+    func examine(_ report: (Finding) -> Void) async {
+        let own = settings.listenDatabaseURL
+        let variable = own == nil ? "POSTLINE_DATABASE_URL" : "POSTLINE_LISTEN_DATABASE_URL"
+        do {
+            let isHeard = try await NotifyPreflight.isHeard(
+                rungOver: url, listeningOver: own ?? url, logger: logger)
+            report(isHeard ? .ok(Self.check, "What is notified is heard over \(variable).") : deaf(hasOwn: own != nil))
+        } catch {
+            report(
+                .problem(
+                    Self.check, "LISTEN over \(variable) could not be tried: \(error)",
+                    "Check host, port, database, role and password there."))
+        }
+    }
+
+    private func deaf(hasOwn: Bool) -> Finding {
+        if hasOwn {
+            return .problem(
+                Self.check,
+                "What is notified over POSTLINE_DATABASE_URL is not heard over POSTLINE_LISTEN_DATABASE_URL.",
+                "It must lead to the same database, and not through a pooler in transaction mode: set it to a URL that "
+                    + "leads to PostgreSQL itself.")
+        }
+        let why = isPooled ? "a pooler in transaction mode stands there" : "something there shares connections"
+        return .problem(
+            Self.check, "LISTEN does not work over POSTLINE_DATABASE_URL: \(why).",
+            "Set POSTLINE_LISTEN_DATABASE_URL to a URL that leads to PostgreSQL itself, or to a pooler in session mode."
+        )
+    }
+}

@@ -1,0 +1,79 @@
+internal import Messaging
+internal import Postgres
+
+/// Whether the schema is this binary's.
+struct MigrationCheck: Sendable {
+    let database: DatabaseUnderTest
+    let admin: DatabaseUnderTest?
+
+    private static let check = "migrations"
+
+    func findings() async throws(PostgresError) -> [Finding] {
+        let isMigrated = try await database.ask(.owner).isTrue("is_migrated")
+        guard let admin else {
+            let unseen = Finding.skipped(
+                check, "Which migrations were applied is seen by the owner alone.",
+                "Set POSTLINE_ADMIN_DATABASE_URL and ask again.")
+            return isMigrated ? [unseen] : [Self.notMigrated]
+        }
+        let owner = try await admin.ask(.owner)
+        let ability = Self.ability(owner)
+        guard isMigrated, owner.isTrue("owns") else { return isMigrated ? [ability] : [ability, Self.notMigrated] }
+        let ledger = try await admin.ask(.ledger)
+        let applied = zip(ledger.column("name"), ledger.column("hash"))
+        return [ability] + Self.state(LedgerState(applied: Dictionary(applied) { first, _ in first }))
+    }
+
+    private var check: String { Self.check }
+
+    private static let notMigrated = Finding.problem(
+        check, "The database is not migrated.", "Run `postline migrate`, or `postline serve --migrate`.")
+
+    private static func ability(_ owner: Answer) -> Finding {
+        let name = owner.text("name") ?? ""
+        if owner.isTrue("is_migrated") {
+            return owner.isTrue("owns")
+                ? .ok("admin", "The role \(name) owns Postline's schemas.")
+                : .problem(
+                    "admin", "The role \(name) of POSTLINE_ADMIN_DATABASE_URL does not own Postline's schemas.",
+                    "Let POSTLINE_ADMIN_DATABASE_URL name the role that migrated first.")
+        }
+        guard owner.isTrue("may_create"), owner.isTrue("may_make_roles") else {
+            return .problem(
+                "admin", "The role \(name) of POSTLINE_ADMIN_DATABASE_URL may not make schemas and roles here.",
+                "Grant it create on the database, and createrole.")
+        }
+        return .ok("admin", "The role \(name) may make schemas and roles.")
+    }
+
+    static func state(_ state: LedgerState) -> [Finding] {
+        var findings: [Finding] = []
+        if !state.missing.isEmpty {
+            findings.append(
+                .problem(
+                    check, "Migrations are to be applied yet: \(RoleCheck.some(state.missing)).",
+                    "Run `postline migrate`."))
+        }
+        if !state.edited.isEmpty {
+            findings.append(
+                .problem(
+                    check, "Migrations were edited after they had been applied: \(RoleCheck.some(state.edited)).",
+                    "Use the binary that applied them, or a later release: `migrate` refuses this one."))
+        }
+        if !state.unknown.isEmpty {
+            findings.append(
+                .warning(
+                    check,
+                    "The database has migrations that this binary does not know: \(RoleCheck.some(state.unknown)).",
+                    "A later version was here: use that one."))
+        }
+        if state.isStale {
+            findings.append(
+                .problem(
+                    check, "Functions, grants or policies are those of another version.", "Run `postline migrate`."))
+        }
+        return findings.isEmpty
+            ? [.ok(check, "All migrations are applied, and functions and policies are this binary's.")]
+            : findings
+    }
+}

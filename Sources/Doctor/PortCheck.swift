@@ -1,0 +1,156 @@
+internal import LineClient
+internal import LineServer
+internal import NIOCore
+internal import NIOPosix
+
+/// The ports that a node listens on: free, or taken by a Postline.
+struct PortCheck: Sendable {
+    let settings: SettingsUnderTest
+
+    private static let check = "ports"
+    private static let group = MultiThreadedEventLoopGroup.singleton
+
+    /// Whether a Postline serves lines there already.
+    func examine(_ report: (Finding) -> Void) async -> Bool {
+        var isServing = false
+        let lines = "\(settings.host):\(settings.port)"
+        if let refusal = await Self.refusal(host: settings.host, port: settings.port) {
+            if let version = await postlineVersion() {
+                isServing = true
+                let kind =
+                    settings.certificate == nil ? "lines" : "lines over TLS, with the certificate of the settings"
+                report(.ok(Self.check, "On \(lines) a Postline \(version) serves \(kind)."))
+            } else if let port = settings.operationsPort,
+                await Self.isAlive(host: settings.operationsHost, port: port)
+            {
+                isServing = true
+                report(
+                    .warning(
+                        Self.check, "\(lines) is in use, and what is there says no hello \(manner).", remedy))
+            } else {
+                report(
+                    .problem(
+                        Self.check, "Lines cannot be served on \(lines). \(refusal)",
+                        "Stop what is there, if it is a port in use, or set POSTLINE_HOST and POSTLINE_PORT to another."
+                    ))
+            }
+        } else {
+            report(.ok(Self.check, "\(lines) is free, for lines."))
+        }
+        await examineOperations(report)
+        return isServing
+    }
+
+    private func examineOperations(_ report: (Finding) -> Void) async {
+        guard let port = settings.operationsPort else {
+            report(
+                .warning(
+                    Self.check, "Health and metrics are not served.",
+                    "Set POSTLINE_OPERATIONS_PORT, so that you see how the node is."))
+            return
+        }
+        let place = "\(settings.operationsHost):\(port)"
+        guard let refusal = await Self.refusal(host: settings.operationsHost, port: port) else {
+            report(.ok(Self.check, "\(place) is free, for health and metrics."))
+            return
+        }
+        if await Self.isAlive(host: settings.operationsHost, port: port) {
+            report(.ok(Self.check, "On \(place) a Postline serves health and metrics."))
+        } else {
+            report(
+                .problem(
+                    Self.check, "Health and metrics cannot be served on \(place). \(refusal)",
+                    "Stop what is there, if it is a port in use, or set POSTLINE_OPERATIONS_PORT to another, or to off."
+                ))
+        }
+    }
+
+    /// Why a server could not listen there; nil where it could.
+    private static func refusal(host: String, port: Int) async -> String? {
+        do {
+            let channel = try await ServerBootstrap(group: group)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: host, port: port).get()
+            try await channel.close()
+            return nil
+        } catch {
+            return ListenError(host: host, port: port, error).description
+        }
+    }
+
+    /// What says hello on the line port, spoken to as the settings say that it is to be.
+    private func postlineVersion() async -> String? {
+        let trust = try? settings.certificate.map { try ServerTrust(certificate: $0.file) }
+        if settings.certificate != nil, trust == nil { return nil }
+        let client = try? await LineClient.connect(
+            host: Self.reachable(settings.host), port: settings.port, trust: trust,
+            preface: settings.expectsProxyHeader ? ProxyHeader.local : [], timeout: .seconds(3))
+        await client?.close()
+        return client?.hello.version
+    }
+
+    /// How it was spoken to.
+    private var manner: String {
+        (settings.certificate == nil ? "in plain text" : "over TLS with the certificate of POSTLINE_TLS_CERTIFICATE")
+            + (settings.expectsProxyHeader ? ", after a PROXY header" : "")
+    }
+
+    private var remedy: String {
+        let beginning = "A Postline serves health beside it: "
+        return settings.certificate == nil
+            ? beginning + "give doctor that node's settings, such as POSTLINE_TLS_CERTIFICATE."
+            : beginning + "if the certificate was renewed, send that node SIGHUP; else give doctor its settings."
+    }
+
+    /// Whether `/healthz` there says what Postline's does.
+    private static func isAlive(host: String, port: Int) async -> Bool {
+        let answer = group.any().makePromise(of: ByteBuffer.self)
+        let limit = TimeAmount.seconds(3)
+        do {
+            let channel = try await ClientBootstrap(group: group)
+                .connectTimeout(limit)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(WholeAnswer(answer))
+                    }
+                }
+                .connect(host: reachable(host), port: port).get()
+            let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+            try await channel.writeAndFlush(ByteBuffer(string: request))
+            let deadline = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
+            defer { deadline.cancel() }
+            let text = String(buffer: try await answer.futureResult.get())
+            return text.hasPrefix("HTTP/1.1 200") && text.hasSuffix("alive\n")
+        } catch {
+            answer.fail(error)
+            return false
+        }
+    }
+
+    /// Where a server is met that listens on all addresses.
+    private static func reachable(_ host: String) -> String {
+        switch host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "::1"
+        default: host
+        }
+    }
+}
+
+/// Keeps what comes until the other side is through.
+private final class WholeAnswer: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let promise: EventLoopPromise<ByteBuffer>
+    private var answer = ByteBuffer()
+
+    init(_ promise: EventLoopPromise<ByteBuffer>) { self.promise = promise }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        // What says more than that is not what was asked for.
+        if answer.readableBytes < 65_536 { answer.writeBuffer(&bytes) }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { promise.succeed(answer) }
+}

@@ -1,0 +1,94 @@
+internal import Messaging
+internal import Postgres
+
+/// The login role, the roles that it takes on, and what each may do.
+struct RoleCheck: Sendable {
+    let database: DatabaseUnderTest
+
+    private static let check = "roles"
+    private static let migrate = "Run `postline migrate`, which grants it; POSTLINE_DATABASE_URL must name the role."
+
+    func findings() async throws(PostgresError) -> [Finding] {
+        let login = Self.login(try await database.ask(.login))
+        let (roles, areThere) = Self.roles(try await database.ask(.roles))
+        guard areThere else { return [login, roles] }
+        let lacks = try await database.ask(.rights).column("lack")
+        let granted = try await database.ask(.excess)
+        return [login, roles, Self.rights(lacks), Self.excess(granted)]
+    }
+
+    private static func login(_ answer: Answer) -> Finding {
+        let name = answer.text("name") ?? ""
+        let advice = "Connect as the role postline, or another that owns nothing; `postline migrate` makes it."
+        if answer.isTrue("is_superuser") {
+            return .problem(check, "The login role \(name) is a superuser: no rule would hold for it.", advice)
+        }
+        if answer.isTrue("bypasses") {
+            return .problem(check, "The login role \(name) bypasses row-level security.", advice)
+        }
+        if answer.integer("owned") > 0 {
+            return .problem(check, "The login role \(name) owns tables: their rules do not hold for it.", advice)
+        }
+        if let tables = answer.text("tables") {
+            return .problem(
+                check, "The login role \(name) has rights of its own, or inherits them, on \(tables).",
+                "Revoke them, or where it inherits them run `postline migrate`, which ends that: a request that sets no "
+                    + "role must be able to do nothing.")
+        }
+        return .ok(check, "The login role \(name) has no rights of its own.")
+    }
+
+    private static func roles(_ answer: Answer) -> (Finding, areThere: Bool) {
+        let missing = answer.indices.filter { !answer.isTrue("is_there", $0) }.compactMap { answer.text("name", $0) }
+        if !missing.isEmpty {
+            let finding = Finding.problem(
+                check, "There is no role \(missing.joined(separator: ", ")).", "Run `postline migrate`.")
+            return (finding, false)
+        }
+        let strong = answer.indices.filter { answer.isTrue("is_strong", $0) }.compactMap { answer.text("name", $0) }
+        if !strong.isEmpty {
+            let finding = Finding.problem(
+                check, "\(strong.joined(separator: ", ")) can go past the policies.",
+                "Take superuser, bypassrls and createrole from it (alter role … nosuperuser nobypassrls nocreaterole).")
+            return (finding, true)
+        }
+        let barred = answer.indices.filter { !answer.isTrue("may_set", $0) }.compactMap { answer.text("name", $0) }
+        if !barred.isEmpty {
+            let finding = Finding.problem(
+                check, "The login role may not take on \(barred.joined(separator: ", ")).", migrate)
+            return (finding, true)
+        }
+        return (
+            .ok(check, "The login role may take on the four roles of requests, and none can go past the policies."),
+            true
+        )
+    }
+
+    private static func rights(_ lacks: [String]) -> Finding {
+        lacks.isEmpty
+            ? .ok("rights", "The roles have the rights that they need.")
+            : .problem(
+                "rights", "Rights are missing: \(some(lacks)).",
+                "Delete the row api of app.migrations as the owner and run `postline migrate`, which then grants all anew."
+            )
+    }
+
+    private static func excess(_ granted: Answer) -> Finding {
+        let given = ExpectedSchema.rights
+        let excesses = granted.indices.filter { row in
+            !["granted", "wider"].contains { granted.text($0, row).map(given.contains) ?? false }
+        }.compactMap { granted.text("granted", $0) }
+        return excesses.isEmpty
+            ? .ok("rights", "Nobody has rights on Postline's tables and functions that Postline does not give.")
+            : .problem(
+                "rights", "There are rights that Postline does not give: \(some(excesses)).",
+                "Revoke them, or delete the row api of app.migrations as the owner and run `postline migrate`, which "
+                    + "takes away what a role should not have.")
+    }
+
+    /// As many as a line holds.
+    static func some(_ names: [String]) -> String {
+        let shown = names.prefix(5).joined(separator: ", ")
+        return names.count > 5 ? "\(shown), and \(names.count - 5) more" : shown
+    }
+}

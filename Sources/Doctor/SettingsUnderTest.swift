@@ -1,0 +1,51 @@
+package import Messaging
+
+/// The settings of a node, as far as the doctor looks at them.
+package struct SettingsUnderTest: Sendable {
+    let flaw: String?
+    let jwtSecret: String?
+    let jwtIssuer: String
+    let accountProvider: AccountProvider
+    let unknownVariables: [(name: String, nearest: String?)]
+    let host: String
+    let port: Int
+    let certificate: (file: String, expiry: Result<Int, any Error>)?
+    let expectsProxyHeader: Bool
+    let operationsHost: String
+    let operationsPort: Int?
+    let databaseURL: String?
+    let listenDatabaseURL: String?
+    let adminDatabaseURL: String?
+    let poolSize: Int
+
+    /// Takes each value as a node would use it.
+    ///
+    /// - Parameters:
+    ///   - flaw: why a node does not start with them, in a sentence; nil where they are enough.
+    ///   - unknownVariables: environment variables that begin as settings do and are none, each with the nearest one.
+    ///   - certificate: the file of the certificate chain, and when it expires, in seconds since 1970, or why it cannot
+    ///     be used; nil where lines are not encrypted.
+    ///   - operationsPort: nil where metrics and health are not served.
+    package init(
+        flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
+        unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,
+        certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, operationsHost: String,
+        operationsPort: Int?, databaseURL: String?, listenDatabaseURL: String?, adminDatabaseURL: String?, poolSize: Int
+    ) {
+        self.flaw = flaw
+        self.jwtSecret = jwtSecret
+        self.jwtIssuer = jwtIssuer
+        self.accountProvider = accountProvider
+        self.unknownVariables = unknownVariables
+        self.host = host
+        self.port = port
+        self.certificate = certificate
+        self.expectsProxyHeader = expectsProxyHeader
+        self.operationsHost = operationsHost
+        self.operationsPort = operationsPort
+        self.databaseURL = databaseURL
+        self.listenDatabaseURL = listenDatabaseURL
+        self.adminDatabaseURL = adminDatabaseURL
+        self.poolSize = poolSize
+    }
+}

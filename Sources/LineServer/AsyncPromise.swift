@@ -1,0 +1,41 @@
+import Synchronization
+import Threads
+
+/// A value that comes once, for whoever waits for it.
+final class AsyncPromise<Value: Sendable>: Sendable {
+    private enum State {
+        case waiting([CheckedContinuation<Result<Value, any Error>, Never>])
+        case completed(Result<Value, any Error>)
+    }
+
+    private let state = Mutex(State.waiting([]))
+
+    func value() async throws -> Value {
+        let result: Result<Value, any Error> = await suspended { caller in
+            self.state.withLock { state in
+                switch state {
+                case .waiting(let others):
+                    state = .waiting(others + [caller])
+                    return .kept
+                case .completed(let result):
+                    return .over(result)
+                }
+            }
+        }
+        return try result.get()
+    }
+
+    func succeed(_ value: Value) { complete(.success(value)) }
+
+    func fail(_ error: any Error) { complete(.failure(error)) }
+
+    /// The first result stands.
+    private func complete(_ result: Result<Value, any Error>) {
+        let waiting = self.state.withLock { state -> [CheckedContinuation<Result<Value, any Error>, Never>] in
+            guard case .waiting(let waiting) = state else { return [] }
+            state = .completed(result)
+            return waiting
+        }
+        for caller in waiting { caller.resume(returning: result) }
+    }
+}

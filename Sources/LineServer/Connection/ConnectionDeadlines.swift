@@ -1,0 +1,72 @@
+import Messaging
+import NIOCore
+
+/// What a connection that is open must do in time, and its client.
+struct ConnectionDeadlines {
+    /// What the time has come for.
+    enum Due {
+        case leave(Goodbye, keepingAnswers: Bool)
+        case ping
+    }
+
+    private let requestTimeout: TimeAmount
+    private let slowConsumerTimeout: TimeAmount
+    private let pingInterval: TimeAmount
+
+    /// When the connection ends unless this is replaced before.
+    var expiry: (deadline: NIODeadline, goodbye: Goodbye)?
+
+    /// Since when the session is at work on the present request; nil where it is not.
+    var requestBegan: NIODeadline?
+
+    var lastSent: NIODeadline
+
+    /// Since when the client has fallen behind; nil where it has not.
+    var laggedSince: NIODeadline?
+
+    /// Since when the flight that is out has made no progress, and how much of it was left then.
+    private var stalled: (since: NIODeadline, bytes: Int)?
+
+    init(_ configuration: LineServer.Configuration, now: NIODeadline) {
+        requestTimeout = TimeAmount(configuration.requestTimeout)
+        slowConsumerTimeout = TimeAmount(configuration.slowConsumerTimeout)
+        pingInterval = TimeAmount(configuration.pingInterval)
+        lastSent = now
+    }
+
+    /// The kernel has taken the flight that was out.
+    mutating func flightHasLanded(isLagged: Bool) {
+        stalled = nil
+        if !isLagged { laggedSince = nil }
+    }
+
+    /// Whether the request at work has gone on for longer than anything that could hold it. Said once.
+    mutating func isRequestOverdue(_ now: NIODeadline) -> Bool {
+        guard let began = requestBegan, now - began >= requestTimeout else { return false }
+        requestBegan = nil
+        return true
+    }
+
+    /// - Parameter unsentBytes: how much of the flight that is out the kernel has not taken yet.
+    mutating func due(_ now: NIODeadline, _ queue: OutboundQueue, _ unsentBytes: () -> Int) -> Due? {
+        if let expiry, expiry.deadline <= now { return .leave(expiry.goodbye, keepingAnswers: true) }
+        if isTooSlow(now, queue, unsentBytes) {
+            let goodbye = Goodbye(.slowConsumer, "The connection did not read what was sent to it in time.")
+            return .leave(goodbye, keepingAnswers: false)
+        }
+        return queue.isEmpty && now - lastSent >= pingInterval ? .ping : nil
+    }
+
+    /// Whether the client has had its time to make room.
+    private mutating func isTooSlow(_ now: NIODeadline, _ queue: OutboundQueue, _ unsentBytes: () -> Int) -> Bool {
+        if let laggedSince, now - laggedSince >= slowConsumerTimeout { return true }
+        guard queue.isFlying else { return false }
+        // A flight may be one long answer to a slow reader: only one that does not move at all is stalled.
+        let bytes = unsentBytes()
+        guard let stalled, stalled.bytes == bytes else {
+            self.stalled = (now, bytes)
+            return false
+        }
+        return now - stalled.since >= slowConsumerTimeout
+    }
+}

@@ -1,0 +1,399 @@
+import Messaging
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// One connection on its event loop: tells its ``ConnectionState`` what happens, and does what follows.
+final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    /// The connection's number, for the log.
+    let number: Int
+
+    /// Where the loop keeps this connection.
+    var index: Int?
+
+    private(set) var state: ConnectionState
+
+    private let server: ServerContext
+    private let loop: LineLoop
+    private let sessions: any SessionFactory
+
+    /// What the session has of the connection, until that is closed.
+    private var sink: ConnectionSink?
+    private(set) var context: ChannelHandlerContext?
+
+    /// How the client was received.
+    private var admission: Admissions.Admission
+
+    /// Whether the server waits for the end of this.
+    private var isAwaited: Bool
+
+    /// Where the socket leads: to the client, or to the balancer before it.
+    private let socketAddress: String
+
+    /// Where the client is; nil until it is known.
+    private var peerAddress: String?
+
+    /// Whether the client has still to shake hands (TLS).
+    private var isHandshakeAwaited: Bool
+
+    /// From the hello on; nil for a client that is not served.
+    private var session: (any LineSession)?
+    private var hasSessionEnded = false
+
+    private var work: LineWork?
+
+    /// The batch at work, where it waits for room.
+    private var batch: CheckedContinuation<Void, Never>?
+
+    /// How many requests the session was given.
+    private var requests = 0
+
+    private var isProceeding = false
+
+    /// - Parameters:
+    ///   - socketAddress: where the socket leads. With PROXY it is the balancer's, and ``comes(from:)`` tells the
+    ///     client's.
+    ///   - admission: how the client is received; not dropped.
+    init(
+        server: ServerContext, loop: LineLoop, sessions: any SessionFactory, socketAddress: String,
+        admission: Admissions.Admission
+    ) {
+        let configuration = server.configuration
+        number = server.nextNumber()
+        self.server = server
+        self.loop = loop
+        self.sessions = sessions
+        self.admission = admission
+        isAwaited = admission == .serve
+        self.socketAddress = socketAddress
+        peerAddress = configuration.expectsProxyHeader ? nil : socketAddress
+        isHandshakeAwaited = configuration.certificate != nil
+        let patience = isAwaited ? configuration.authenticationTimeout : configuration.lingerTimeout
+        let now = NIODeadline.now()
+        state = ConnectionState(configuration, now: now, opensUntil: now + TimeAmount(patience))
+        sink = ConnectionSink(self, loop: loop)
+        if isAwaited { server.connections.enter() }
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        if context.channel.isActive { start() }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        start()
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { state.read(Self.unwrapInboundIn(data)) }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        state.readIsOver()
+        proceed()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        switch event {
+        case ChannelEvent.inputClosed:
+            state.inputIsOver()
+            proceed()
+        case TLSUserEvent.handshakeCompleted:
+            isHandshakeAwaited = false
+            open()
+        default: break
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // The client ended its side without TLS's own end. Lines show whether they are whole, so that it is an end like
+        // any other, which the channel tells in a moment.
+        if case .uncleanShutdown? = error as? NIOSSLError { return }
+        if state.isOpening { return isNotOpened("\(error)") }
+        // The peer is gone, or as good as gone: there is nobody to tell.
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+}
+
+extension ConnectionHandler {
+    private func start() {
+        loop.add(self)
+        open()
+        proceed()
+    }
+
+    /// A balancer has told where the client is.
+    func comes(from header: ProxyHeader) {
+        guard state.isOpening, peerAddress == nil else { return }
+        let address = header.source ?? socketAddress
+        peerAddress = address
+        if admission == .serve {
+            admission = server.locate(at: address)
+            switch admission {
+            case .serve: break
+            case .refuse: state.mustOpen(by: .now() + TimeAmount(server.configuration.lingerTimeout))
+            case .drop: return cut()
+            }
+        }
+        open()
+    }
+
+    /// The client did not do what comes before lines. It cannot be told so: it would not understand.
+    func isNotOpened(_ reason: String) {
+        guard state.isOpening else { return }
+        server.failedToOpen(number, peerAddress, reason)
+        cut()
+    }
+
+    /// Begins with lines where all that comes before them is done.
+    private func open() {
+        guard state.isOpening, let peerAddress, !isHandshakeAwaited, let sink else { return }
+        server.opened(number, peerAddress: peerAddress)
+        if case .refuse(let reason) = admission {
+            state.open(with: .tooManyConnections(reason))
+        } else if server.isStopping {
+            state.open(with: .shuttingDown)
+        } else {
+            session = sessions.makeSession(sink: sink, peerAddress: peerAddress)
+            state.open(with: server.hello)
+        }
+        proceed()
+    }
+
+    private func end() {
+        guard !state.isClosed else { return }
+        state.close()
+        server.closed(number, peerAddress: peerAddress, admission)
+        // The line at work is watched until it is done.
+        if !state.lines.isBusy { loop.remove(self) }
+        sink?.detach()
+        sink = nil
+        context = nil
+        proceed()
+        leaveIfOver()
+    }
+
+    /// Closes at once.
+    func cut() {
+        state.cut()
+        proceed()
+    }
+
+    /// Closes at once, and gives up what is at work.
+    func abort() {
+        work?.task.cancel()
+        cut()
+    }
+
+    /// Takes nothing more, does what was taken, and says goodbye then.
+    func finishThenSay(_ goodbye: Goodbye) {
+        state.finish(goodbye)
+        proceed()
+    }
+
+    /// Decides what is due.
+    func sweep(_ now: NIODeadline) {
+        state.sweep(now) { (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
+        proceed()
+    }
+
+    /// Does what the session asked.
+    func carryOut(_ order: LineLoop.Order) {
+        switch order {
+        case .startPushes(let cursor): state.startPushes(cursor: cursor)
+        case .stopPushes: state.stopPushes()
+        case .fallBehind: state.fallBehind(.now())
+        case .noteCursor(let cursor): state.noteCursor(cursor)
+        case .setExpiry(let expiry): state.setExpiry(expiry, .now())
+        case .goodbye(let goodbye): state.leave(goodbye, keepingAnswers: true)
+        }
+        proceed()
+    }
+
+    /// Queues a push, which leaves with the next flush.
+    func push(_ push: Push) {
+        state.push(push, .now())
+        proceed()
+    }
+
+    /// What was to leave at the end of the turn leaves now.
+    ///
+    /// - Returns: false where it had better wait for another turn.
+    func flushIsDue() -> Bool {
+        guard state.flushIsDue() else { return false }
+        proceed()
+        return true
+    }
+}
+
+extension ConnectionHandler {
+    /// Does all that is to be done now.
+    private func proceed() {
+        // What an action brings about is done by the loop below it.
+        guard !isProceeding else { return }
+        isProceeding = true
+        while let action = state.next() { perform(action) }
+        isProceeding = false
+    }
+
+    private func perform(_ action: ConnectionState.Action) {
+        switch action {
+        case .begin(let event): begin(event)
+        case .goOn:
+            let batch = self.batch
+            self.batch = nil
+            batch?.resume()
+        case .giveUp: giveUp()
+        case .read: context?.read()
+        case .flush: flush()
+        case .flushLater: loop.flushLater(self)
+        case .endSession: endSession()
+        case .close(.output): context?.close(mode: .output, promise: nil)
+        case .close(.whole): context?.close(promise: nil)
+        case .close(.cut):
+            let tls = try? context?.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
+            (tls ?? context)?.close(promise: nil)
+        case .giveUpOpening: isNotOpened("not in time")
+        case .count(.lagged): server.metrics.lagged()
+        case .count(.goodbye(let code)): if admission == .serve { server.metrics.saidGoodbye(code) }
+        }
+    }
+
+    /// Hands to the socket what it has room for.
+    private func flush() {
+        let lines = state.takeFlight(.now())
+        guard let context, let last = lines.last else { return }
+        for line in lines.dropLast() { context.write(Self.wrapOutboundOut(line), promise: nil) }
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { result in
+            // A flight that failed takes the connection with it.
+            guard case .success = result else { return }
+            self.state.flightHasLanded()
+            self.proceed()
+        }
+        context.writeAndFlush(Self.wrapOutboundOut(last), promise: promise)
+    }
+
+    private func begin(_ event: LineFramer.Event) {
+        server.metrics.line()
+        switch event {
+        case .line(let line):
+            guard let session else { return state.lineIsDone() }
+            let apart = LineTask(
+                connection: NIOLoopBound(self, eventLoop: loop.eventLoop), session: session, turn: state.turn)
+            // It ends with the line, and the server does not end before it.
+            work = LineWork(line: line, task: loop.begin { await apart.run(line, on: $0) })
+        case .tooLong:
+            let maximum = server.configuration.maxLineBytes
+            let error = ProtocolError(.lineTooLong, "A line has at most \(maximum) bytes; this one was discarded.")
+            state.answer(.failure(error), id: .null, isWhole: true)
+            state.lineIsDone()
+        case .endless:
+            state.leave(.lineTooLong, keepingAnswers: true)
+            state.lineIsDone()
+        }
+    }
+
+    /// Answers all that is still owed for the line at work, whose task may go on for ever.
+    private func giveUp() {
+        guard let work else { return }
+        work.task.cancel()
+        let owed = work.owed
+        let error = server.gaveUp(lastRequest, owed.overdue)
+        for id in owed.ids { state.answer(.failure(error), id: id, isWhole: owed.isWhole) }
+        endBatch()
+        lineIsDone()
+    }
+
+    /// The last request that the session was given.
+    private var lastRequest: RequestID { RequestID(connection: number, number: requests) }
+
+    private func endSession() {
+        guard let session else { return sessionHasEnded() }
+        let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        // The server does not end before the session has.
+        loop.begin { loop in await Self.close(session, of: connection, on: loop) }
+    }
+
+    private static func close(
+        _ session: any LineSession, of connection: NIOLoopBound<ConnectionHandler>, on loop: isolated LoopActor
+    ) async {
+        await session.close()
+        connection.value.sessionHasEnded()
+    }
+
+    private func sessionHasEnded() {
+        session = nil
+        hasSessionEnded = true
+        leaveIfOver()
+    }
+
+    /// Lets the server end, as far as it waits for this connection.
+    private func leaveIfOver() {
+        guard isAwaited, hasSessionEnded, state.isClosed else { return }
+        isAwaited = false
+        server.connections.leave()
+    }
+}
+
+/// What the task of the line at work says.
+extension ConnectionHandler {
+    /// The batch goes on once there is room for its next answer.
+    func awaitRoom(_ batch: CheckedContinuation<Void, Never>) {
+        self.batch = batch
+        state.awaitRoom()
+        proceed()
+    }
+
+    /// Something of the line begins that must end in time.
+    ///
+    /// - Parameter counted: whether it is a request.
+    /// - Returns: the number of the last request.
+    @discardableResult
+    func requestBegins(counted: Bool = false) -> RequestID {
+        if counted { requests += 1 }
+        state.requestBegan(at: .now())
+        return lastRequest
+    }
+
+    /// A request is done, and its answer is put on its way out. What the session asked of its connection before takes
+    /// effect before it.
+    ///
+    /// - Parameters:
+    ///   - id: nil for a notification, which is not answered.
+    ///   - isWhole: whether the line ends with this, and is not a part of a batch's answer.
+    func requestIsDone(_ id: JSON?, _ content: Answer.Content, isWhole: Bool) {
+        state.requestBegan(at: nil)
+        work?.answered += 1
+        guard let id else { return }
+        loop.drainInbox()
+        state.answer(content, id: id, isWhole: isWhole)
+        proceed()
+    }
+
+    /// Ends a batch's answer, where there is one.
+    func endBatch() {
+        state.endBatch()
+        proceed()
+    }
+
+    /// The line at work is done. What the session asked of its connection until now takes effect before the next is
+    /// taken up.
+    func lineIsDone() {
+        work = nil
+        state.lineIsDone()
+        if state.isClosed { loop.remove(self) }
+        loop.drainInbox()
+        proceed()
+    }
+}

@@ -1,0 +1,138 @@
+import Logging
+import Messaging
+import NIOCore
+import Synchronization
+
+/// What all connections of a server share.
+final class ServerContext: Sendable {
+    let configuration: LineServer.Configuration
+    let metrics: LineMetrics
+    private let logger: Logger
+
+    /// The line that greets every client, made once.
+    let hello: ByteBuffer
+
+    /// Those that are served.
+    let connections = OpenConnections()
+
+    private let admissions: Mutex<Admissions>
+    private let numbers = Atomic(0)
+    private let stopping = Atomic(false)
+
+    init(configuration: LineServer.Configuration, metrics: LineMetrics, logger: Logger) {
+        self.configuration = configuration
+        self.metrics = metrics
+        self.logger = logger
+        hello = ServerLines.hello(configuration)
+        admissions = Mutex(
+            Admissions(
+                maxConnections: configuration.maxConnections,
+                maxConnectionsPerAddress: configuration.maxConnectionsPerAddress))
+    }
+
+    /// Whether the server was told to stop: whoever comes now is told so.
+    var isStopping: Bool { stopping.load(ordering: .acquiring) }
+
+    func stop() { stopping.store(true, ordering: .releasing) }
+
+    /// A number that no other connection has.
+    func nextNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
+
+    /// How many addresses are counted.
+    var addressCount: Int { admissions.withLock { $0.addressCount } }
+
+    /// How a new connection is received; unless it is dropped, it is to be released once.
+    ///
+    /// - Parameter address: nil where it is not known yet; ``locate(at:)`` tells it.
+    func admit(from address: String?) -> Admissions.Admission {
+        let admission = admissions.withLock { $0.admit(from: address) }
+        switch admission {
+        case .serve: metrics.connected()
+        case .refuse(let refusal), .drop(let refusal): metrics.refused(refusal)
+        }
+        return admission
+    }
+
+    /// A connection that is served is from that address: whether it still is.
+    func locate(at address: String) -> Admissions.Admission {
+        let admission = admissions.withLock { $0.locate(at: address) }
+        switch admission {
+        case .serve: break
+        case .refuse(let refusal), .drop(let refusal):
+            metrics.disconnected()
+            metrics.refused(refusal)
+        }
+        return admission
+    }
+
+    func opened(_ number: Int, peerAddress: String) {
+        logger.debug("connection opened", metadata: ["connection": "c\(number)", "peer": "\(peerAddress)"])
+    }
+
+    /// A client did not do what comes before lines, and is closed.
+    func failedToOpen(_ number: Int, _ peerAddress: String?, _ reason: String) {
+        logger.debug(
+            "connection not opened",
+            metadata: ["connection": "c\(number)", "peer": "\(peerAddress ?? "unknown")", "reason": "\(reason)"])
+    }
+
+    /// Releases what was admitted.
+    ///
+    /// - Parameter admission: the last that was given to the connection.
+    func closed(_ number: Int, peerAddress: String?, _ admission: Admissions.Admission) {
+        logger.debug("connection closed", metadata: ["connection": "c\(number)"])
+        switch admission {
+        case .serve:
+            admissions.withLock { $0.release(peerAddress) }
+            metrics.disconnected()
+        case .refuse: admissions.withLock { $0.releaseRefused() }
+        case .drop: break
+        }
+    }
+
+    /// A request was at work for longer than anything that could hold it.
+    ///
+    /// - Returns: what the client is told, with the number under which the log has it.
+    func gaveUp(_ id: RequestID, _ item: Envelope.Item) -> ProtocolError {
+        let incident = ID.random()
+        metrics.gaveUp()
+        var metadata: Logger.Metadata = ["incident": "\(incident)", "request": "\(id)"]
+        // The session has taken it for a method, so that the name is hardly the client's own text.
+        if case .success(let request) = item.content { metadata["method"] = "\(request.method.prefix(40))" }
+        metadata["reason"] = "it was given up after \(configuration.requestTimeout)"
+        logger.error("a request failed", metadata: metadata)
+        return .fault("given up").filed(under: incident)
+    }
+
+    /// Clients were turned away because there were no file descriptors left.
+    func ranOutOfDescriptors(told: Int) {
+        metrics.refusedForDescriptors(told)
+        logger.warning("out of file descriptors: connections refused", metadata: ["count": "\(told)"])
+    }
+
+    func listening(_ address: LineServer.Address) {
+        logger.info(
+            "serving lines",
+            metadata: [
+                "host": "\(address.host)", "port": "\(address.port)",
+                "tls": "\(configuration.certificate == nil ? "off" : "on")",
+            ])
+    }
+}
+
+extension Goodbye {
+    static let shuttingDown = Goodbye(.shuttingDown, "The server is shutting down.")
+    static let lineTooLong = Goodbye(.lineTooLong, "A line did not end.")
+
+    /// The server has no file descriptors left.
+    static let outOfDescriptors = Goodbye(
+        .tooManyConnections, "The server has as many connections in all as the system lets it have.")
+
+    static func tooManyConnections(_ refusal: Admissions.Refusal) -> Goodbye {
+        switch refusal {
+        case .fromAddress:
+            Goodbye(.tooManyConnections, "The server has as many connections from your address as it takes.")
+        case .inAll: Goodbye(.tooManyConnections, "The server has as many connections in all as it takes.")
+        }
+    }
+}

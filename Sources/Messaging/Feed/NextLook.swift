@@ -1,0 +1,102 @@
+internal import NIOCore
+internal import Postgres
+
+/// What a look of the feed reads: the rows of `feed.next_look`, all of one moment.
+struct NextLook: Sendable {
+    let epoch: String
+
+    /// What the tables show: the look after this asks since it.
+    let snapshot: Snapshot
+
+    /// How far the log must be on disk for all that the snapshot has seen to be; nil where it is.
+    let logEnd: LogPosition?
+
+    private let rows: Rows
+
+    /// Takes the snapshot of the last look. Without one, nothing but the moment is read.
+    static let statement = Statement(
+        "feed.next_look",
+        """
+        select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
+        from feed.next_look($1::pg_snapshot)
+        """)
+
+    init(_ rows: Rows) throws(FeedError) {
+        guard rows.count > 0, let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) })
+        else { throw .unreadable }
+        self.epoch = epoch
+        self.snapshot = snapshot
+        switch rows.text(0, 2) {
+        case nil: logEnd = nil
+        case let text?:
+            guard let end = LogPosition(text) else { throw .unreadable }
+            logEnd = end
+        }
+        self.rows = rows
+    }
+
+    /// What has changed.
+    struct News {
+        var changes: [Change] = []
+        var deletedUsers: [ID] = []
+
+        /// Whether more has changed than is told.
+        var isTooMuch = false
+    }
+
+    /// Reads what has changed.
+    func news() throws(FeedError) -> News {
+        var news = News()
+        for row in 0..<rows.count {
+            switch rows.text(row, 3) {
+            // With nothing new there is one row, of nulls.
+            case nil: break
+            case "many": news.isTooMuch = true
+            case "deleted": if let user = rows.id(row, 6) { news.deletedUsers.append(user) }
+            case let kind?:
+                guard let change = Change(kind, rows, row: row) else { throw .unreadable }
+                news.changes.append(change)
+            }
+        }
+        return news
+    }
+}
+
+extension Change {
+    /// Nil for a row that is none of ours: SQL and Swift are then of different versions.
+    fileprivate init?(_ kind: String, _ rows: Rows, row: Int) {
+        let conversation = rows.id(row, 5)
+        let user = rows.id(row, 6)
+        let seq = rows.text(row, 7).flatMap { Int64($0) }
+        func audience() -> [ID] { (rows.text(row, 8) ?? "{}").arrayElements.compactMap { ID($0) } }
+        func object() -> ByteBuffer { rows.buffer(row, 9) }
+
+        switch (kind, conversation, user, seq) {
+        case ("left", let conversation?, let user?, _):
+            fact = .left(conversation: conversation, user: user)
+        case ("joined", let conversation?, let user?, _):
+            fact = .joined(conversation: conversation, user: user)
+        case ("me", _, let user?, _):
+            fact = .me(user: user, object: object())
+        case ("profile", _, let user?, _):
+            fact = .profile(user: user, audience: audience(), object: object())
+        case ("conversation", let conversation?, _, let seq?):
+            let marks = (rows.text(row, 11) ?? "{}").arrayElements.compactMap { Int64($0) }
+            fact = .conversation(
+                conversation,
+                ConversationObject(
+                    head: object(), tail: rows.buffer(row, 10), lastSeq: seq,
+                    marks: Dictionary(zip(audience(), marks)) { first, _ in first }))
+        case ("message", let conversation?, _, let seq?):
+            fact = .message(conversation: conversation, seq: seq, object: object())
+        case ("read", let conversation?, let user?, let seq?):
+            fact = .read(conversation: conversation, user: user, seq: seq)
+        case ("opening_profile", let conversation?, let user?, _):
+            fact = .openingProfile(conversation: conversation, user: user, object: object())
+        case ("opening_message", let conversation?, _, let seq?):
+            fact = .openingMessage(conversation: conversation, seq: seq, object: object())
+        default: return nil
+        }
+        transaction = rows.text(row, 4).flatMap { UInt64($0) } ?? .max
+    }
+}

@@ -1,0 +1,64 @@
+import Threads
+
+/// One attempt to connect, made on a thread of its own.
+///
+/// libpq resolves names by calls that block, and computes passwords (SCRAM) and TLS for milliseconds: on the reactor that
+/// would hold up every other connection. The caller waits for the attempt no longer than the timeout, even where name
+/// resolution does not end.
+actor ConnectAttempt {
+    private let reactor: Reactor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
+    private var caller: CheckedContinuation<Result<Transfer<ConnectionHandle>, PostgresError>, Never>?
+    private var timer: PollSet.Watch?
+
+    init(_ reactor: Reactor) { self.reactor = reactor }
+
+    func connect(
+        _ url: String, _ options: ConnectionOptions
+    ) async throws(PostgresError) -> Transfer<ConnectionHandle> {
+        let conninfo = try Conninfo(url, applicationName: options.applicationName)
+        let timeout = conninfo.connectTimeout ?? options.connectTimeout
+        let answer = await withTaskCancellationHandler {
+            await suspended { caller in
+                self.caller = caller
+                start(conninfo, timeout, options)
+                return .kept
+            }
+        } onCancel: {
+            reactor.submit { self.assumeIsolated { $0.finish(.failure(.cancelled)) } }
+        }
+        return try answer.get()
+    }
+
+    private func start(_ conninfo: Conninfo, _ timeout: Duration, _ options: ConnectionOptions) {
+        let timer = reactor.watch(nil) { [weak self] _ in
+            self?.assumeIsolated { $0.finish(.failure(.connectFailed("no answer within \(timeout)"))) }
+        }
+        self.timer = timer
+        // A little later than the thread's own limit, whose error says more.
+        reactor.setDeadline(.now + timeout + .milliseconds(100), of: timer)
+        do {
+            try BareThread.start(name: "connect") {
+                let answer: Result<Transfer<ConnectionHandle>, PostgresError>
+                do throws(PostgresError) {
+                    let handle = try ConnectionHandle(conninfo, timeout: timeout, logger: options.logger)
+                    answer = .success(Transfer(handle))
+                } catch {
+                    answer = .failure(error)
+                }
+                self.reactor.submit { self.assumeIsolated { $0.finish(answer) } }
+            }
+        } catch {
+            finish(.failure(.connectFailed("\(error)")))
+        }
+    }
+
+    /// The first to call it tells the caller; a connection that comes too late is closed with its parcel.
+    private func finish(_ answer: Result<Transfer<ConnectionHandle>, PostgresError>) {
+        if let timer { reactor.remove(timer) }
+        timer = nil
+        caller?.resume(returning: answer)
+        caller = nil
+    }
+}

@@ -1,0 +1,95 @@
+import Logging
+
+/// A connection that listens on one channel, and is made again whenever it is lost.
+public actor Listener {
+    public nonisolated let reactor: Reactor
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
+    private let url: String
+    private let channel: String
+    private let options: ListenerOptions
+
+    /// Why the present connection has ended.
+    private var loss: PostgresError?
+
+    /// A listener that connects once `run` runs.
+    ///
+    /// - Parameters:
+    ///   - url: A connection string of libpq that leads to PostgreSQL itself, or to a pooler that keeps one backend for
+    ///     the session: behind one that does not, LISTEN is lost without a word, and so the keepalive looks for it.
+    ///   - channel: The channel's name, as it is and not quoted: 1 to 63 bytes, since PostgreSQL cuts longer ones.
+    ///   - reactor: The thread of the connection.
+    public init(url: String, channel: String, options: ListenerOptions = ListenerOptions(), on reactor: Reactor) {
+        precondition((1...63).contains(channel.utf8.count), "a channel's name has 1 to 63 bytes")
+        self.url = url
+        self.channel = channel
+        self.options = options
+        self.reactor = reactor
+    }
+
+    /// Listens and tells, one event after another, until the task is cancelled.
+    ///
+    /// - Parameter onEvent: Runs on the reactor's thread, and must not block it.
+    public func run(_ onEvent: @escaping @Sendable (ListenerEvent) -> Void) async {
+        var backoff = options.backoff
+        while !Task.isCancelled {
+            do throws(PostgresError) {
+                let connection = try await Connection.open(url, on: reactor, options: options.connection)
+                defer { close(connection) }
+                try await listen(on: connection, &backoff, onEvent)
+            } catch {
+                if Task.isCancelled { return }
+                onEvent(.lost(error))
+            }
+            try? await Task.sleep(for: backoff.next())
+        }
+    }
+
+    /// Gives the events of one connection, until it is lost or the task is cancelled.
+    private func listen(
+        on connection: Connection, _ backoff: inout Backoff, _ onEvent: @escaping @Sendable (ListenerEvent) -> Void
+    ) async throws(PostgresError) {
+        loss = nil
+        let attention = WakeSignal(on: reactor)
+        await connection.onLoss { [weak self] error in
+            self?.assumeIsolated { $0.loss = error }
+            attention.signal()
+        }
+        try await connection.execute("listen \(quotedChannel)", deadline: options.keepaliveDeadline)
+        backoff.reset()
+        // What came before this is what `.listening` says to look for.
+        await connection.onNotification { [channel] notification in
+            guard notification.channel == channel else { return }
+            onEvent(.notified(processID: notification.processID, payload: notification.payload))
+        }
+        onEvent(.listening)
+
+        let timer = reactor.watch(nil) { _ in attention.signal() }
+        defer { reactor.remove(timer) }
+        while true {
+            reactor.setDeadline(.now + options.keepaliveInterval, of: timer)
+            do { try await attention.next() } catch { return }
+            if let loss { throw loss }
+            try await checkThatItListens(connection)
+        }
+    }
+
+    private func close(_ connection: Connection) {
+        connection.assumeIsolated { $0.close() }
+    }
+
+    private var quotedChannel: String {
+        "\"" + channel.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
+    /// Finds a backend that is frozen, a network that is gone without a word, and a pooler that gave us another backend.
+    private func checkThatItListens(_ connection: Connection) async throws(PostgresError) {
+        let statement = Statement(
+            "postgres.listens", "select exists (select from pg_catalog.pg_listening_channels() as c where c = $1)")
+        let rows = try await connection.run([Call(statement, [channel])], deadline: options.keepaliveDeadline)
+        guard rows.first?.text(0, 0) == "t" else {
+            throw .connectionLost(
+                sent: true, "the session no longer listens: a pooler between us and PostgreSQL must not share it")
+        }
+    }
+}

@@ -1,0 +1,255 @@
+import Logging
+import Synchronization
+import Threads
+
+/// A fixed number of connections, which many callers have run their requests.
+///
+/// The pool lives on the same reactor as its connections, so that what it decides and what they tell it needs no lock. A
+/// connection that is done starts the next request in the same call, before the caller of the last one is resumed: the
+/// server never waits for a change of threads. Each request costs its caller two of those, to the reactor and back.
+///
+/// Nothing of a run is left on a connection but prepared statements: one that is not idle and outside a transaction after
+/// a run is closed. What a run changes for the session (`set`, not `set local`) would stay, so callers do not.
+public actor Pool {
+    public nonisolated let reactor: Reactor
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
+    private let url: String
+    private let options: PoolOptions
+    private var state: PoolState
+    private var connections: [Int: Connection] = [:]
+    private var requests: [Int: Request] = [:]
+    private nonisolated let lastRequest = Atomic(0)
+    /// What is still to be done, while something of it is.
+    private var actions: [PoolState.Action] = []
+    private var isPerforming = false
+    private var openings: AsyncStream<Int>.Continuation?
+    private var finished: CheckedContinuation<Void, Never>?
+    private var timer: PollSet.Watch?
+    private var timerDeadline: ContinuousClock.Instant?
+    private var retriedCount = 0
+    /// An outage was logged, and is not over: the attempts within it are not logged each.
+    private var isAway = false
+
+    /// What a caller waits for.
+    private struct Request {
+        let call: PendingCall
+        let caller: CheckedContinuation<Result<[Rows], PostgresError>, Never>
+        /// Where it runs; nil while it waits.
+        var connection: Int?
+    }
+
+    /// A pool that opens its connections once `run()` runs.
+    ///
+    /// - Parameters:
+    ///   - url: A connection string of libpq: a URL or keywords.
+    ///   - reactor: The thread for the pool and its connections; one of its own by default.
+    ///   - options: Size, bounds and the way connections are made.
+    public init(url: String, options: PoolOptions = PoolOptions(), on reactor: Reactor = Reactor(name: "postgres")) {
+        self.url = url
+        self.options = options
+        self.reactor = reactor
+        state = PoolState(size: options.size, backoff: options.backoff)
+    }
+
+    deinit {
+        if let timer { reactor.remove(timer, thenDrop: Transfer(())) }
+    }
+
+    /// What the pool has and has done.
+    public var counters: PoolCounters {
+        PoolCounters(
+            idle: state.idleCount, busy: state.busyCount, opening: state.openingCount, waiting: state.waitingCount,
+            opened: state.openedCount, failed: state.failedCount, lost: state.lostCount, refused: state.refusedCount,
+            retried: retriedCount)
+    }
+
+    /// Keeps the connections, until the task is cancelled; then refuses, lets what runs end within its limit, and closes.
+    ///
+    /// Runs once in a pool's life.
+    public func run() async {
+        let (connectionsToOpen, openings) = AsyncStream.makeStream(of: Int.self)
+        self.openings = openings
+        perform(state.start(now: .now))
+        await withDiscardingTaskGroup { group in
+            // Ends with the task's cancellation, which reaches attempts that are under way too.
+            for await connection in connectionsToOpen { group.addTask { await self.open(connection) } }
+        }
+        await suspended { caller in
+            finished = caller
+            perform(state.close(until: .now + options.closeLimit))
+            return .kept
+        }
+        if let timer { reactor.remove(timer) }
+        timer = nil
+        timerDeadline = nil
+    }
+
+    private func open(_ id: Int) async {
+        do throws(PostgresError) {
+            let connection = try await Connection.open(url, on: reactor, options: options.connection)
+            connections[id] = connection
+            if isAway {
+                isAway = false
+                options.connection.logger.notice("connected to PostgreSQL again")
+            }
+            await connection.onLoss { [weak self] error in
+                self?.assumeIsolated { $0.lose(id, error) }
+            }
+            perform(state.opened(connection: id, now: .now))
+        } catch {
+            if case .cancelled = error {
+            } else if !isAway {
+                isAway = true
+                options.connection.logger.warning(
+                    "no connection to PostgreSQL; trying again", metadata: ["reason": "\(error)"])
+            }
+            perform(state.openFailed(connection: id, "\(error)", now: .now))
+        }
+    }
+
+    private func lose(_ id: Int, _ error: PostgresError) {
+        options.connection.logger.info("a connection to PostgreSQL ended", metadata: ["reason": "\(error)"])
+        connections[id] = nil
+        perform(state.lost(connection: id, now: .now))
+    }
+
+    /// Does what the state has decided. What that leads to at once, as where a request is refused by its connection, comes
+    /// after the rest.
+    private func perform(_ decided: [PoolState.Action]) {
+        actions += decided
+        guard !isPerforming else { return }
+        isPerforming = true
+        var next = 0
+        while next < actions.count {
+            perform(actions[next])
+            next += 1
+        }
+        actions.removeAll(keepingCapacity: true)
+        isPerforming = false
+        if let nextWake = state.nextWake, nextWake < timerDeadline ?? nextWake + .seconds(1) { wake(by: nextWake) }
+    }
+
+    private func perform(_ action: PoolState.Action) {
+        switch action {
+        case .start(let request, let connection): start(request, on: connection)
+        case .refuse(let request, let reason): reply(to: request, .failure(.unavailable(reason)))
+        case .open(let connection): openings?.yield(connection)
+        case .close(let id):
+            // On the connection's executor already, which is ours.
+            connections.removeValue(forKey: id)?.assumeIsolated { $0.close() }
+        case .finish:
+            finished?.resume()
+            finished = nil
+        }
+    }
+
+    private func wake(by time: ContinuousClock.Instant) {
+        let timer =
+            timer
+            ?? reactor.watch(nil) { [weak self] _ in
+                // The handler runs on the reactor's thread, which is this actor's.
+                self?.assumeIsolated { pool in
+                    pool.timerDeadline = nil
+                    pool.perform(pool.state.woke(now: .now))
+                }
+            }
+        self.timer = timer
+        timerDeadline = time
+        reactor.setDeadline(time, of: timer)
+    }
+
+    /// Runs the calls on a free connection in one pipeline, as one transaction, and gives the rows of each.
+    ///
+    /// What failed without leaving anything behind (a serialization failure, a deadlock, a connection that was lost before
+    /// anything was sent, a plan gone stale) is tried again, a few times.
+    /// - Parameters:
+    ///   - calls: What is executed, in order.
+    ///   - deadline: How long the caller waits for all of it; nil is for ever, but for the wait for a connection.
+    /// - Throws: `unavailable`, and what `Connection.run` throws.
+    public nonisolated func run(
+        _ calls: [Call], deadline: Duration? = nil
+    ) async throws(PostgresError) -> [Rows] {
+        if calls.isEmpty { return [] }
+        let limit = deadline.map { ContinuousClock.now + $0 }
+        var backoff = Backoff(base: .milliseconds(5), limit: .milliseconds(100))
+        while true {
+            do {
+                return try await attempt(calls, until: limit)
+            } catch {
+                guard error.isTransient, backoff.attempts + 1 < options.maximumAttempts else { throw error }
+            }
+            await noteRetry()
+            do { try await Task.sleep(for: backoff.next()) } catch { throw .cancelled }
+        }
+    }
+
+    private func noteRetry() { retriedCount += 1 }
+
+    private nonisolated func attempt(
+        _ calls: [Call], until limit: ContinuousClock.Instant?
+    ) async throws(PostgresError) -> [Rows] {
+        let call = PendingCall(lastRequest.add(1, ordering: .relaxed).newValue, calls, until: limit)
+        let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+            await suspended { caller in
+                reactor.submit { self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
+                return .kept
+            }
+        } onCancel: {
+            call.isCancelled.store(true, ordering: .releasing)
+            reactor.submit { self.assumeIsolated { $0.cancel(call.id) } }
+        }
+        return try answer.get()
+    }
+
+    private func take(_ request: Request) {
+        let call = request.call
+        // A cancellation that came before this has found nothing.
+        if call.isCancelled.load(ordering: .acquiring) { return request.caller.resume(returning: .failure(.cancelled)) }
+        requests[call.id] = request
+        let now = ContinuousClock.now
+        let waitLimit = call.asked + options.waitLimit
+        perform(state.request(call.id, until: min(waitLimit, call.deadline ?? waitLimit), now: now))
+    }
+
+    private func start(_ id: Int, on connection: Int) {
+        guard let call = requests[id]?.call else { return }
+        let now = ContinuousClock.now
+        options.onWait?(now - call.asked)
+        requests[id]?.connection = connection
+        guard let link = connections[connection] else {
+            return finish(id, on: connection, .failure(.connectionLost(sent: false, "the connection has ended")))
+        }
+        if let deadline = call.deadline, deadline <= now {
+            return finish(id, on: connection, .failure(.deadlineExceeded))
+        }
+        // On the connection's executor already, which is ours, as its reply will be.
+        let pipeline = PipelineRequest(id: id, work: .pipeline(call.calls), deadline: call.deadline) { answer in
+            self.assumeIsolated { $0.finish(id, on: connection, answer) }
+        }
+        link.assumeIsolated { $0.submit(pipeline) }
+    }
+
+    /// Has the connection go on with the next request, then answers.
+    private func finish(_ id: Int, on connection: Int, _ answer: Result<[Rows], PostgresError>) {
+        let isReusable = connections[connection]?.assumeIsolated { $0.isReusable } ?? false
+        perform(state.finished(connection: connection, reusable: isReusable, now: .now))
+        requests.removeValue(forKey: id)?.caller.resume(returning: answer)
+    }
+
+    /// Answers a request that is not started.
+    private func reply(to id: Int, _ answer: Result<[Rows], PostgresError>) {
+        guard let request = requests.removeValue(forKey: id) else { return }
+        options.onWait?(.now - request.call.asked)
+        request.caller.resume(returning: answer)
+    }
+
+    private func cancel(_ id: Int) {
+        guard let request = requests[id] else { return }
+        if let connection = request.connection {
+            connections[connection]?.assumeIsolated { $0.giveUp(id, .cancelled) }
+        } else if state.cancel(id) {
+            reply(to: id, .failure(.cancelled))
+        }
+    }
+}

@@ -1,0 +1,26 @@
+/// How a pool behaves.
+public struct PoolOptions: Sendable {
+    /// How many connections it keeps.
+    public var size = 8
+    /// How long a request waits for a connection before it hears `unavailable`.
+    public var waitLimit: Duration = .seconds(3)
+    /// How often a run is sent at most where it fails in a way that has left nothing behind.
+    public var maximumAttempts = 4
+    /// The waits between attempts to connect.
+    public var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
+    /// How long what runs may last once the pool closes.
+    public var closeLimit: Duration = .seconds(5)
+    /// Is told how long each request waited for a connection, got or not, on the pool's thread.
+    public var onWait: (@Sendable (Duration) -> Void)?
+    /// How connections are made.
+    public var connection = ConnectionOptions()
+
+    /// The defaults.
+    public init() {}
+
+    /// The defaults but for the size and the wait.
+    public init(size: Int, waitLimit: Duration = .seconds(3)) {
+        self.size = size
+        self.waitLimit = waitLimit
+    }
+}

@@ -1,0 +1,76 @@
+internal import LineClient
+internal import NIOCore
+internal import NIOPosix
+internal import PrivatePostgres
+internal import Subprocess
+internal import SystemPackage
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// A node that is measured.
+enum BenchNode {
+    /// A node in a process of its own: the `postline` that was built beside this program.
+    ///
+    /// - Parameter body: gets its ports, once it serves; when it returns, the node ends.
+    static func run(
+        on postgres: PrivatePostgres, database: String = "postline", secret: String,
+        _ body: (_ port: Int, _ operationsPort: Int) async throws -> Void
+    ) async throws {
+        let port = try await freePort()
+        let operationsPort = try await freePort()
+        let environment = Environment.inherit.updating([
+            "POSTLINE_DATABASE_URL": await postgres.url(user: "postline", database: database),
+            "POSTLINE_ADMIN_DATABASE_URL": await postgres.url(database: database),
+            "POSTLINE_LISTEN_DATABASE_URL": "", "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(port)",
+            "POSTLINE_OPERATIONS_PORT": "\(operationsPort)", "POSTLINE_AUTH": "builtin",
+            "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
+            "POSTLINE_LOG_LEVEL": "warning",
+        ])
+        let endsWell = try await BenchProcess.run(program, ["serve", "--migrate"], environment: environment) {
+            try await awaitNode(port: port)
+            try await body(port, operationsPort)
+        }
+        guard endsWell else { throw BenchError("The node did not end well.") }
+    }
+
+    /// Returns when the node says hello.
+    private static func awaitNode(port: Int) async throws {
+        var last: (any Error)?
+        for _ in 0..<300 {
+            do {
+                return await (try LineClient.connect(host: "127.0.0.1", port: port)).close()
+            } catch {
+                last = error
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        throw BenchError("The node does not serve: \(last.map { "\($0)" } ?? "it is silent").")
+    }
+
+    /// A port that was free a moment ago.
+    static func freePort() async throws -> Int {
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        let port = channel.localAddress?.port ?? 0
+        try await channel.close().get()
+        return port
+    }
+
+    private static var program: String {
+        #if os(Linux)
+        let link = "/proc/self/exe"
+        #else
+        let link = CommandLine.arguments.first ?? "postline-bench"
+        #endif
+        // realpath allocates the answer, which is copied and freed here.
+        guard let path = unsafe realpath(link, nil) else { return "postline" }
+        defer { unsafe free(path) }
+        return FilePath(unsafe String(cString: path)).removingLastComponent().appending("postline").string
+    }
+}

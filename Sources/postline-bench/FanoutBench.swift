@@ -1,0 +1,144 @@
+internal import LineClient
+internal import Messaging
+internal import NIOCore
+internal import PrivatePostgres
+internal import TerminalText
+
+/// One change to a thousand connected members, beside what `nats-server` does with an event of the same size.
+///
+/// Both have the same watchers on the same machine. One in flight tells how long a fan-out takes, eight how many
+/// deliveries there are in a second.
+struct FanoutBench {
+    private static let watchers = 1_000
+    private static let inFlight = 8
+    /// Twice as many as are in flight: two changes of one profile in one look would be one.
+    private static let owners = 16
+
+    let world: BenchWorld
+    let seconds: Int
+    let rounds: Int
+    let say: @Sendable (String) -> Void
+
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+        let owners = Array(world.pairs.prefix(Self.owners).map(\.sender))
+        guard owners.count == Self.owners else { throw BenchError("There are too few people.") }
+        say("making \(Self.watchers) contacts …")
+        let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
+        _ = try await crowd.group(with: owners.map(\.id), in: world.postgres)
+        let tally = Tally()
+        let watchers = try await crowd.watch(ports: [world.port], group: world.threads, tally: tally)
+        var clients: [LineClient] = []
+        for owner in owners { clients.append(try await world.connect(owner)) }
+
+        var ours: [(single: Result, many: Result)] = []
+        var theirs: [(single: Result, many: Result)] = []
+        try await NatsServer.run { port in
+            let natsTally = Tally()
+            var subscribers: [Watcher] = []
+            for _ in 0..<Self.watchers {
+                subscribers.append(
+                    try await Watcher.connect(
+                        port: port, group: world.threads,
+                        saying: "CONNECT {\"verbose\":false}\r\nSUB change 1\r\nPING\r\n",
+                        // INFO and PONG.
+                        lines: 2, tally: natsTally))
+            }
+            let publisher = try await Publisher.connect(port: port, group: world.threads)
+            let change: @Sendable (Int) async throws -> Void = { [clients] number in
+                _ = try await clients[number % clients.count].call("me.update", ["bio": .string(Self.text())])
+            }
+            let event: @Sendable (Int) async throws -> Void = { _ in try await publisher.publish(Self.event()) }
+            _ = try await fanOut(tally, inFlight: 1, for: .seconds(1), change)
+            _ = try await fanOut(natsTally, inFlight: 1, for: .seconds(1), event)
+            for number in 1...rounds {
+                let part = Duration.seconds(seconds) / 2
+                ours.append(
+                    (
+                        try await fanOut(tally, inFlight: 1, for: part, change),
+                        try await fanOut(tally, inFlight: Self.inFlight, for: part, change)
+                    ))
+                theirs.append(
+                    (
+                        try await fanOut(natsTally, inFlight: 1, for: part, event),
+                        try await fanOut(natsTally, inFlight: Self.inFlight, for: part, event)
+                    ))
+                say(
+                    "round \(number): postline \(ours[number - 1].many.text), nats-server \(theirs[number - 1].many.text)"
+                )
+            }
+            await publisher.close()
+            for subscriber in subscribers { await subscriber.close() }
+        }
+        for watcher in watchers { await watcher.close() }
+        for client in clients { await client.close() }
+
+        func row(_ name: String, _ results: [Result]) -> String {
+            let times = Percentiles(results.flatMap(\.times))
+            let rate = median(results.map(\.perSecond)) ?? 0
+            let text = "  \(TextWidth.fit(name, to: 28)) \(Int(rate)) deliveries/s"
+            if times.count == 0 { return text }
+            return text + "; until the last has it: p50 \(times.text(50)) ms, p99 \(times.text(99)) ms"
+        }
+        let ratio = median(zip(ours, theirs).map { $0.many.perSecond / $1.many.perSecond }) ?? 0
+        let single = median(zip(ours, theirs).map { $0.single.perSecond / $1.single.perSecond }) ?? 0
+        return (
+            [
+                "Changes to \(Self.watchers) connected members, \(rounds) rounds of \(seconds) s each in turn",
+                row("postline, one in flight", ours.map(\.single)),
+                row("nats-server, one in flight", theirs.map(\.single)),
+                row("postline, \(Self.inFlight) in flight", ours.map(\.many)),
+                row("nats-server, \(Self.inFlight) in flight", theirs.map(\.many)),
+            ],
+            [
+                BenchFigure(name: "fanout_ratio_nats", value: ratio, unit: "ratio", goal: .atLeast(1)),
+                BenchFigure(name: "fanout_ratio_single", value: single, unit: "ratio", goal: nil),
+                BenchFigure(
+                    name: "fanout_p99_ms", value: Percentiles(ours.flatMap(\.single.times)).milliseconds(99) ?? 0,
+                    unit: "ms", goal: .below(20)),
+            ]
+        )
+    }
+
+    /// What a profile is changed to, never twice the same: some 300 bytes as an object on the wire.
+    private static func text() -> String { "\(Watcher.markText) Change \(randomUUID())." }
+
+    /// An event of 300 bytes.
+    private static func event() -> String {
+        let text = text()
+        return text + String(repeating: "x", count: 300 - text.utf8.count)
+    }
+
+    private struct Result: Sendable {
+        let perSecond: Double
+
+        /// From each change until the last watcher had it; exact where one is in flight.
+        let times: [Duration]
+
+        var text: String { "\(Int(perSecond))/s" }
+    }
+
+    private func fanOut(
+        _ tally: Tally, inFlight: Int, for time: Duration, _ publish: @escaping @Sendable (Int) async throws -> Void
+    ) async throws -> Result {
+        tally.reset()
+        let start = ContinuousClock.now
+        var times: [Duration] = []
+        var count = 0
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            while ContinuousClock.now - start < time {
+                let number = count
+                let began = ContinuousClock.now
+                group.addTask { try await publish(number) }
+                count += 1
+                if count >= inFlight {
+                    try await tally.reach((count - inFlight + 1) * Self.watchers)
+                    times.append(tally.lastTime - began)
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await tally.reach(count * Self.watchers)
+        let elapsed = (tally.lastTime - start) / .seconds(1)
+        return Result(perSecond: Double(count * Self.watchers) / elapsed, times: inFlight == 1 ? times : [])
+    }
+}

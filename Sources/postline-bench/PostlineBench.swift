@@ -1,0 +1,140 @@
+internal import ArgumentParser
+internal import LineClient
+internal import LineServer
+internal import Logging
+internal import PrivatePostgres
+internal import SystemPackage
+
+/// `postline-bench`: a program of its own, so that the server ships none of what only measuring needs.
+@main
+struct PostlineBench: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "postline-bench",
+        abstract: "Measure Postline, and beside it pgbench, nats-server and a bare C program.",
+        discussion: """
+            Starts a PostgreSQL and a node of its own. Peers run beside Postline, in turn and on the same machine: a \
+            ratio says what the service costs. docs/performance.md explains the figures. Build with -c release.
+
+              sends         messages sent, answered and pushed in a second, beside pgbench
+              reads         reads of the 50 newest messages in a second, beside pgbench
+              latency       from a change by SQL to its push, beside a bare C program that listens
+              fanout        one change to a thousand members, beside nats-server
+              deliveries    messages written by SQL, delivered to a thousand members in a second
+              nodes         the same people at one node and at two
+              growth        sends, reads and syncs in a database with a million messages
+              crowd         ten thousand idle sessions, and their return at once to a restarted node
+              profiles      from a change of a profile until a thousand contacts on two nodes have it
+              logins        what sign-ins cost those who read
+              backpressure  what sessions that do not read cost those that do, and the node
+              search        searches among a million profiles
+              hotpaths      what the service computes itself: framing, envelope, cursor, fan-out
+              all           all of them
+            """)
+
+    enum Measurement: String, CaseIterable, ExpressibleByArgument {
+        case hotpaths, latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd, growth
+        // Comes last: it makes the database large.
+        case search
+        case all
+    }
+
+    @Argument(help: "What to measure.")
+    var measurements: [Measurement] = [.all]
+
+    @Option(help: "How many clients ask at once in sends and reads; without it, 16, and 64 too in sends.")
+    var connections: Int?
+
+    @Option(help: "How long each round lasts.")
+    var seconds = 6
+
+    @Option(help: "How many rounds each side has.")
+    var rounds = 3
+
+    @Flag(help: "One JSON object a figure, and nothing else, on standard output.")
+    var json = false
+
+    func validate() throws {
+        guard 1...256 ~= connections ?? 1 else { throw ValidationError("--connections is between 1 and 256.") }
+        guard 1...3600 ~= seconds else { throw ValidationError("--seconds is between 1 and 3600.") }
+        guard 1...100 ~= rounds else { throw ValidationError("--rounds is between 1 and 100.") }
+    }
+
+    func run() async throws {
+        // With --json, standard output belongs to the figures.
+        let say: @Sendable (String) -> Void = { [json] line in
+            Self.write(line, to: json ? .standardError : .standardOutput)
+        }
+        #if DEBUG
+        say("This is a debug build: the figures mean little. Build with -c release.")
+        #endif
+        DescriptorLimit.raise(forConnections: 12_000, logger: Logger(label: "bench"))
+        let chosen = Measurement.allCases.filter {
+            $0 != .all && (measurements.contains($0) || measurements.contains(.all))
+        }
+        let steps = connections.map { [$0] } ?? [16, 64]
+        let pairs = chosen.contains(.sends) ? max(20, steps.max() ?? 0) : max(20, connections ?? 0)
+        var figures: [BenchFigure] = []
+        do {
+            say("starting a PostgreSQL and a node, and making \(2 * pairs) people …")
+            try await BenchWorld.with(pairs: pairs) { world in
+                for measurement in chosen {
+                    let (table, found) = try await measure(measurement, in: world, steps, say)
+                    for line in table { say(line) }
+                    say("")
+                    figures += found
+                }
+            }
+        } catch let error as PrivatePostgresError {
+            throw Self.failure("\(error)")
+        } catch let error as BenchError {
+            throw Self.failure("\(error)")
+        } catch let error as RemoteError {
+            throw Self.failure("The node answered with an error: \(error)")
+        }
+        for figure in figures { Self.write(json ? figure.json : figure.line, to: .standardOutput) }
+    }
+
+    /// Not `print`, which keeps back what goes to a pipe.
+    private static func write(_ line: String, to output: FileDescriptor) {
+        _ = try? output.writeAll((line + "\n").utf8)
+    }
+
+    private static func failure(_ sentence: String) -> ExitCode {
+        write("postline-bench: \(sentence)", to: .standardError)
+        return .failure
+    }
+
+    private func measure(
+        _ measurement: Measurement, in world: BenchWorld, _ steps: [Int], _ say: @escaping @Sendable (String) -> Void
+    ) async throws -> (table: [String], figures: [BenchFigure]) {
+        switch measurement {
+        case .sends:
+            var all: (table: [String], figures: [BenchFigure]) = ([], [])
+            for count in steps {
+                let (table, figures) = try await SendBench(
+                    world: world, connections: count, seconds: seconds, rounds: rounds, say: say
+                ).run()
+                all.table += table
+                all.figures += figures
+            }
+            return all
+        case .reads:
+            return try await ReadBench(
+                world: world, connections: steps[0], seconds: seconds, rounds: rounds, say: say
+            ).run()
+        case .latency: return try await LatencyBench(world: world, seconds: seconds, say: say).run()
+        case .fanout: return try await FanoutBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .deliveries: return try await DeliveryBench(world: world, seconds: seconds, say: say).run()
+        case .nodes: return try await TwoNodeBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .growth: return try await GrowthBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .crowd: return try await CrowdBench(world: world, seconds: seconds, say: say).run()
+        case .profiles: return try await ProfileBench(world: world, seconds: seconds, say: say).run()
+        case .logins: return try await HashingBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .backpressure:
+            return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
+        case .hotpaths: return try HotPathBench().run()
+        case .all: return ([], [])
+        }
+    }
+}

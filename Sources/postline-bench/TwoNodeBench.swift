@@ -1,0 +1,69 @@
+internal import LineClient
+internal import PrivatePostgres
+internal import TerminalText
+
+/// Whether a second node costs anything: the same people at one node and spread over two, in turn, every message pushed
+/// to its receiver.
+struct TwoNodeBench {
+    private static let people = 16
+
+    let world: BenchWorld
+    let seconds: Int
+    let rounds: Int
+    let say: @Sendable (String) -> Void
+
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+        var sends: [(one: Double, two: Double)] = []
+        var lists: [(one: Double, two: Double)] = []
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { secondPort, _ in
+            for number in 0...rounds {
+                let one = try await round([world.port])
+                let two = try await round([world.port, secondPort])
+                // Caches fill and plans are made in a round that does not count.
+                if number == 0 { continue }
+                sends.append((one.sends, two.sends))
+                lists.append((one.lists, two.lists))
+                say("round \(number): sends \(Int(one.sends))/s at one, \(Int(two.sends))/s at two")
+            }
+        }
+        func row(_ name: String, _ rates: [(one: Double, two: Double)]) -> String {
+            "  \(TextWidth.fit(name, to: 8)) \(Int(median(rates.map(\.one)) ?? 0))/s at one node, "
+                + "\(Int(median(rates.map(\.two)) ?? 0))/s at two"
+        }
+        return (
+            [
+                "\(Self.people) people at one node, and at two over the same database, \(rounds) rounds in turn",
+                row("sends", sends), row("lists", lists),
+            ],
+            [
+                BenchFigure(
+                    name: "two_node_send_ratio", value: median(sends.map { $0.two / $0.one }) ?? 0, unit: "ratio",
+                    goal: .atLeast(1)),
+                BenchFigure(
+                    name: "two_node_list_ratio", value: median(lists.map { $0.two / $0.one }) ?? 0, unit: "ratio",
+                    goal: .atLeast(0.9)),
+            ]
+        )
+    }
+
+    private func round(_ ports: [Int]) async throws -> (sends: Double, lists: Double) {
+        let pushed = PushCounter()
+        var senders: [(LineClient, String)] = []
+        var receivers: [LineClient] = []
+        for (number, pair) in world.pairs.prefix(Self.people).enumerated() {
+            // Each receiver is at another node than its sender, where there is one.
+            let receiver = try await world.connect(pair.receiver, port: ports[(number + 1) % ports.count]) {
+                pushed.take($0)
+            }
+            receivers.append(receiver)
+            senders.append(
+                (try await world.connect(pair.sender, port: ports[number % ports.count]), pair.conversationID))
+        }
+        let time = Duration.seconds(seconds) / 2
+        let sends = try await BenchLoop.run(senders, for: time, method: "messages.send", SendBench.write)
+        try await pushed.reach(sends.latencies.count)
+        let lists = try await BenchLoop.run(senders, for: time, method: "messages.list", ReadBench.write)
+        for client in receivers + senders.map(\.0) { await client.close() }
+        return (sends.perSecond, lists.perSecond)
+    }
+}

@@ -1,0 +1,68 @@
+internal import ArgumentParser
+internal import Doctor
+internal import LineServer
+
+/// `postline doctor`. Not called as the module is, whose name it would hide.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check settings, ports and database, and say what to do.",
+        discussion: """
+            Prints one line a finding: ok, warning, problem, or skipped where it could not be asked with what was given. \
+            Exit code 0 without a problem, 1 with one, 78 where the settings cannot be read. It changes nothing. With \
+            POSTLINE_ADMIN_DATABASE_URL it also sees which migrations were applied, and other programs' transactions.
+            """)
+
+    @OptionGroup var options: SettingOptions
+
+    @Flag(help: "Print each finding as a JSON object: level, check, message, advice.")
+    var json = false
+
+    @Option(help: "From which age in seconds an open transaction is told of. Default: 600.")
+    var openTransactionSeconds = 600
+
+    func run() async throws {
+        try await Failure.reported {
+            let settings = await SettingsUnderTest(try Settings(options))
+            let run = DoctorRun(settings, openTransactionSeconds: openTransactionSeconds)
+            if await run.report(asJSON: json) { throw ExitCode.failure }
+        }
+    }
+
+    func validate() throws {
+        if openTransactionSeconds < 0 { throw ValidationError("--open-transaction-seconds must not be negative.") }
+    }
+}
+
+extension SettingsUnderTest {
+    /// What there is to look at of settings that were read.
+    fileprivate init(_ settings: Settings) async {
+        self.init(
+            flaw: await settings.flaw, jwtSecret: settings.jwtSecret, jwtIssuer: settings.jwtIssuer,
+            accountProvider: settings.accountProvider,
+            unknownVariables: settings.unknownVariables.map { ($0, nearest: SettingNames.nearestVariable(to: $0)) },
+            host: settings.lines.host, port: settings.lines.port,
+            certificate: settings.tls.map { files in
+                (files.certificate, expiry: Result { try settings.certificate()?.expiry ?? 0 })
+            },
+            expectsProxyHeader: settings.lines.expectsProxyHeader,
+            operationsHost: settings.operationsHost, operationsPort: settings.operationsPort,
+            databaseURL: settings.databaseURL, listenDatabaseURL: settings.listenDatabaseURL,
+            adminDatabaseURL: settings.adminDatabaseURL, poolSize: settings.poolSize)
+    }
+}
+
+extension Settings {
+    /// Why a node does not start with them, in a sentence; nil where they are enough.
+    fileprivate var flaw: String? {
+        get async {
+            do {
+                _ = try requireDatabaseURL()
+                _ = try await tokenKeys()
+                return nil
+            } catch {
+                return "\(error)"
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+internal import LineServer
+internal import Logging
+internal import Messaging
+
+extension Setting {
+    /// All settings, in the order in which help and the README show them.
+    static let all: [Setting] = database + lines + operations + accounts + bounds + timeouts + log
+
+    private static let database = [
+        Setting(
+            "database_url", \.databaseURL, .connectionString, otherwise: "none, and `dev` has its own",
+            "libpq connection string or URL of the database, as the role `postline` or a member of its roles."),
+        Setting(
+            "listen_database_url", \.listenDatabaseURL, .connectionString, otherwise: "as --database-url",
+            """
+            Leads to PostgreSQL itself, for three connections a node, where --database-url leads to a pooler in \
+            transaction mode, such as PgBouncer. `serve` finds out at its start whether it is needed.
+            """),
+        Setting(
+            "admin_database_url", \.adminDatabaseURL, .connectionString, otherwise: "as --database-url",
+            "What `migrate` connects with: the owner."),
+        Setting(
+            "pool_size", \.poolSize, .integer(in: 1...1_000), "Connections to the database for requests."),
+    ]
+
+    private static let lines = [
+        Setting("host", \.lines.host, .host, "The address on which lines are served."),
+        Setting("port", \.lines.port, .port, "The port on which lines are served."),
+        Setting(
+            "tls_certificate", \.tlsCertificate, .file,
+            """
+            The certificate chain (PEM) with which lines are encrypted (TLS 1.2 or later). It is read again on SIGHUP: \
+            new connections get what is in it, those there go on.
+            """),
+        Setting("tls_key", \.tlsKey, .file, "The private key (PEM) of that certificate."),
+        Setting(
+            "proxy_protocol", \.lines.expectsProxyHeader, .onOff,
+            """
+            `on` where a balancer begins each connection with a PROXY header (version 2), before TLS: the address in \
+            it is the client's for limits and logs. Whoever reaches the port can claim any address, so it must be \
+            reachable by the balancer alone.
+            """),
+    ]
+
+    private static let operations = [
+        Setting(
+            "operations_host", \.operationsHost, .host,
+            "The address on which metrics and health are served over HTTP."),
+        Setting(
+            "operations_port", \.operationsPort, .portOrOff,
+            "The port on which metrics and health are served, or `off`."),
+    ]
+
+    private static let accounts = [
+        Setting(
+            "auth", \.accountProvider, .choice,
+            """
+            Who keeps the accounts: Postline (`builtin`), or another server whose tokens Postline verifies (`external`).
+            """),
+        Setting(
+            "jwt_secret", \.jwtSecret, .text, otherwise: "none, and `dev` makes its own",
+            "What signs and verifies access tokens (HS256): at least 32 bytes."),
+        Setting(
+            "jwks_file", \.jwksFile, .file,
+            "A JWK set that verifies access tokens (RS256, ES256), with --auth external and in place of the secret."),
+        Setting("jwt_issuer", \.jwtIssuer, .text, "The issuer that a token must name."),
+        Setting("jwt_audience", \.jwtAudience, .text, "The audience that a token must name."),
+        Setting(
+            "access_token_seconds", \.accessTokenSeconds, .integer(in: 1...31_536_000),
+            "For how long an access token is good."),
+        Setting(
+            "refresh_reuse_seconds", \.refreshReuseSeconds, .integer(in: 0...3_600),
+            """
+            For how long a refresh token that was just used gets the same answer again, for a client that lost it; \
+            used later, it ends the session. 0 for never.
+            """),
+    ]
+
+    private static let bounds = [
+        Setting(
+            "max_connections", \.lines.maxConnections, .integer(in: 1...1_000_000),
+            "Connections of clients at most."),
+        Setting(
+            "max_connections_per_address", \.lines.maxConnectionsPerAddress, .integer(in: 1...1_000_000),
+            otherwise: "as many as there may be in all",
+            "Connections from one address at most; many clients share one behind a carrier's NAT or a balancer."),
+        Setting(
+            "max_line_bytes", \.lines.maxLineBytes, .integer(in: 256...1_048_576),
+            "A request line's bytes at most."),
+        Setting(
+            "max_queue_bytes", \.lines.maxQueueBytes, .integer(in: 1_024...1_073_741_824),
+            "The bytes of pushes that wait for one client at most."),
+        Setting(
+            "max_in_flight", \.lines.maxInFlight, .integer(in: 1...10_000),
+            "Unanswered requests of one connection at most."),
+        Setting(
+            "rate_limits", \.hasRateLimits, .onOff, "`off` for load tests: the five that follow do not hold."),
+        Setting(
+            "failed_logins_per_minute", \.rates.failedLoginsPerMinute, rate,
+            "Wrong passwords of one account, and passwords checked in one session, on each node."),
+        Setting(
+            "sign_ins_per_minute", \.rates.signInsPerMinute, rate,
+            "Sign-ins and registrations of one address (IPv6: of one /64), on each node."),
+        Setting(
+            "sends_per_second", \.rates.sendsPerSecond, rate,
+            "Messages of one user, over time, and as many other changes, counted apart, on each node."),
+        Setting(
+            "send_burst", \.rates.sendBurst, rate,
+            "Messages of one user at once, and as many other changes, counted apart, on each node."),
+        Setting("searches_per_second", \.rates.searchesPerSecond, rate, "Searches of one user, on each node."),
+    ]
+
+    private static let rate = SettingForm<Int>.integer(in: 1...1_000_000)
+
+    private static let timeouts = [
+        Setting(
+            "authentication_seconds", \.lines.authenticationTimeout, .seconds(in: 1...86_400),
+            "How long a connection may stay unauthenticated."),
+        Setting(
+            "ping_seconds", \.lines.pingInterval, .seconds(in: 1...86_400),
+            "After how much quiet a client is pinged."),
+        Setting(
+            "slow_consumer_seconds", \.lines.slowConsumerTimeout, .seconds(in: 1...86_400),
+            "How long a client that reads too slowly is waited for."),
+        Setting(
+            "statement_timeout_seconds", \.limits.statement, .seconds(in: 1...3_600),
+            "How long a statement may take."),
+        Setting(
+            "lock_timeout_seconds", \.limits.lock, .seconds(in: 1...3_600),
+            "How long a statement may wait for a lock."),
+    ]
+
+    private static let log = [
+        Setting(
+            "log_level", \.logLevel, .choice,
+            "`trace`, `debug`, `info`, `notice`, `warning`, `error` or `critical`.")
+    ]
+}

@@ -1,4 +1,0 @@
-/// What is on or off.
-enum Switch: String, CaseIterable, Sendable {
-    case on, off
-}

@@ -1,0 +1,46 @@
+import Testing
+
+@testable internal import postline_bench
+
+@Suite("The figures of a measurement")
+struct BenchTests {
+    @Test("a percentile is the least duration that so many do not exceed")
+    func percentiles() {
+        let all = Percentiles((1...100).shuffled().map { .milliseconds($0) })
+        #expect(all.milliseconds(50) == 50)
+        #expect(all.milliseconds(99) == 99)
+        #expect(all.milliseconds(100) == 100)
+        #expect(Percentiles([]).milliseconds(50) == nil)
+        #expect(Percentiles([.milliseconds(7)]).milliseconds(99) == 7)
+    }
+
+    @Test("the ratio is the median of the rounds' ratios, so that a slow half hour counts for both sides")
+    func ratio() {
+        var comparison = Comparison("x")
+        for (ours, theirs) in [(80.0, 100.0), (400, 1000), (9, 10)] {
+            comparison.add(
+                postline: BenchRound(perSecond: ours, latencies: Percentiles([])),
+                pgbench: BenchRound(perSecond: theirs, latencies: Percentiles([])))
+        }
+        #expect(comparison.ratio == 0.8)
+    }
+
+    @Test("a figure is one JSON object for scripts")
+    func json() {
+        let figure = BenchFigure(name: "send_ratio_16", value: 0.74321, unit: "ratio", goal: .atLeast(0.6))
+        #expect(figure.json == #"{"figure":"send_ratio_16","value":0.743,"unit":"ratio","goal":0.6}"#)
+        #expect(figure.isMet)
+        let none = BenchFigure(name: "x", value: 12, unit: "ms", goal: nil)
+        #expect(none.json == #"{"figure":"x","value":12,"unit":"ms","goal":null}"#)
+        #expect(!BenchFigure(name: "x", value: 12, unit: "ms", goal: .below(10)).isMet)
+    }
+
+    @Test("a number is written with the digits that are wanted")
+    func text() {
+        #expect(BenchFigure.text(1.005, 2) == "1.00" || BenchFigure.text(1.005, 2) == "1.01")
+        #expect(BenchFigure.text(39.8, 2) == "39.80")
+        #expect(BenchFigure.text(7120.4, 0) == "7120")
+        #expect(BenchFigure.text(0.05, 2) == "0.05")
+        #expect(BenchFigure.text(-1.5, 1) == "-1.5")
+    }
+}

@@ -1,0 +1,84 @@
+import LineClient
+import TerminalText
+import Testing
+
+@testable internal import Chat
+
+@Suite("Keys and the line that is typed")
+struct KeyTests {
+    private func keys(_ text: String) -> [Key] {
+        var parser = KeyParser()
+        return parser.take(text.utf8)
+    }
+
+    @Test("letters, keys and sequences are told apart")
+    func kinds() {
+        #expect(keys("aé日") == [.text("a"), .text("é"), .text("日")])
+        #expect(keys("\u{1B}[A\u{1B}[B\u{1B}OC\u{1B}[D") == [.up, .down, .right, .left])
+        #expect(keys("\u{1B}[5~\u{1B}[6~\u{1B}[3~\u{1B}[1;5C") == [.pageUp, .pageDown, .delete, .wordRight])
+        #expect(keys("\r\u{7F}\t\u{3}\u{4}") == [.enter, .backspace, .tab, .interrupt, .endOfInput])
+        #expect(keys("\u{1B}") == [.escape])
+        #expect(keys("\u{1B}\r") == [.newLine])
+        #expect(keys("\u{1B}[99X") == [])
+    }
+
+    @Test("what is pasted is one text, with its line ends and without being obeyed")
+    func paste() {
+        #expect(keys("\u{1B}[200~one\r\ntwo\rthree\u{3}\u{1B}[201~x") == [.paste("one\ntwo\nthree\u{3}"), .text("x")])
+    }
+
+    @Test("bytes may be cut anywhere but behind a lone escape")
+    func cuts() {
+        let bytes = Array("a日\u{1B}[1;5Cb\u{1B}[200~pasted\u{1B}[201~\u{1B}[A".utf8)
+        let whole = keys("a日\u{1B}[1;5Cb\u{1B}[200~pasted\u{1B}[201~\u{1B}[A")
+        for cut in 1..<bytes.count where bytes[cut - 1] != 0x1B {
+            var parser = KeyParser()
+            #expect(parser.take(bytes[..<cut]) + parser.take(bytes[cut...]) == whole)
+        }
+    }
+
+    @Test("the editor moves and deletes by whole characters")
+    func editor() {
+        var editor = LineEditor()
+        for key in keys("héllo 👩‍👩‍👧") { #expect(editor.handle(key) == true) }
+        #expect(editor.characters.count == 7)
+        _ = editor.handle(.backspace)
+        #expect(editor.text == "héllo ")
+        _ = editor.handle(.deleteWord)
+        #expect(editor.text == "")
+        for key in keys("two words") { _ = editor.handle(key) }
+        _ = editor.handle(.wordLeft)
+        _ = editor.handle(.text("!"))
+        _ = editor.handle(.deleteToEnd)
+        #expect(editor.text == "two !")
+        _ = editor.handle(.home)
+        _ = editor.handle(.delete)
+        #expect(editor.take() == "wo !")
+        #expect(editor.isEmpty)
+    }
+
+    @Test("the window follows the cursor and never exceeds its width")
+    func window() {
+        var editor = LineEditor()
+        _ = editor.handle(.paste(String(repeating: "日", count: 30) + "\u{1B}end"))
+        for _ in 0..<33 {
+            for width in [5, 8, 40] {
+                let window = editor.window(width: width)
+                #expect(TextWidth.of(window.text) <= width)
+                #expect(window.cursor < width)
+                #expect(!window.text.contains("\u{1B}"))
+            }
+            _ = editor.handle(.left)
+        }
+        #expect(editor.window(width: 8).text.hasPrefix("日"))
+    }
+
+    @Test("a made id is a UUID of version 4 in lower case")
+    func uuid() {
+        let id = randomUUID()
+        #expect(id.count == 36 && id == id.lowercased())
+        #expect(id.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12])
+        #expect(id.dropFirst(14).first == "4")
+        #expect(id != randomUUID())
+    }
+}

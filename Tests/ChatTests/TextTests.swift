@@ -1,0 +1,69 @@
+import TerminalText
+import Testing
+
+@testable internal import Chat
+
+@Suite("Text on a terminal")
+struct TextTests {
+    @Test("no control character of another's text reaches the terminal")
+    func controls() {
+        let evil = "a\u{1B}[2Jb\u{07}\u{9B}31m\u{0}\u{7F}\rz\u{202E}x\u{2066}"
+        let shown = PlainText.line(evil)
+        #expect(shown.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+        #expect(shown == "a␛[2Jb␇\u{FFFD}31m␀␡␊zx")
+        #expect(StyledLine(evil).encoded(.full) == shown)
+        for value in UInt32(0)...0x9F where !(0x20...0x7E ~= value) {
+            let scalar = Unicode.Scalar(value) ?? "x"
+            #expect(!PlainText.line("\(scalar)").unicodeScalars.contains(scalar))
+            #expect(PlainText.lines("\(scalar)").allSatisfy { !$0.unicodeScalars.contains(scalar) })
+        }
+    }
+
+    @Test("line ends of every kind end a line, and only in a message")
+    func lineEnds() {
+        #expect(PlainText.lines("a\nb\r\nc\rd\u{2028}e") == ["a", "b", "c", "d", "e"])
+        #expect(PlainText.line("a\nb") == "a␊b")
+    }
+
+    @Test("ordinary text of any language stays as it is")
+    func ordinary() {
+        for text in ["Grüße", "こんにちは", "👩‍👩‍👧", "e\u{301}", "שלום"] { #expect(PlainText.line(text) == text) }
+    }
+
+    @Test(
+        "wide, narrow and joined characters are counted in cells",
+        arguments: [("abc", 3), ("日本", 4), ("é", 1), ("e\u{301}", 1), ("👩‍👩‍👧", 2), ("❤️", 2), ("한글", 4), ("\u{200B}", 0)])
+    func width(text: String, cells: Int) {
+        #expect(TextWidth.of(text) == cells)
+    }
+
+    @Test("a text is cut to its room and never beyond it")
+    func truncate() {
+        #expect(TextWidth.truncate("hello world", to: 6) == "hello…")
+        #expect(TextWidth.truncate("日本語", to: 4) == "日…")
+        #expect(TextWidth.fit("日", to: 4) == "日  ")
+        #expect(TextWidth.fit("abc", to: 0) == "")
+    }
+
+    @Test("a text is broken between words, and a word only where it is longer than a line")
+    func wrap() {
+        #expect(TextWidth.wrap("the quick brown fox", to: 10) == ["the quick ", "brown fox"])
+        #expect(TextWidth.wrap("abcdefghij", to: 4) == ["abcd", "efgh", "ij"])
+        #expect(TextWidth.wrap("", to: 4) == [""])
+        #expect(TextWidth.wrap("日本語", to: 4) == ["日本", "語"])
+        for width in 1...12 {
+            for line in TextWidth.wrap("some words, 日本語 and averyveryverylongone", to: width) where width > 1 {
+                #expect(TextWidth.of(line) <= width)
+            }
+        }
+    }
+
+    @Test("an instant of the wire is read to the second")
+    func time() {
+        #expect(WireTime.secondsSince1970("1970-01-01T00:00:00.000000Z") == 0)
+        #expect(WireTime.secondsSince1970("2026-11-20T10:00:00.000000Z") == 1_795_168_800)
+        #expect(WireTime.secondsSince1970("2024-02-29T23:59:59Z") == 1_709_251_199)
+        #expect(WireTime.secondsSince1970("2000-03-01T00:00:00.5Z") == 951_868_800)
+        #expect(WireTime.secondsSince1970("yesterday") == nil)
+    }
+}

@@ -1,0 +1,149 @@
+import BoundedWait
+import LineClient
+import Messaging
+
+extension Check {
+    static let spread = Check(sentence: "F6: the one port leads to every node, and each says hello") { system in
+        let before = try await system.values("postline_connections")
+        try await withClients(4 * system.nodes.count, at: system.lines) { clients in
+            for client in clients {
+                try expect(client.hello.protocolVersion == 1, "a hello of protocol \(client.hello.protocolVersion)")
+            }
+            let after = try await system.values("postline_connections")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "connections were \(before), and then \(after)")
+        }
+    }
+
+    static let liveAcrossNodes = Check(
+        sentence: "what is sent on one node comes live on every other, once, to members and to nobody else"
+    ) { system in
+        try await Visitor.with(6, at: system.lines) { visitors in
+            let stranger = visitors[5]
+            let members = visitors.dropLast()
+            let before = try await system.values("postline_pushes_total")
+            let group = try await visitors[0].group(with: members.dropFirst())
+            for (number, member) in members.enumerated() { try await member.send("message \(number)", to: group) }
+            for member in members { try await member.holds("all messages") { $0.contents[group]?.count == 5 } }
+            // Changes come in the order of commits, so what was said before would have come before this.
+            let own = try await stranger.group(with: [visitors[0]])
+            try await stranger.send("alone", to: own)
+            try await stranger.holds("its own message") { $0.contents[own] == [1: "alone"] }
+            try expect(await stranger.held.contents.count == 1, "a stranger was told what members said")
+            let after = try await system.values("postline_pushes_total")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
+        }
+    }
+
+    static let resumed = Check(
+        sentence: "who comes back with a cursor, to whichever node, is given exactly what it missed"
+    ) { system in
+        try await Visitor.with(2, at: system.lines) { visitors in
+            let (sender, roamer) = (visitors[0], visitors[1])
+            let group = try await sender.group(with: [roamer])
+            let (series, label) = ("postline_request_seconds_count", #"method="session.authenticate""#)
+            let before = try await system.values(series, label)
+            var (rounds, wasEverywhere) = (0, false)
+            // The balancer leads it back to the node that it left, unless others have come there meanwhile.
+            while rounds < 10 || !wasEverywhere, rounds < 100 {
+                try await withClients(rounds % 4, at: system.lines) { _ in
+                    let returns = await roamer.returns
+                    await roamer.hangUp()
+                    for number in 0..<15 { try await sender.send("message \(rounds * 15 + number)", to: group) }
+                    try await roamer.comesBack(after: returns)
+                }
+                rounds += 1
+                wasEverywhere = zip(before, try await system.values(series, label)).allSatisfy { $0 < $1 }
+            }
+            try expect(wasEverywhere, "it came back to one node only, in \(rounds) rounds")
+            let count = rounds * 15
+            try await roamer.holds("all \(count) messages") { $0.contents[group]?.count == count }
+            let contents = await roamer.held.contents[group]
+            try expect(contents?.keys.max() == count, "the last message is number \(contents?.keys.max() ?? 0)")
+            for (seq, content) in contents ?? [:] {
+                try expect(content == "message \(seq - 1)", "message \(seq) says: \(content)")
+            }
+            let returns = await roamer.returns
+            try expect(returns > 1, "it came back \(returns) times")
+        }
+    }
+
+    static let writtenBySQL = Check(sentence: "F3, F6: what psql writes is pushed by every node") { system in
+        try await Visitor.with(4, at: system.lines) { visitors in
+            let group = try await visitors[0].group(with: visitors.dropFirst())
+            let id = await visitors[0].userID
+            let before = try await system.values("postline_pushes_total")
+            try await system.sql("update public.user_profiles set full_name = 'Renamed by SQL' where id = '\(id)'")
+            for visitor in visitors.dropFirst() {
+                try await visitor.holds("the new name") { $0.names[id] == "Renamed by SQL" }
+            }
+            try await system.sql(
+                """
+                insert into public.messages (conversation_id, sender_id, content) values ('\(group)', '\(id)', 'By SQL')
+                """)
+            for visitor in visitors { try await visitor.holds("the message") { $0.contents[group] == [1: "By SQL"] } }
+            let after = try await system.values("postline_pushes_total")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "pushes were \(before), and then \(after)")
+        }
+    }
+
+    static let addressesAreTheClients = Check(
+        sentence: "bounds of an address hold for the client's own address, not for the balancer's"
+    ) { system in
+        try await withClients(4 * system.nodes.count, at: system.linesElsewhere) { clients in
+            let before = try await system.values("postline_rate_limited_total")
+            try await withClients(4 * system.nodes.count, at: system.lines) { others in
+                // As many, through the same balancer, so that every node is asked by both.
+                for other in others {
+                    try await within("the bound of the address", limit: .seconds(120)) {
+                        try await exhaust(clients)
+                    }
+                    // More than the address gets back meanwhile, so that one of these would be refused with it.
+                    for _ in 0..<3 {
+                        let code = try await attempt(other)
+                        try expect(code == "invalid_credentials", "from another address: \(code)")
+                    }
+                }
+            }
+            let after = try await system.values("postline_rate_limited_total")
+            try expect(zip(before, after).allSatisfy { $0 < $1 }, "not every node reached its bound: \(after)")
+        }
+    }
+
+    /// Signs in on all of them at once, until each is told that its address has done so too often.
+    private static func exhaust(_ clients: [LineClient]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for client in clients {
+                group.addTask { while try await attempt(client) != "rate_limited" {} }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    /// Signs in to an account that nobody has, so that the bound is the address's; the stable name of the error.
+    private static func attempt(_ client: LineClient) async throws -> String {
+        let email = "\(UInt64.random(in: 0 ... .max))@example.com"
+        do {
+            _ = try await client.call("auth.login", ["email": .string(email), "password": .string("no password")])
+            return "nothing"
+        } catch let error as RemoteError {
+            return error.code
+        }
+    }
+
+    /// Runs a body with connections of nobody's.
+    private static func withClients(
+        _ count: Int, at address: ComposedSystem.Address, _ body: ([LineClient]) async throws -> Void
+    ) async throws {
+        var clients: [LineClient] = []
+        do {
+            for _ in 0..<count {
+                clients.append(try await LineClient.connect(host: address.host, port: address.port))
+            }
+            try await body(clients)
+        } catch {
+            for client in clients { await client.close() }
+            throw error
+        }
+        for client in clients { await client.close() }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import Messaging
+import TestSupport
+import Testing
+
+@testable import Doctor
+
+/// What the tests with a PostgreSQL cannot bring about: other clocks, old versions, old ids, full queues.
+@Suite("What postline doctor makes of figures")
+struct DoctorFiguresTests {
+    @Test("clocks more than two seconds apart are told, unless the answer took as long")
+    func clock() {
+        #expect(ServerCheck.clock(ahead: 1.9, give: 0).level == .ok)
+        #expect(ServerCheck.clock(ahead: 2.5, give: 0.001).level == .warning)
+        #expect(ServerCheck.clock(ahead: -2.5, give: 0.001).message.contains("2.5 s behind"))
+        #expect(ServerCheck.clock(ahead: 2.5, give: 1).level == .ok)
+    }
+
+    @Test("a PostgreSQL before 15 is a problem, and one that Postline is not tested with a warning")
+    func version() {
+        #expect(ServerCheck.version(140_018, "14.18").level == .problem)
+        #expect(ServerCheck.version(150_000, "15.0").level == .ok)
+        let untested = ServerCheck.version(160_010, "16.10")
+        #expect(untested.level == .warning)
+        #expect(untested.message.contains("not tested with PostgreSQL 16.10"), "\(untested)")
+        #expect(untested.advice.contains("PostgreSQL 15 or 17"), "\(untested)")
+        #expect(ServerCheck.version(170_011, "17.11").level == .ok)
+        #expect(ServerCheck.version(180_000, "18beta1").level == .warning)
+    }
+
+    @Test(
+        "the versions that it takes for tested are those that the documents name",
+        arguments: ["README.md", "CONTRIBUTING.md", "docs/operations.md"])
+    func testedVersions(document: String) throws {
+        let text = try Repository.text(document)
+        let tested = ServerCheck.testedVersions.map(String.init).joined(separator: " and ")
+        #expect(text.contains("tested with \(tested)"), "tested with \(tested)")
+    }
+
+    @Test("the tightest bound of connections counts, and a node that is there already has its own")
+    func connections() {
+        let loose = SlotCheck.finding([("one", 97, 20), ("other", -1, 500)], needed: 11, isServing: false)
+        #expect(loose.level == .ok)
+        #expect(loose.message.contains("77 of 97 connections are free (one), and a node takes 11"))
+        let bounds = [(name: "one", allowed: 97, used: 20), (name: "other", allowed: 30, used: 20)]
+        let tight = SlotCheck.finding(bounds, needed: 11, isServing: false)
+        #expect(tight.level == .problem)
+        #expect(tight.advice.contains("Raise other"))
+        #expect(SlotCheck.finding(bounds, needed: 11, isServing: true).level == .warning)
+        #expect(SlotCheck.finding(bounds, needed: 10, isServing: false).level == .ok)
+    }
+
+    @Test("ids that are not frozen are told long before they run out")
+    func ids() {
+        #expect(UpkeepCheck.age("ids", 199_000_000, freezing: 200_000_000).level == .ok)
+        #expect(UpkeepCheck.age("ids", 600_000_000, freezing: 200_000_000).level == .warning)
+        #expect(UpkeepCheck.age("ids", 1_700_000_000, freezing: 200_000_000).level == .problem)
+    }
+
+    @Test("a notification queue that fills is told before it is full")
+    func queue() {
+        #expect(UpkeepCheck.queue(0.01).level == .ok)
+        #expect(UpkeepCheck.queue(0.2).level == .warning)
+        #expect(UpkeepCheck.queue(0.6).level == .problem)
+    }
+
+    @Test("a certificate is told two weeks before it expires, with how to renew it")
+    func certificate() {
+        let day = 86_400.0
+        // 15 January 2026, noon.
+        let now = 1_768_478_400.0
+        let good = ConfigurationCheck.validity(until: now + 15 * day, now: now)
+        #expect(good.level == .ok)
+        #expect(good.message.contains("valid until 2026-01-30"), "\(good.message)")
+        let late = ConfigurationCheck.validity(until: now + 13 * day, now: now)
+        #expect(late.level == .warning)
+        #expect(late.advice.contains("SIGHUP"))
+        #expect(ConfigurationCheck.validity(until: now - 1, now: now).level == .problem)
+    }
+
+    @Test("a secret of one character is none")
+    func secrecy() {
+        #expect(ConfigurationCheck.secrecy(of: String(repeating: "x", count: 64)).level == .warning)
+        #expect(ConfigurationCheck.secrecy(of: "3f1b9c0d7a5e48621f0b9c8d7a6e5f42").level == .ok)
+    }
+
+    @Test("nodes with the same secret have the same fingerprint, which is short, and others another")
+    func fingerprint() {
+        let secret = "3f1b9c0d7a5e48621f0b9c8d7a6e5f42"
+        let told = ConfigurationCheck.secrecy(of: secret).message
+        #expect(told.hasSuffix("is \(SecretFingerprint.of(secret))."), "\(told)")
+        #expect(SecretFingerprint.of(secret).wholeMatch(of: #/[0-9a-f]{8}/#) != nil)
+        #expect(!secret.contains(SecretFingerprint.of(secret)))
+        #expect(SecretFingerprint.of(secret + "0") != SecretFingerprint.of(secret))
+    }
+}

@@ -1,0 +1,96 @@
+import BoundedWait
+import Messaging
+import NIOCore
+import NIOPosix
+
+/// A client that keeps every byte it was sent, and understands none of them but where a line ends.
+actor CapturingClient {
+    private let channel: any Channel
+    private var lines: AsyncStream<[UInt8]>.Iterator
+    private var captured: [[UInt8]] = []
+    private var lastID = 0
+
+    static func connect(port: Int) async throws -> CapturingClient {
+        let (lines, source) = AsyncStream.makeStream(of: [UInt8].self)
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Cutter(source))
+                }
+            }
+            .connect(host: "127.0.0.1", port: port).get()
+        return CapturingClient(channel, lines)
+    }
+
+    private init(_ channel: any Channel, _ lines: AsyncStream<[UInt8]>) {
+        self.channel = channel
+        self.lines = lines.makeAsyncIterator()
+    }
+
+    func close() async { try? await channel.close().get() }
+
+    /// Sends a request and reads up to its answer, which it gives: a line.
+    @discardableResult
+    func call(_ method: String, _ params: JSONObject) async throws -> String {
+        lastID += 1
+        let id = "\"request-\(lastID)\""
+        let line = #"{"jsonrpc":"2.0","id":\#(id),"method":"\#(method)","params":\#(params.text)}"#
+        try await channel.writeAndFlush(ByteBuffer(string: line + "\n")).get()
+        return try await read(to: #"{"jsonrpc":"2.0","id":\#(id),"#, "the answer of \(method)")
+    }
+
+    /// Reads up to a line in which that text stands; all lines since the last `take` count.
+    @discardableResult
+    func read(to text: String, _ what: String) async throws -> String {
+        for line in captured.reversed() {
+            let line = String(decoding: line, as: UTF8.self)
+            if line.contains(text) { return line }
+        }
+        // Cancelled as soon as the line is here; else it ends the wait.
+        let watch = Task { [channel] in
+            try await Task.sleep(for: watchdogLimit)
+            channel.close(promise: nil)
+        }
+        defer { watch.cancel() }
+        while true {
+            var iterator = lines
+            let next = await iterator.next(isolation: self)
+            lines = iterator
+            guard let next else { throw NotInTime(description: "the connection ended before \(what)") }
+            captured.append(next)
+            let line = String(decoding: next, as: UTF8.self)
+            if line.contains(text) { return line }
+        }
+    }
+
+    /// The lines that came since the last time.
+    func take() -> [[UInt8]] {
+        defer { captured = [] }
+        return captured
+    }
+
+    /// Cuts lines and keeps all there is of them. Confined to the channel's event loop.
+    private final class Cutter: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let source: AsyncStream<[UInt8]>.Continuation
+        private var line: [UInt8] = []
+
+        init(_ source: AsyncStream<[UInt8]>.Continuation) { self.source = source }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            line += Self.unwrapInboundIn(data).readableBytesView
+            guard line.last == UInt8(ascii: "\n") || line.contains(UInt8(ascii: "\n")) else { return }
+            var parts = line.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            line = Array(parts.removeLast())
+            for part in parts { source.yield(Array(part)) }
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            source.yield(line)
+            source.finish()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+}

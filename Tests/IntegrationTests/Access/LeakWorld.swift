@@ -1,0 +1,356 @@
+import LineClient
+import Messaging
+import NIOCore
+import Postgres
+
+/// A random world: people, guests among them, on two nodes, who talk, group, leave, and try what is not theirs.
+///
+/// After each step every byte that each of them received is held against what it may see directly before or after.
+struct LeakWorld {
+    /// A connection that is live, and whose it is; nil for one that is not signed in.
+    struct Listener {
+        let client: CapturingClient
+        let user: String?
+    }
+
+    /// What a client received that its user may not see.
+    struct Leak: Sendable, CustomStringConvertible {
+        let step: String
+        let user: String
+        let mark: String
+        let line: String
+
+        var description: String { "\(mark) reached \(user) by \(line) after \(step)" }
+    }
+
+    /// Those who take part. Of the listeners the first are theirs, then there are a second one of the first user, a
+    /// stranger's, and one of nobody.
+    private(set) var users: [String] = []
+    private(set) var listeners: [Listener] = []
+    private(set) var leaks: [Leak] = []
+
+    /// How often somebody asked for something while all others listened.
+    private(set) var probes = 0
+
+    /// How many of these were answered with a result.
+    private(set) var done = 0
+
+    /// How many marks were found in what was received, and held against what is seen.
+    private(set) var marksHeld = 0
+
+    private let nodes: [TestNode]
+    private let connection: Connection
+    private var generator: SeededGenerator
+    private var tokens: [String: JSON] = [:]
+    private var seen = Visibility()
+    private var known: Set<String> = []
+    private var cursors: [String: [String]] = [:]
+    private var fences = 0
+    private var stranger = ""
+
+    init(_ one: TestNode, _ other: TestNode, seed: UInt64) async throws {
+        nodes = [one, other]
+        connection = try await one.database.connect()
+        generator = SeededGenerator(state: seed)
+        for place in 0..<8 {
+            // Of the last, one is a guest, one the stranger.
+            let isGuest = place == 6
+            let client = try await CapturingClient.connect(port: nodes[place % 2].port)
+            var params: JSONObject = ["full_name": .string("Person \(mark())")]
+            if !isGuest {
+                params = JSONObject(
+                    params.members + [
+                        .init(name: "email", value: .string("\(mark())@example.com")),
+                        .init(name: "password", value: .string(TestNode.password)),
+                        .init(name: "username", value: .string(mark())),
+                    ])
+            }
+            let answer = try result(of: try await client.call(isGuest ? "auth.guest" : "auth.register", params))
+            let user = answer?["user_id"]?.stringValue ?? ""
+            tokens[user] = answer
+            if place == 7 { stranger = user } else { users.append(user) }
+            listeners.append(Listener(client: client, user: user))
+            try await client.call("me.update", privateData(place))
+            try await client.call("sync.open", [:])
+        }
+        let second = try await CapturingClient.connect(port: other.port)
+        try await second.call("session.authenticate", ["access_token": tokens[users[0]]?["access_token"] ?? .null])
+        try await second.call("sync.open", [:])
+        listeners.append(Listener(client: second, user: users[0]))
+        listeners.append(Listener(client: try await .connect(port: one.port), user: nil))
+        try await begin()
+        for listener in listeners { _ = await listener.client.take() }
+        seen = try await Visibility.read(users + [stranger], on: connection)
+    }
+
+    /// Two groups and two direct conversations, so that the first steps find some.
+    private mutating func begin() async throws {
+        for members in [0...3, 3...5] {
+            let others = users[members].dropFirst().map { JSON.string($0) }
+            try await listeners[members.lowerBound].client.call(
+                "conversations.create_group", ["title": .string("Group \(mark())"), "member_ids": .array(others)])
+        }
+        for (one, other) in [(0, 6), (1, 2)] {
+            try await listeners[one].client.call("conversations.open", ["user_id": .string(users[other])])
+        }
+    }
+
+    func close() async {
+        for listener in listeners { await listener.client.close() }
+        await connection.close()
+    }
+
+    /// Takes so many steps, or fewer where one brought a leak.
+    mutating func run(steps: Int) async throws {
+        for step in 0..<steps where leaks.isEmpty {
+            let (actor, what) = try await act()
+            try await fence()
+            let now = try await Visibility.read(users + [stranger], on: connection)
+            known.formUnion(seen.all)
+            known.formUnion(now.all)
+            for listener in listeners {
+                let asked = listener.client === actor
+                for line in await listener.client.take() { hold(line, of: listener.user, now, after: what, asked) }
+            }
+            if step % 10 == 9 || step == steps - 1 { try await holdPolicies(now, after: what) }
+            seen = now
+        }
+    }
+}
+
+extension LeakWorld {
+    private mutating func hold(
+        _ line: [UInt8], of user: String?, _ now: Visibility, after step: String, _ isActor: Bool
+    ) {
+        let text = String(decoding: line, as: UTF8.self)
+        let isAnswer = text.hasPrefix(#"{"jsonrpc":"2.0","id":"#)
+        if text.contains("internal_error") {
+            leaks.append(Leak(step: step, user: user ?? "nobody", mark: "an internal error", line: text))
+        }
+        for mark in Fingerprints.find(in: line) where known.contains(mark) || mark.hasPrefix("zq") {
+            marksHeld += 1
+            if let user, seen.told[user]?.contains(mark) == true || now.told[user]?.contains(mark) == true { continue }
+            // Whoever asks may see a profile.
+            if isAnswer, step.hasPrefix("profiles."), isActor, seen.profiles.union(now.profiles).contains(mark) {
+                continue
+            }
+            leaks.append(Leak(step: step, user: user ?? "nobody", mark: mark, line: text))
+        }
+    }
+
+    /// What the policies give must be what membership gives: else all would be held against a wrong measure.
+    private mutating func holdPolicies(_ now: Visibility, after step: String) async throws {
+        for user in users + [stranger] {
+            let due = try await Visibility.byMembership(of: user, on: connection)
+            for mark in now.told[user, default: []].symmetricDifference(due) {
+                leaks.append(Leak(step: step, user: user, mark: mark, line: "what select gives under the policies"))
+            }
+            let views = try await Visibility.throughViews(of: user, on: connection)
+            for mark in views.given.symmetricDifference(views.due) {
+                leaks.append(Leak(step: step, user: user, mark: mark, line: "what the views of rest give"))
+            }
+        }
+    }
+
+    /// Returns when everything that was committed before has reached everybody.
+    private mutating func fence() async throws {
+        fences += 1
+        let everybody = (users + [stranger]).map { "'\($0)'" }.joined(separator: ", ")
+        try await connection.execute(
+            "update public.user_private set preferences = preferences || '{\"fence\":\"\(fences)\"}' where id in (\(everybody))"
+        )
+        for listener in listeners where listener.user != nil {
+            try await listener.client.read(to: "\"fence\": \"\(fences)\"", "the fence \(fences)")
+        }
+        // Who is not signed in is told nothing, the fence neither: its own answer is the border.
+        for listener in listeners where listener.user == nil { try await listener.client.call("server.info", [:]) }
+    }
+}
+
+extension LeakWorld {
+    private mutating func roll(_ sides: Int) -> Int { generator.next(below: max(1, sides)) }
+
+    private mutating func any<Element>(of elements: [Element]) -> Element? {
+        elements.isEmpty ? nil : elements[roll(elements.count)]
+    }
+
+    /// A text that stands nowhere else.
+    private mutating func mark() -> String {
+        let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
+        return "zq" + String((0..<10).map { _ in letters[roll(letters.count)] })
+    }
+
+    private mutating func privateData(_ place: Int) -> JSONObject {
+        [
+            "bio": .string("I am \(mark())"), "location": .string(mark()),
+            "website": .string("https://\(mark()).example.com/"),
+            "phone_number": .string("+49151\(String(1_000_000_000 + roll(8_000_000_000)))".prefix(14).description),
+            "date_of_birth": .string("19\(10 + place)-0\(1 + roll(9))-\(10 + roll(18))"),
+            "preferences": .object([mark(): .string(mark())]),
+        ]
+    }
+
+    private func result(of line: String) throws -> JSON? { try JSON(parsing: ByteBuffer(string: line))["result"] }
+
+    /// One of the listeners does something; which, and what.
+    private mutating func act() async throws -> (CapturingClient, String) {
+        let listener = listeners[roll(listeners.count)]
+        guard let user = listener.user else {
+            let (method, params) = foreign()
+            return try await ask(listener, method, params)
+        }
+        let mine = seen.rooms.filter { seen.members[$0]?.contains(user) == true }
+        // The stranger stays one: it only tries.
+        let (method, params) = user == stranger || mine.isEmpty && roll(3) > 0 ? foreign() : own(user, mine)
+        if method == "psql" {
+            // Another program, which rings no bell of this service's.
+            try? await nodes[0].database.psql(params["sql"]?.stringValue ?? "")
+            return (listener.client, "psql \(params["sql"]?.stringValue ?? "")")
+        } else if method == "rest" {
+            // The same, with the rights of an app that speaks to PostgREST.
+            try? await nodes[0].database.psql(as: user, params["sql"]?.stringValue ?? "")
+            return (listener.client, "rest \(params["sql"]?.stringValue ?? "") of \(user)")
+        }
+        return try await ask(listener, method, params)
+    }
+
+    private mutating func ask(
+        _ listener: Listener, _ method: String, _ params: JSONObject
+    ) async throws -> (CapturingClient, String) {
+        let answer = try await listener.client.call(method, params)
+        probes += 1
+        if let result = try result(of: answer) {
+            done += 1
+            if let cursor = result["cursor"]?.stringValue, let user = listener.user {
+                cursors[user, default: []].append(cursor)
+            }
+        }
+        return (listener.client, "\(method) \(params.text) of \(listener.user ?? "nobody")")
+    }
+
+    /// What one does in one's own conversations.
+    private mutating func own(_ user: String, _ mine: [String]) -> (String, JSONObject) {
+        let room = JSON.string(any(of: mine) ?? nobody)
+        let somebody = JSON.string(any(of: users) ?? nobody)
+        let seq = JSON.integer(1 + roll(6))
+        switch roll(100) {
+        case 0..<24:
+            return (
+                "messages.send",
+                ["conversation_id": room, "content": .string("say \(mark())"), "client_id": .string(uuid())]
+            )
+        case 24..<28:
+            return (
+                "messages.send",
+                [
+                    "conversation_id": room, "kind": "image", "content": .string(mark()),
+                    "attachment": ["url": .string("https://\(mark()).example.com/a.png"), "mime_type": "image/png"],
+                ]
+            )
+        case 28..<33:
+            return ("messages.edit", ["conversation_id": room, "seq": seq, "content": .string("rather \(mark())")])
+        case 33..<36: return ("messages.delete", ["conversation_id": room, "seq": seq])
+        case 36..<38: return ("messages.mark_read", ["conversation_id": room, "seq": seq])
+        case 38..<39: return ("rest", ["sql": .string(throughPostgREST(any(of: seen.rooms) ?? nobody, somebody, user))])
+        case 39..<44: return ("conversations.open", ["user_id": somebody])
+        case 44..<48:
+            return (
+                "conversations.create_group",
+                ["title": .string("Group \(mark())"), "member_ids": [somebody, .string(any(of: users) ?? nobody)]]
+            )
+        case 48..<54: return ("conversations.add_members", ["conversation_id": room, "user_ids": [somebody]])
+        case 54..<60: return ("conversations.remove_member", ["conversation_id": room, "user_id": somebody])
+        case 60..<63:
+            return ("conversations.remove_member", ["conversation_id": room, "user_id": .string(user)])
+        case 63..<65: return ("conversations.update", ["conversation_id": room, "title": .string("Now \(mark())")])
+        case 65..<67:
+            return (
+                "conversations.set_role",
+                ["conversation_id": room, "user_id": somebody, "role": ["owner", "admin", "member"][roll(3)]]
+            )
+        case 67..<71: return ("me.update", ["full_name": .string("Called \(mark())"), "bio": .string(mark())])
+        case 71..<72: return ("me.update", ["preferences": .object([mark(): .string(mark())])])
+        case 72..<73: return ("me.change_username", ["username": .string(mark())])
+        case 73..<74:
+            return (
+                "me.set_avatar",
+                ["avatar_type": "custom", "avatar_url": .string("https://\(mark()).example.com/me.png")]
+            )
+        case 74..<79:
+            guard let cursor = any(of: cursors[user] ?? []) else { return ("sync.open", [:]) }
+            return ("sync.open", ["cursor": .string(cursor)])
+        case 79..<81: return ("conversations.list", [:])
+        case 81..<83: return ("messages.list", ["conversation_id": room, "limit": 200])
+        case 83..<84: return ("me.get", [:])
+        case 84..<87:
+            return (
+                "psql",
+                [
+                    "sql": .string(
+                        "delete from public.conversation_members where conversation_id = '\(room.stringValue ?? "")' and user_id = '\(somebody.stringValue ?? "")'"
+                    )
+                ]
+            )
+        case 87..<90:
+            return (
+                "psql",
+                [
+                    "sql": .string(
+                        "insert into public.messages (conversation_id, sender_id, content) values ('\(room.stringValue ?? "")', '\(user)', 'by hand \(mark())')"
+                    )
+                ]
+            )
+        default: return foreign()
+        }
+    }
+
+    /// A statement of an app's, on any conversation and anybody.
+    private mutating func throughPostgREST(_ room: String, _ somebody: JSON, _ user: String) -> String {
+        switch roll(4) {
+        case 0: "update rest.messages set is_read = true where conversation_id = '\(room)' returning *"
+        case 1: "update rest.messages set is_read = true returning *"
+        case 2:
+            """
+            insert into rest.messages (conversation_id, sender_id, content)
+            values ('\(room)', '\(user)', 'from an app \(mark())') returning *
+            """
+        default:
+            """
+            insert into rest.conversations (participant1_id, participant2_id)
+            values ('\(user)', '\(somebody.stringValue ?? "")') returning *
+            """
+        }
+    }
+
+    /// What one tries, with ids of any conversation and anybody: others' for the most part.
+    private mutating func foreign() -> (String, JSONObject) {
+        let room = JSON.string(any(of: seen.rooms) ?? nobody)
+        let somebody = JSON.string(any(of: users) ?? nobody)
+        let seq = JSON.integer(1 + roll(4))
+        switch roll(14) {
+        case 0: return ("conversations.get", ["conversation_id": room])
+        case 1: return ("messages.list", ["conversation_id": room])
+        case 2: return ("messages.list", ["conversation_id": room, "after_seq": 0, "limit": 200])
+        case 3: return ("messages.send", ["conversation_id": room, "content": .string("let me in \(mark())")])
+        case 4: return ("messages.edit", ["conversation_id": room, "seq": seq, "content": .string(mark())])
+        case 5: return ("messages.delete", ["conversation_id": room, "seq": seq])
+        case 6: return ("messages.mark_read", ["conversation_id": room, "seq": seq])
+        case 7: return ("conversations.update", ["conversation_id": room, "title": .string(mark())])
+        case 8: return ("conversations.remove_member", ["conversation_id": room, "user_id": somebody])
+        case 9:
+            return ("conversations.set_role", ["conversation_id": room, "user_id": somebody, "role": "member"])
+        case 10: return ("profiles.get", ["ids": [somebody, .string(nobody)]])
+        case 11: return ("profiles.search", ["query": "person zq"])
+        case 12: return ("conversations.list", ["before": .string("1.\(room.stringValue ?? "")")])
+        default:
+            return (
+                "sync.open", ["cursor": .string(any(of: (users + [stranger]).flatMap { cursors[$0] ?? [] }) ?? "x")]
+            )
+        }
+    }
+
+    private mutating func uuid() -> String {
+        func hex(_ count: Int) -> String { (0..<count).map { _ in String(roll(16), radix: 16) }.joined() }
+        return "\(hex(8))-\(hex(4))-4\(hex(3))-8\(hex(3))-\(hex(12))"
+    }
+}

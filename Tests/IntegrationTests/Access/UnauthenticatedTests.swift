@@ -1,0 +1,66 @@
+import BoundedWait
+import LineClient
+import NIOCore
+import Testing
+
+@testable import Messaging
+
+@Suite("Who is not signed in", .timeLimit(.minutes(60)))
+struct UnauthenticatedTests {
+    /// The protocol's `U`.
+    private static let open: Set<String> = [
+        "server.info", "session.authenticate", "auth.register", "auth.login", "auth.guest", "auth.refresh",
+        "avatars.list",
+    ]
+
+    @Test("gets unauthenticated from every method but those that the protocol opens to anybody")
+    func all() async throws {
+        try await withNode { node in
+            for method in Probe.methods {
+                let client = try await node.connect()
+                let params = try #require(
+                    Probe.params(of: method), "\(method.method) takes a param that Probe does not know")
+                let text = try await client.answerText(method.method, .object(params))
+                #expect(
+                    text.contains(#""code":"unauthenticated""#) == !Self.open.contains(method.method),
+                    "\(method.method): \(text)")
+                await client.close()
+            }
+        }
+    }
+
+    @Test("is told so before it is told what a closed method lacks")
+    func order() async throws {
+        try await withNode { node in
+            let client = try await node.connect()
+            for method in Probe.methods where !Self.open.contains(method.method) {
+                try await client.refused(.unauthenticated, method.method)
+            }
+        }
+    }
+
+    @Test("row 3: is told goodbye after a while, also when it sends a byte now and then")
+    func deadline() async throws {
+        // Long enough for one to sign in on a busy machine.
+        try await withNode(NodeSettings(authenticationSeconds: 15)) { node in
+            let signedIn = try await node.signedIn(.alice)
+            let silent = try await node.connect()
+            let talking = try await node.connect()
+            async let drip: Void = {
+                // A byte of an endless request each time something is answered, so no sleep sets the pace.
+                while await !talking.line.isClosed {
+                    try? await talking.line.send(bytes: ByteBuffer(string: " "))
+                    _ = try? await signedIn.call("server.info")
+                }
+            }()
+            for client in [silent, talking] {
+                try await within("the goodbye") { await client.line.waitUntilClosed() }
+                let goodbye = await client.line.goodbye
+                #expect(goodbye?.code == "authentication_timeout")
+                #expect(goodbye?.reconnect == true)
+            }
+            await drip
+            try await signedIn.call("me.get")
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Postgres
+
+/// What PostgreSQL gives each user of a world by `select` under row-level security, at one moment.
+struct Visibility: Sendable {
+    /// The marks of all rows that a user may be told of unasked, by user: of its conversations, of itself, and of the
+    /// profiles of those who share a conversation with it, or did and wrote in it.
+    var told: [String: Set<String>] = [:]
+
+    /// The marks of all profiles, which whoever asks may see.
+    var profiles: Set<String> = []
+
+    /// All marks there are.
+    var all: Set<String> = []
+
+    /// All conversations, the oldest first.
+    var rooms: [String] = []
+
+    /// Their members.
+    var members: [String: [String]] = [:]
+
+    /// Reads it for these users, in one snapshot.
+    static func read(_ users: [String], on connection: Connection) async throws -> Visibility {
+        var script = "begin isolation level repeatable read read only;"
+        for user in users {
+            script += """
+                \(TestDatabase.rights(of: user))
+                \(rows(of: nil)); reset role;
+                """
+        }
+        script += """
+            select row_to_json(p)::text from public.user_profiles p;
+            select row_to_json(t)::text from public.messages t union all select row_to_json(t)::text from public.conversations t
+                union all select row_to_json(t)::text from public.user_profiles t
+                union all select row_to_json(t)::text from public.user_private t
+                union all select json_build_array(s.id)::text from app.sessions s;
+            select c.id::text, m.user_id::text
+              from public.conversations c left join public.conversation_members m on m.conversation_id = c.id
+             order by c.created_at, c.id, m.joined_at, m.user_id;
+            commit
+            """
+        // Of the other statements there are no rows.
+        let answers = try await connection.execute(script).filter { $0.columnCount > 0 }
+        var visibility = Visibility()
+        for (user, rows) in zip(users, answers) { visibility.told[user] = marks(rows) }
+        visibility.profiles = marks(answers[users.count])
+        visibility.all = marks(answers[users.count + 1])
+        let members = answers[users.count + 2]
+        for row in 0..<members.count {
+            let room = members.text(row, 0) ?? ""
+            if visibility.rooms.last != room { visibility.rooms.append(room) }
+            visibility.members[room, default: []] += [members.text(row, 1)].compactMap { $0 }
+        }
+        return visibility
+    }
+
+    /// What a user may be told of by the words of the protocol, asked with all rights, so that no policy has a part in it.
+    static func byMembership(of user: String, on connection: Connection) async throws -> Set<String> {
+        marks(try await connection.execute(rows(of: user))[0])
+    }
+
+    /// The marks of what the views of schema `rest` give a user, and of what they would by its memberships alone.
+    static func throughViews(
+        of user: String, on connection: Connection
+    ) async throws -> (given: Set<String>, due: Set<String>) {
+        func rows(_ schema: String, _ room: String, _ conversation: String) -> String {
+            """
+            select json_build_array(t.id, t.client_id, t.content, t.attachment)::text from \(schema).messages t \(room)
+            union all select json_build_array(t.id, t.title, t.participant1_id, t.participant2_id, t.created_by,
+                                              t.last_message_content, t.last_message_sender_id)::text
+              from \(schema).conversations t \(conversation)
+            """
+        }
+        let mine = "in (select m.conversation_id from public.conversation_members m where m.user_id = '\(user)')"
+        let answers = try await connection.execute(
+            """
+            begin isolation level repeatable read read only;
+            \(rows("public", "where t.conversation_id \(mine)", "where t.id \(mine)"));
+            \(TestDatabase.rights(of: user))
+            \(rows("rest", "", ""));
+            commit
+            """
+        ).filter { $0.columnCount > 0 }
+        return (marks(answers[1]), marks(answers[0]))
+    }
+
+    /// The rows that a user may be told of; with a user's id they are picked by it, without by the policies alone.
+    private static func rows(of user: String?) -> String {
+        let me = user.map { "'\($0)'::uuid" } ?? "auth.uid()"
+        let mine = "(select x.conversation_id from public.conversation_members x where x.user_id = \(me))"
+        func only(_ condition: String) -> String { user == nil ? "" : "where \(condition)" }
+        let messages = "(select * from public.messages t \(only("t.conversation_id in \(mine)")))"
+        let members = "(select * from public.conversation_members t \(only("t.conversation_id in \(mine)")))"
+        // A former member's own row names only the conversation, in `left`.
+        let former =
+            "(select * from app.former_members t where t.wrote and t.user_id <> \(me) \(user == nil ? "" : "and t.conversation_id in \(mine)"))"
+        return """
+            select json_build_array(t.id, t.client_id, t.content, t.attachment)::text from \(messages) t
+            union all select row_to_json(t)::text from public.conversations t \(only("t.id in \(mine)"))
+            union all select json_build_array(t.user_id)::text from \(members) t
+            union all select json_build_array(t.conversation_id)::text from app.former_members t where t.user_id = \(me)
+            union all select row_to_json(t)::text from public.user_private t \(only("t.id = \(me)"))
+            union all select row_to_json(t)::text from public.user_profiles t
+             where t.id = \(me) or t.id in (select user_id from \(members) m) or t.id in (select user_id from \(former) f)
+                or t.id in (select sender_id from \(messages) m)
+            """
+    }
+
+    private static func marks(_ rows: Rows) -> Set<String> {
+        var bytes: [UInt8] = []
+        for row in 0..<rows.count { bytes += Array((rows.text(row, 0) ?? "").utf8) }
+        return Fingerprints.find(in: bytes)
+    }
+}

@@ -1,0 +1,74 @@
+import LineClient
+import Messaging
+import Testing
+
+@Suite("A rolling restart", .timeLimit(.minutes(60)))
+struct RollingRestartTests {
+    /// How often each node is restarted, and how many changes are made around each restart.
+    private static let (rounds, changes) = (3, 100)
+
+    @Test(
+        "two nodes stopped by SIGTERM and started again in turn, under load: nothing is lost or doubled, clients go on")
+    func restarts() async throws {
+        try await TestDatabase.with { database in
+            let nodes = [try await NodeProcess(database), try await NodeProcess(database)]
+            do {
+                try await Self.run(database, nodes)
+            } catch {
+                for node in nodes { try? await node.kill() }
+                throw error
+            }
+            for node in nodes {
+                #expect(await node.errors == [])
+                try await node.kill()
+            }
+        }
+    }
+
+    private static func run(_ database: TestDatabase, _ nodes: [NodeProcess]) async throws {
+        var random = SeededRandom(20_261_121)
+        let ledger = Ledger()
+        let accounts = try await ModelTests.registered(4, at: nodes[0])
+        let users = accounts.map(\.id)
+        let group = try await database.makeGroup("Everybody", users)
+        let devices = accounts.enumerated().map { place, account in
+            Device("device \(place)", account, nodes, ledger, random.branch())
+        }
+        let hands = devices.map { Workload($0, users: users, groups: [group], ledger, random.branch()) }
+        let verdict = Verdict(database: database, devices: devices, ledger: ledger)
+        try await withThrowingTaskGroup(of: Void.self) { lives in
+            for device in devices { lives.addTask { await device.live() } }
+            for device in devices { _ = await device.connected() }
+            try await withThrowingTaskGroup(of: Void.self) { work in
+                for hand in hands {
+                    work.addTask {
+                        var hand = hand
+                        await hand.work()
+                    }
+                }
+                work.addTask {
+                    for _ in 0..<rounds {
+                        for node in nodes {
+                            await ledger.reaches(await ledger.changes + changes)
+                            try await node.stop()
+                            // The other serves all of them.
+                            await ledger.reaches(await ledger.changes + changes)
+                            try await node.start()
+                        }
+                    }
+                    await ledger.reaches(await ledger.changes + changes)
+                    await ledger.endRound()
+                }
+                try await work.waitForAll()
+            }
+            // What each device holds is what the database has, and each answered write is there once.
+            try await verdict.hold(fence: 1)
+            try await verdict.audit()
+            lives.cancelAll()
+            for device in devices { await device.hangUp() }
+        }
+        #expect(await ledger.violations == [])
+        // Each node had clients whenever it was stopped, since each stop but the first follows one of the other.
+        for device in devices { #expect(await device.reconnects >= rounds) }
+    }
+}

@@ -1,0 +1,187 @@
+import BoundedWait
+import Foundation
+import LineClient
+import Messaging
+import Postgres
+import PrivatePostgres
+import Testing
+
+@Suite("A database that is away", .timeLimit(.minutes(60)))
+struct DatabaseAwayTests {
+    @Test("requests are unavailable while it is away, at first and later, and the node recovers by itself")
+    func away() async throws {
+        try await withPrivateServer { postgres, database in
+            try await postgres.stop()
+            try await withNode(database, NodeSettings(poolWait: .seconds(3))) { node in
+                let alice = try await node.connect()
+                let login: JSONObject = ["email": "alice@example.com", "password": .string(TestNode.password)]
+                let error = try await alice.refused(.unavailable, "auth.login", login)
+                #expect(error?.isRetryable == true)
+                // What needs no database is answered all the while.
+                try await alice.call("server.info")
+
+                try await postgres.start()
+                try await alice.untilAvailable("auth.login", login)
+                try await alice.untilAvailable("me.get")
+                let page = try await alice.untilAvailable("sync.open")
+                await alice.take(page)
+                let bob = try await node.signedIn(.bob)
+                try await bob.send("back", to: Room.aliceBob)
+                try await alice.follow { $0.has("back", in: Room.aliceBob) }
+
+                try await postgres.stop()
+                try await bob.refused(
+                    .unavailable, "messages.send", ["conversation_id": .string(Room.aliceBob), "content": "lost"])
+                try await bob.refused(.unavailable, "sync.open")
+                try await bob.call("server.info")
+
+                try await postgres.start()
+                // The session that was live is live still, and nothing was missed, also of what psql did first.
+                try await database.psql(
+                    "insert into public.messages (conversation_id, sender_id, content) values ('\(Room.aliceBob)', '\(Person.bob.id)', 'first')"
+                )
+                try await bob.sendSurely("again", to: Room.aliceBob)
+                try await alice.follow { $0.has("again", in: Room.aliceBob) }
+                #expect(await alice.replica.contents(Room.aliceBob).suffix(3) == ["back", "first", "again"])
+                #expect(await alice.replica.arrivals[Room.aliceBob]?.suffix(3) == [91, 92, 93])
+            }
+        }
+    }
+
+    @Test(
+        "row 16: backends are killed with -9 under load: what was answered is kept, once, and every client equals the database"
+    )
+    func killed() async throws {
+        try await withPrivateServer { _, database in
+            try await Self.underLoad(on: database) {
+                // The server may still be at the recovery from the time before.
+                let backend = try await within("a backend to kill") {
+                    while true {
+                        let backends = try? await database.column(
+                            "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()"
+                        )
+                        if let backend = backends?.randomElement().flatMap({ $0 }).flatMap({ Int32($0) }) {
+                            return backend
+                        }
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                }
+                kill(backend, SIGKILL)
+            }
+        }
+    }
+
+    @Test("row 17: the server is restarted under load: nothing is lost")
+    func restarted() async throws {
+        try await withPrivateServer { postgres, database in
+            try await Self.underLoad(on: database) {
+                try await postgres.stop(mode: .fast)
+                try await postgres.start()
+            }
+        }
+    }
+
+    /// Sends from several clients while something bad happens three times, and holds everybody against the database.
+    private static func underLoad(
+        on database: TestDatabase, _ something: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await withNode(database) { node in
+            let watchers = try await [Person.alice, .bob].asyncMap { person in
+                let client = try await node.signedIn(person)
+                try await client.sync()
+                return client
+            }
+            let senders = try await [Person.alice, .bob].asyncMap { try await node.signedIn($0) }
+            let progress = Tally()
+            let stop = Announced()
+            let answered = try await withThrowingTaskGroup(of: [String].self) { group in
+                for (place, sender) in senders.enumerated() {
+                    group.addTask {
+                        var answered: [String] = []
+                        while await !stop.isDone {
+                            let content = "\(place) \(answered.count)"
+                            try await sender.sendSurely(content, to: Room.aliceBob)
+                            answered.append(content)
+                            await progress.step()
+                        }
+                        return answered
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<3 {
+                        await progress.wait(for: 40)
+                        try await something()
+                        await progress.wait(for: 10)
+                    }
+                    await stop.done()
+                    return []
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            let stored = try await database.column(
+                "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90")
+            #expect(stored.compactMap { $0 }.sorted() == answered.sorted())
+            let last = 90 + answered.count
+            for watcher in watchers {
+                try await watcher.follow { $0.messages[Room.aliceBob]?[last] != nil }
+                try await SyncOpenTests.expectEqual(watcher, database, newest: 20)
+                #expect(await watcher.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 } == Array(91...last))
+            }
+        }
+    }
+
+    @Test("row 26: with no connection slot left requests are unavailable within a bound, and then served again")
+    func noSlots() async throws {
+        try await withPrivateServer(settings: ["max_connections": "12", "superuser_reserved_connections": "2"]) {
+            _, database in
+            let hogs = try await (0..<10).asyncMap { _ in try await database.connect(as: "postline") }
+            try await withNode(database, NodeSettings(poolWait: .seconds(3))) { node in
+                let alice = try await node.connect()
+                let login: JSONObject = ["email": "alice@example.com", "password": .string(TestNode.password)]
+                try await alice.refused(.unavailable, "auth.login", login)
+                for hog in hogs { await hog.close() }
+                try await alice.untilAvailable("auth.login", login)
+                await alice.take(try await alice.untilAvailable("sync.open"))
+                try await alice.send("served", to: Room.aliceBob)
+                try await alice.follow { $0.has("served", in: Room.aliceBob) }
+            }
+        }
+    }
+}
+
+extension TestClient {
+    /// Asks until it is answered otherwise than by `unavailable`.
+    @discardableResult
+    func untilAvailable(_ method: String, _ params: JSONObject = [:]) async throws -> JSON {
+        try await within("\(method) to be available") { [self] in
+            while true {
+                do {
+                    return try await call(method, params)
+                } catch let error as RemoteError where error.knownCode == .unavailable {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+        }
+    }
+}
+
+/// Counts what is done, and lets others wait for more of it.
+actor Tally {
+    private var count = 0
+    private var waiters: [(at: Int, CheckedContinuation<Void, Never>)] = []
+
+    func step() {
+        count += 1
+        waiters.removeAll { waiter in
+            guard waiter.at <= count else { return false }
+            waiter.1.resume()
+            return true
+        }
+    }
+
+    /// Returns when so many more are done.
+    func wait(for more: Int) async {
+        let goal = count + more
+        await withCheckedContinuation { waiters.append((goal, $0)) }
+    }
+}

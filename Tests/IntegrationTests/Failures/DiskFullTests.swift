@@ -1,0 +1,93 @@
+import BoundedWait
+import Foundation
+import LineClient
+import Messaging
+import PrivatePostgres
+import Testing
+
+@Suite("A database whose disk is full", .timeLimit(.minutes(60)))
+struct DiskFullTests {
+    /// How often the disk is full, and how many sends are answered before each time and in the end.
+    private static let (times, between) = (3, 40)
+
+    @Test(
+        "row 27: the disk is full under load: no false answer, what was answered is there, and it recovers with the space",
+        .enabled(if: SmallDisk.isPermitted, "a small file system can be mounted as root only"))
+    func full() async throws {
+        try await SmallDisk.with(megabytes: 400) { disk in
+            let settings = ["max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "16MB"]
+            try await withPrivateServer(settings: settings, in: disk.directory) { postgres, database in
+                try await withNode(database) { node in
+                    let watcher = try await node.signedIn(.bob)
+                    try await watcher.sync()
+                    let senders = try await [Person.alice, .bob].asyncMap { try await node.signedIn($0) }
+                    let (progress, refusals, stop) = (Tally(), Tally(), Announced())
+                    let answered = try await withThrowingTaskGroup(of: [String].self) { group in
+                        for (place, sender) in senders.enumerated() {
+                            group.addTask {
+                                var answered: [String] = []
+                                while await !stop.isDone {
+                                    let content = Self.content("\(place) \(answered.count)")
+                                    try await sender.sendSurely(content, to: Room.aliceBob) {
+                                        #expect($0 == .unavailable || $0 == .timeout)
+                                        await refusals.step()
+                                    }
+                                    answered.append(content)
+                                    await progress.step()
+                                }
+                                return answered
+                            }
+                        }
+                        group.addTask {
+                            for time in 0..<Self.times {
+                                await progress.wait(for: Self.between)
+                                try await disk.fill()
+                                await refusals.wait(for: 10)
+                                // The log has no room either: the server crashes, and cannot recover.
+                                let isLast = time == Self.times - 1
+                                if isLast {
+                                    try await Self.fillLog(database)
+                                    try await within("the server to give up") {
+                                        while await postgres.serverProcessID != nil {
+                                            try await Task.sleep(for: .milliseconds(20))
+                                        }
+                                    }
+                                }
+                                await refusals.wait(for: 10)
+                                try disk.free()
+                                if isLast { try await postgres.start() }
+                            }
+                            await progress.wait(for: Self.between)
+                            await stop.done()
+                            return []
+                        }
+                        return try await group.reduce(into: []) { $0 += $1 }
+                    }
+                    #expect(answered.count >= (Self.times + 1) * Self.between)
+                    let stored = try await database.column(
+                        "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90")
+                    #expect(stored.compactMap { $0 }.sorted() == answered.sorted())
+                    try await watcher.follow { $0.messages[Room.aliceBob]?[90 + answered.count] != nil }
+                    #expect(
+                        await watcher.replica.arrivals[Room.aliceBob]?.filter { $0 > 90 }
+                            == Array(91...90 + answered.count))
+                    try await SyncOpenTests.expectEqual(watcher, database, newest: 20)
+                }
+            }
+        }
+    }
+
+    /// Long enough that a few need new pages, and with nothing in it to compress.
+    private static func content(_ name: String) -> String {
+        name + " " + (0..<60).map { _ in UUID().uuidString }.joined()
+    }
+
+    /// Goes from segment to segment of the log until there is no room for the next.
+    private static func fillLog(_ database: TestDatabase) async throws {
+        try await within("the server to find no room for its log") {
+            while (try? await database.psql("select pg_logical_emit_message(false, 'fill', repeat('x', 1000000))"))
+                != nil
+            {}
+        }
+    }
+}

@@ -1,0 +1,46 @@
+import LineServer
+import Messaging
+import Metering
+import ServiceLifecycle
+import Testing
+
+@Suite("A node that is ended at any moment of its start", .timeLimit(.minutes(60)))
+struct EarlyEndTests {
+    /// What a line server does that cannot listen: it ends its group while the others have just begun.
+    private struct Failing: Service {
+        struct Failure: Error {}
+
+        let after: Duration
+
+        func run() async throws {
+            try await Task.sleep(for: after)
+            throw Failure()
+        }
+    }
+
+    @Test("row 55: its services end with the one that failed, whatever they were at, and nothing is left of them")
+    func failing() async throws {
+        try await TestDatabase.with { database in
+            let keys = try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")
+            for round in 0..<150 {
+                let service = MessagingService(
+                    configuration: .init(
+                        databaseURL: database.url, listenDatabaseURL: database.url, poolSize: 8,
+                        limits: NodeSettings().limits, accountProvider: .builtin, keys: keys, issuer: "postline",
+                        audience: "authenticated", accessTokenSeconds: 3600, refreshReuseSeconds: 10,
+                        refreshSecret: TestNode.secret, rates: nil, info: LineServer.Configuration().info),
+                    logger: .quiet, metrics: MetricsRegistry())
+                let group = ServiceGroup(
+                    configuration: .init(
+                        services: [
+                            .init(service: service), .init(service: Failing(after: .microseconds(round * 200))),
+                        ], logger: .quiet))
+                await #expect(throws: Failing.Failure.self) { try await group.run() }
+            }
+            try await database.wait(
+                for:
+                    "select count(*)::text from pg_stat_activity where datname = current_database() and usename = 'postline'",
+                toBe: "0")
+        }
+    }
+}

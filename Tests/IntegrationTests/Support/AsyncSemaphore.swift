@@ -1,0 +1,15 @@
+/// Lets so many bodies run at a time; the others wait in line.
+actor AsyncSemaphore {
+    private var free: Int
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    init(_ places: Int) { free = places }
+
+    func enter() async {
+        if free > 0 { free -= 1 } else { await withCheckedContinuation { waiting.append($0) } }
+    }
+
+    func leave() {
+        if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+    }
+}

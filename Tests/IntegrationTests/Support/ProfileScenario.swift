@@ -1,0 +1,184 @@
+import LineClient
+import Messaging
+import NIOCore
+import Testing
+
+/// Alice with two devices and two of her contacts, all live, on two nodes; a direct conversation and a group.
+///
+/// What the source documents mean by "everywhere" is asked here: the database, Alice's own devices, and each contact's
+/// profile, chat list and open chats, direct and group, past messages and new. Past messages are those that a client
+/// holds already: none is fetched anew.
+struct ProfileScenario: Sendable {
+    let alice: TestClient
+    let elsewhere: TestClient
+    let bob: TestClient
+    let carol: TestClient
+
+    /// Of Alice, Bob and Carol.
+    let group: String
+    let database: TestDatabase
+
+    var everybody: [TestClient] { [alice, elsewhere, bob, carol] }
+    var contacts: [TestClient] { [bob, carol] }
+
+    init(_ one: TestNode, _ other: TestNode) async throws {
+        database = one.database
+        group = try await database.makeGroup("Circle", [Person.alice.id, Person.bob.id, Person.carol.id])
+        alice = try await one.signedIn(.alice)
+        elsewhere = try await other.signedIn(.alice)
+        bob = try await other.signedIn(.bob)
+        carol = try await one.signedIn(.carol)
+        for room in [group, Room.aliceBob, Room.aliceCarol] { try await alice.send("before", to: room) }
+        for client in everybody { try await client.sync() }
+    }
+
+    /// Has Alice change how she looks, and expects it on her own screens, in the database and with her contacts in the
+    /// documents' times.
+    ///
+    /// - Parameter face: what the method is to set; null for what it is to leave out.
+    func change(
+        _ method: String, to face: JSONObject, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        @Sendable func isShown(_ face: JSONObject, by object: JSON?) -> Bool {
+            face.members.allSatisfy { object?[$0.name] == $0.value }
+        }
+        func set(_ face: JSONObject) async throws {
+            let params = face.members.filter { $0.name == "avatar_type" || $0.value != .null }
+            let me = try await alice.call(method, JSONObject(params))
+            #expect(isShown(face, by: me), sourceLocation: sourceLocation)
+        }
+        func seen(_ face: JSONObject) async throws {
+            try await elsewhere.follow("her own change") { isShown(face, by: $0.me) }
+            for client in contacts {
+                try await client.follow("her change") { isShown(face, by: $0.profiles[Person.alice.id]) }
+            }
+        }
+        let me = try await alice.call("me.get")
+        let before = JSONObject(face.members.map { .init(name: $0.name, value: me[$0.name] ?? .null) })
+        try await expectInTime("\(method) \(JSON.object(face).text)", sourceLocation: sourceLocation) { laps in
+            // Of the first try, no change.
+            try await set(before)
+            try await seen(before)
+            laps.begin()
+            try await set(face)
+            laps.reached(.ownScreen)
+            // What is answered is committed.
+            laps.reached(.written)
+            try await seen(face)
+            laps.reached(.others)
+        }
+    }
+
+    /// Expects what others see of Alice, and how she sees herself, to be as these members say, in every place there is.
+    ///
+    /// - Parameter face: members of a message's `sender`.
+    func expectEverywhere(_ face: JSONObject, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        func expect(_ object: JSON?, _ place: String) {
+            for member in face.members {
+                #expect(
+                    object?[member.name] == member.value, "\(member.name), \(place)", sourceLocation: sourceLocation)
+            }
+        }
+        func expectPastMessages(of replica: Replica, in rooms: [String]) {
+            for room in rooms {
+                let hers = (replica.messages[room] ?? [:]).values.filter {
+                    $0["sender_id"]?.stringValue == Person.alice.id
+                }
+                #expect(!hers.isEmpty, sourceLocation: sourceLocation)
+                for message in hers { expect(replica.sender(of: message), "in a past message") }
+            }
+        }
+        let stored = try await stored()
+        expect(stored, "in the database")
+        // Her own screens, at once and after leaving and coming back.
+        for client in [alice, elsewhere] {
+            expect(try await client.call("me.get"), "of me.get")
+            try await client.follow("her own change") { $0.me?["version"] == stored["version"] }
+            let replica = await client.replica
+            expect(replica.me, "of a push to her own device")
+            expectPastMessages(of: replica, in: [group, Room.aliceBob, Room.aliceCarol])
+        }
+        for (client, direct) in [(bob, Room.aliceBob), (carol, Room.aliceCarol)] {
+            try await client.follow("her profile") { $0.profiles[Person.alice.id]?.asOthersSee == stored.asOthersSee }
+            let list = try await client.call("conversations.list")
+            #expect(Self.alice(in: list) == stored, "in the chat list", sourceLocation: sourceLocation)
+            let got = try await client.call("profiles.get", ["ids": [.string(Person.alice.id)]])
+            #expect(Self.alice(in: got) == stored, "of profiles.get", sourceLocation: sourceLocation)
+            expectPastMessages(of: await client.replica, in: [group, direct])
+            for room in [direct, group] {
+                let sent = try await alice.send("as she is now", to: room)
+                expect(sent["sender"], "in her own message")
+                let id = sent["seq"]?.integerValue ?? 0
+                try await client.follow("her message") { $0.messages[room]?[id] != nil }
+                expect(await client.replica.messages[room]?[id]?["sender"], "in a new message's push")
+            }
+        }
+        try await expectOneShape(sourceLocation: sourceLocation)
+    }
+
+    /// Expects every profile, Me and sender that any client was ever given to have just one shape of avatar.
+    func expectOneShape(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        for client in everybody {
+            for changes in await client.received {
+                let senders = changes["messages"]?.arrayValue?.compactMap { $0["sender"] } ?? []
+                for object in (changes["profiles"]?.arrayValue ?? []) + senders + [changes["me"]].compactMap({ $0 }) {
+                    let names = ["avatar_id", "avatar_url"].filter { object[$0] != .null }
+                    let expected: [String: [String]] = ["built_in": ["avatar_id"], "custom": ["avatar_url"]]
+                    #expect(
+                        names == expected[object["avatar_type"]?.stringValue ?? ""] ?? [], "\(object.text)",
+                        sourceLocation: sourceLocation)
+                }
+            }
+        }
+    }
+
+    /// Alice's profile as the database has it.
+    func stored() async throws -> JSON {
+        let text = try await database.value(
+            "select object from app.profile_objects where id = '\(Person.alice.id)'")
+        return try JSON(parsing: ByteBuffer(string: text ?? ""))
+    }
+
+    /// Expects all clients to hold what the database has, once all that was on its way is here.
+    func expectConverged(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let stored = try await stored()
+        for client in [alice, elsewhere] {
+            try await client.follow("the last state") { $0.me?["version"] == stored["version"] }
+        }
+        for client in contacts {
+            try await client.follow("the last state") {
+                $0.profiles[Person.alice.id]?.asOthersSee == stored.asOthersSee
+            }
+        }
+        for client in [alice, elsewhere] {
+            let me = await client.replica.me
+            for name in Shape.profile { #expect(me?[name] == stored[name], "\(name)", sourceLocation: sourceLocation) }
+        }
+        for client in everybody {
+            _ = try await client.pushesUpTo("converged", on: database)
+            try await SyncOpenTests.expectEqual(client, database, newest: 5, sourceLocation: sourceLocation)
+        }
+    }
+
+    private static func alice(in answer: JSON) -> JSON? {
+        answer["profiles"]?.arrayValue?.first { $0["id"]?.stringValue == Person.alice.id }
+    }
+}
+
+extension JSON {
+    /// A profile without what a private change of its owner moves, of which contacts are told nothing.
+    fileprivate var asOthersSee: JSON { without("version", "updated_at") }
+}
+
+/// What a face is made of.
+extension JSONObject {
+    static func builtIn(_ id: String) -> JSONObject {
+        ["avatar_type": "built_in", "avatar_id": .string(id), "avatar_url": .null]
+    }
+
+    static func custom(_ url: String) -> JSONObject {
+        ["avatar_type": "custom", "avatar_id": .null, "avatar_url": .string(url)]
+    }
+
+    static let noAvatar: JSONObject = ["avatar_type": .null, "avatar_id": .null, "avatar_url": .null]
+}

@@ -1,0 +1,121 @@
+import BoundedWait
+import Foundation
+import LineClient
+import Messaging
+import Testing
+
+@Suite("Many connections", .timeLimit(.minutes(60)))
+struct CrowdTests {
+    /// What one idle connection may cost a node.
+    private static let bytesPerConnection = 16 << 10
+
+    @Test("row 10: ten thousand idle connections cost a bounded number of bytes each, and others are served meanwhile")
+    func idle() async throws {
+        let count = 10_000
+        try #require(IdlePeer.raiseDescriptorLimit() > count + 1_000, "ulimit -Hn is too small for this test")
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let alice = try await node.signedIn(.alice)
+                let bob = try await node.signedIn(.bob)
+                try await bob.sync()
+                try await alice.send("before", to: Room.aliceBob)
+                try await bob.follow { $0.has("before", in: Room.aliceBob) }
+                let before = try await node.metrics()
+                let crowd = Crowd(port: node.port)
+                for round in 0..<10 {
+                    #expect(await crowd.grow(by: count / 10) == 0)
+                    try await alice.send("among \(round)", to: Room.aliceBob)
+                    try await bob.follow { $0.has("among \(round)", in: Room.aliceBob) }
+                }
+                let after = try await node.metrics()
+                #expect(after["postline_connections"] == Double(count + 2))
+                #expect(after[#"postline_connections_refused_total{reason="in_all"}"#] == 0)
+                if let less = before["process_resident_memory_bytes"], let more = after["process_resident_memory_bytes"]
+                {
+                    let each = (more - less) / Double(count)
+                    #expect(each < Double(Self.bytesPerConnection), "\(each) bytes")
+                }
+                await crowd.leave()
+                // The node sees them go, and serves on.
+                try await within("all to be gone") {
+                    while try await node.metrics()["postline_connections"] != 2 {}
+                }
+                try await alice.send("after", to: Room.aliceBob)
+                try await bob.follow { $0.has("after", in: Room.aliceBob) }
+            }
+        }
+    }
+
+    @Test(
+        "row 11: out of descriptors, clients are refused with the reason, nothing spins, and there is room again later")
+    func descriptors() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database, ["--pool-size", "2"], openFiles: 96) { node in
+                let alice = try await node.signedIn(.alice)
+                let crowd = Crowd(port: node.port)
+                while await crowd.grow(by: 1) == 0 {}
+                let served = await crowd.count
+                #expect(served > 10)
+                let spent = (try? node.processorSeconds()) ?? 0
+                for _ in 0..<20 {
+                    let refused = await crowd.tryOnce()
+                    #expect(refused.contains(#""code":"too_many_connections""#), "\(refused)")
+                    #expect(refused.contains("as the system lets it have"), "\(refused)")
+                    // Who is served is served on.
+                    try await alice.call("me.get")
+                }
+                #if os(Linux)
+                // A loop that spins would use as much as the clock.
+                #expect(try node.processorSeconds() - spent < 10)
+                #endif
+                let warnings = node.command.errors.split(separator: "\n").count {
+                    $0.contains("out of file descriptors")
+                }
+                #expect(1...60 ~= warnings)
+                await crowd.leave()
+                try await within("room again") {
+                    while await crowd.grow(by: 1) != 0 {}
+                }
+                let metrics = try await node.metrics()
+                #expect((metrics[#"postline_connections_refused_total{reason="descriptors"}"#] ?? 0) >= 20)
+                await crowd.leave()
+                try await alice.send("after", to: Room.aliceBob)
+            }
+        }
+    }
+}
+
+/// Idle connections to one node.
+private actor Crowd {
+    private let port: Int
+    private var peers: [Peer] = []
+
+    private final class Peer {
+        let peer: IdlePeer
+        init(_ peer: consuming IdlePeer) { self.peer = peer }
+    }
+
+    init(port: Int) { self.port = port }
+
+    var count: Int { peers.count }
+
+    /// Connects so many more.
+    ///
+    /// - Returns: how many of them were not greeted.
+    func grow(by count: Int) -> Int {
+        (0..<count).count { _ in !connect().contains("server.hello") }
+    }
+
+    /// Connects once, and gives the first line, keeping the connection where it is served.
+    func tryOnce() -> String { connect() }
+
+    private func connect() -> String {
+        var hello = ""
+        if let peer = IdlePeer(port: port, hello: &hello), hello.contains("server.hello") {
+            peers.append(Peer(peer))
+        }
+        return hello
+    }
+
+    func leave() { peers = [] }
+}

@@ -1,0 +1,179 @@
+import Messaging
+import Metering
+import NIOCore
+import Testing
+
+@testable import LineServer
+
+@Suite("A batch is answered by one line, which is written as its answers come", .timeLimit(.minutes(10)))
+struct BatchTests {
+    /// A session whose request `second` waits for the gate; `live` starts pushes.
+    static func gated(_ gate: AsyncPromise<Void>, begun: AsyncPromise<Void>) -> StubSession.Body {
+        { request, session in
+            switch request.method {
+            case "live":
+                return Answer(.result(ByteBuffer(string: "{}"))) { session.startPushes() }
+            case "second":
+                begun.succeed(())
+                try? await gate.value()
+            default: break
+            }
+            return .result(.object([:]))
+        }
+    }
+
+    func batch(_ requests: String...) -> String { "[" + requests.joined(separator: ",") + "]" }
+
+    @Test("row 14: the next request of a batch waits until the client has made room for its answer, as between lines")
+    func backPressure() async throws {
+        let text = String(repeating: "x", count: 200_000)
+        let count = Envelope.maxBatchCount
+        try await withServer(.test()) { _, _ in
+            .result(.string(text))
+        } test: { server in
+            let client = try await TestClient(server.address, receiveBufferBytes: 65_536)
+            let session = try await server.sessions.next()
+            client.post(ByteBuffer(string: "[\((0..<count).map { request($0) }.joined(separator: ","))]\n"))
+            let other = try await server.connect()
+            var done = -1
+            while session.requests.count != done {
+                done = session.requests.count
+                for id in 0..<50 { #expect(try await other.call(request(id)) == answer(id, "\"\(text)\"")) }
+            }
+            // What the kernel's buffers hold has been answered, and little more.
+            #expect(1..<40 ~= done)
+            let waiting = try await session.onLoop { $0.state.queue.waitingBytes }
+            #expect((waiting ?? .max) < 300_000)
+            _ = try await client.line()
+            let line = try await client.line()
+            #expect(line == "[" + (0..<count).map { answer($0, "\"\(text)\"") }.joined(separator: ",") + "]")
+            #expect(session.requests.count == count)
+        }
+    }
+
+    @Test("pushes that come while a batch is answered stand after its answer")
+    func pushes() async throws {
+        let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
+        try await withServer(.test(), Self.gated(gate, begun: begun)) { server in
+            let client = try await server.connect()
+            let session = try await server.sessions.next()
+            #expect(try await client.call(request(0, "live")) == answer(0))
+            try await client.send(self.batch(request(1), request(2, "second"), request(3)) + "\n")
+            try await begun.value()
+            let written = AsyncPromise<Void>()
+            let pushes = (1...3).map { Multicast(push($0), receivers: [session.sink]) }
+            session.sink.target.push(pushes) { written.succeed(()) }
+            try await written.value()
+            session.sink.noteCursor("c9")
+            gate.succeed(())
+            #expect(try await client.line() == "[\(answer(1)),\(answer(2)),\(answer(3))]")
+            for number in 1...3 {
+                #expect(try await client.line() == String(String(buffer: push(number).line).dropLast()))
+            }
+            let cursor = try await session.onLoop { $0.state.queue.cursor }
+            #expect(cursor == .some("c9"))
+        }
+    }
+
+    @Test("pushes past their bound while a batch is answered are dropped, and that is told after its answer")
+    func lagging() async throws {
+        let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
+        try await withServer(.test { $0.maxQueueBytes = 10_000 }, Self.gated(gate, begun: begun)) { server in
+            let client = try await server.connect()
+            let session = try await server.sessions.next()
+            #expect(try await client.call(request(0, "live")) == answer(0))
+            try await client.send(self.batch(request(1), request(2, "second")) + "\n")
+            try await begun.value()
+            // The answer's beginning is out.
+            while try await session.onLoop({ $0.state.queue.unwrittenAnswerBytes }) != 0 { await Task.yield() }
+            let written = AsyncPromise<Void>()
+            let pushes = (1...20).map { Multicast(push($0, padding: 1_000), receivers: [session.sink]) }
+            session.sink.target.push(pushes) { written.succeed(()) }
+            try await written.value()
+            gate.succeed(())
+            #expect(try await client.line() == "[\(answer(1)),\(answer(2))]")
+            #expect(
+                try await client.line() == #"{"jsonrpc":"2.0","method":"sync.lagged","params":{"cursor":"c0"}}"#)
+            #expect(try await client.call(request(3)) == answer(3))
+        }
+    }
+
+    @Test("a goodbye while a batch is answered ends its line with the answers that there are")
+    func goodbye() async throws {
+        for isBegun in [true, false] {
+            let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
+            try await withServer(.test(), Self.gated(gate, begun: begun)) { server in
+                let client = try await server.connect()
+                let session = try await server.sessions.next()
+                let first = isBegun ? [request(1)] : []
+                let batch = (first + [request(2, "second"), request(3)]).joined(separator: ",")
+                try await client.send("[\(batch)]\n")
+                try await begun.value()
+                session.sink.goodbye(Goodbye(.sessionRevoked, "Why."))
+                let goodbye =
+                    #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"session_revoked","message":"Why.","#
+                    + #""reconnect":false}}"#
+                #expect(try await client.rest() == (isBegun ? ["[\(answer(1))]"] : []) + [goodbye])
+                gate.succeed(())
+                try await session.closed.value()
+                #expect(session.requests == (isBegun ? ["echo"] : []) + ["second"])
+            }
+        }
+    }
+
+    @Test("who reads too little of a batch's answer is told so, and gets lines to the end")
+    func slowGoodbye() async throws {
+        let text = String(repeating: "x", count: 1 << 20)
+        // The kernel gives up half as long again after that, with all that it still holds: until then the client reads.
+        try await withServer(.test { $0.slowConsumerTimeout = .seconds(10) }) { _, _ in
+            .result(.string(text))
+        } test: { server in
+            let client = try await TestClient(server.address, receiveBufferBytes: 65_536)
+            let session = try await server.sessions.next()
+            let requests = (0..<50).map { request($0) }.joined(separator: ",")
+            client.post(ByteBuffer(string: "[\(requests)]\n"))
+            let other = try await server.connect()
+            while !server.metrics.text.contains(#"postline_goodbyes_total{code="slow_consumer"} 1"#) {
+                _ = try await other.call(#"{"jsonrpc":"2.0","id":1}"#)
+            }
+            let lines = try await client.rest()
+            try #require(lines.count == 3)
+            guard case .array(let answers) = try JSON(parsing: lines[1]) else {
+                Issue.record("\(lines[1].prefix(100))")
+                return
+            }
+            #expect(1..<50 ~= answers.count)
+            #expect(lines[2].contains(#""code":"slow_consumer""#))
+            try await session.closed.value()
+        }
+    }
+
+    @Test("a batch of notifications alone is answered with nothing")
+    func notifications() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            let note = #"{"jsonrpc":"2.0","method":"note"}"#
+            try await client.send(self.batch(note, note) + "\n" + self.batch(note, request(1), note) + "\n")
+            #expect(try await client.line() == "[\(answer(1))]")
+            #expect(try await client.call(request(2)) == answer(2))
+            #expect(try await server.sessions.next().requests == ["note", "note", "note", "echo", "note", "echo"])
+        }
+    }
+
+    @Test("no ping stands inside a batch's answer")
+    func pings() async throws {
+        let (gate, begun) = (AsyncPromise<Void>(), AsyncPromise<Void>())
+        try await withServer(.test { $0.pingInterval = .milliseconds(20) }, Self.gated(gate, begun: begun)) { server in
+            let client = try await server.connect()
+            let other = try await server.connect()
+            try await client.send(self.batch(request(1), request(2, "second")) + "\n")
+            try await begun.value()
+            // The other's pings are the clock.
+            for _ in 0..<5 { #expect(try await other.line()?.contains("server.ping") == true) }
+            gate.succeed(())
+            var line = try await client.line()
+            while line?.contains("server.ping") == true { line = try await client.line() }
+            #expect(line == "[\(answer(1)),\(answer(2))]")
+        }
+    }
+}

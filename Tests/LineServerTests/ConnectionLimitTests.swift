@@ -1,0 +1,177 @@
+import Messaging
+import Metering
+import NIOCore
+import Testing
+
+@testable import LineServer
+
+@Suite("There are as many connections as are allowed, and no more", .timeLimit(.minutes(10)))
+struct ConnectionLimitTests {
+    static let inAll =
+        #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"too_many_connections","#
+        + #""message":"The server has as many connections in all as it takes.","reconnect":true}}"#
+    static let fromAddress =
+        #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"too_many_connections","#
+        + #""message":"The server has as many connections from your address as it takes.","reconnect":true}}"#
+
+    @Test("row 11: past the connection limit clients are told why, and served again when there is room")
+    func inAll() async throws {
+        try await withServer(.test { $0.maxConnections = 2 }) { server in
+            let first = try await server.connect()
+            let session = try await server.sessions.next()
+            let second = try await server.connect()
+            for _ in 0..<10 {
+                let refused = try await TestClient(server.address)
+                // What it sends is discarded, and does not keep the reason from arriving.
+                try? await refused.send(request(1) + "\n")
+                #expect(try await refused.rest() == [Self.inAll])
+            }
+            #expect(try await second.call(request(1)) == answer(1))
+            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="in_all"} 10"#))
+            #expect(server.metrics.text.contains("postline_connections 2\n"))
+            try await first.close()
+            try await session.closed.value()
+            let third = try await Self.served(server)
+            #expect(try await third.call(request(1)) == answer(1))
+        }
+    }
+
+    @Test("row 11: addresses of one IPv6 network of 64 bits are bounded together, and released together")
+    func fromOneNetwork() {
+        var admissions = Admissions(maxConnections: 100, maxConnectionsPerAddress: 5)
+        for host in 1...5 { #expect(admissions.admit(from: "2001:db8:1:2::\(host)") == .serve) }
+        #expect(admissions.admit(from: "2001:db8:1:2:9:9:9:9") == .refuse(.fromAddress))
+        #expect(admissions.admit(from: "2001:db8:1:3::1") == .serve)
+        #expect(admissions.addressCount == 2)
+        admissions.release("2001:db8:1:2::3")
+        #expect(admissions.admit(from: "2001:db8:1:2::99") == .serve)
+        #expect(admissions.admit(from: "2001:db8:1:2::98") == .refuse(.fromAddress))
+        for host in [1, 2, 4, 5, 99] { admissions.release("2001:db8:1:2::\(host)") }
+        admissions.release("2001:db8:1:3::1")
+        #expect(admissions.addressCount == 0 && admissions.served == 0)
+    }
+
+    @Test("row 11: past the limit of its address a client is told so, another address is served, and so is it later")
+    func fromOneAddress() async throws {
+        try await withServer(
+            .test {
+                $0.maxConnections = 5
+                $0.maxConnectionsPerAddress = 2
+            }
+        ) { server in
+            let first = try await server.connect()
+            let session = try await server.sessions.next()
+            let second = try await server.connect()
+            for _ in 0..<10 { #expect(try await TestClient(server.address).rest() == [Self.fromAddress]) }
+            let elsewhere = try await TestClient(server.address, from: "127.0.0.2")
+            #expect(try await elsewhere.line()?.contains("server.hello") == true)
+            #expect(try await elsewhere.call(request(1)) == answer(1))
+            #expect(try await second.call(request(1)) == answer(1))
+            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="from_address"} 10"#))
+            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="in_all"} 0"#))
+            try await first.close()
+            try await session.closed.value()
+            let third = try await Self.served(server)
+            #expect(try await third.call(request(1)) == answer(1))
+        }
+    }
+
+    @Test(
+        "row 11: of 200 at once from each of two addresses, just as many are served as may be, and none is counted on")
+    func allAtOnce() async throws {
+        try await withServer(
+            .test {
+                $0.maxConnectionsPerAddress = 40
+                $0.maxConnections = 60
+            }
+        ) { server in
+            for _ in 0..<3 {
+                let clients = try await withThrowingTaskGroup(of: (TestClient, String).self) { group in
+                    for number in 0..<400 {
+                        group.addTask {
+                            let client = try await TestClient(
+                                server.address, from: number % 2 == 0 ? "127.0.0.1" : "127.0.0.2")
+                            return (client, try await client.line() ?? "")
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(clients.count { $0.1.contains("server.hello") } == 60)
+                #expect(clients.allSatisfy { $0.1.contains("hello") || [Self.inAll, Self.fromAddress].contains($0.1) })
+                #expect(server.context.addressCount == 2)
+                for client in clients { try? await client.0.close() }
+                for _ in 0..<60 { try await server.sessions.next().closed.value() }
+                #expect(server.context.addressCount == 0)
+                #expect(server.metrics.text.contains("postline_connections 0\n"))
+            }
+        }
+    }
+
+    @Test("an address that has no connection is forgotten, and without a bound none is counted")
+    func forgotten() {
+        var admissions = Admissions(maxConnections: 100_000, maxConnectionsPerAddress: 1)
+        for number in 0..<10_000 {
+            #expect(admissions.admit(from: "\(number)") == .serve)
+            #expect(admissions.admit(from: "\(number)") == .refuse(.fromAddress))
+            admissions.releaseRefused()
+        }
+        #expect(admissions.addressCount == 10_000)
+        for number in 0..<10_000 { admissions.release("\(number)") }
+        #expect(admissions.addressCount == 0)
+        #expect(admissions.served == 0)
+        var unbounded = Admissions(maxConnections: 2, maxConnectionsPerAddress: nil)
+        #expect(unbounded.admit(from: "a") == .serve)
+        #expect(unbounded.admit(from: "a") == .serve)
+        #expect(unbounded.admit(from: "a") == .refuse(.inAll))
+        #expect(unbounded.addressCount == 0)
+    }
+
+    @Test("a connection whose address becomes known later is counted in all before, and at its address from then on")
+    func located() {
+        var admissions = Admissions(maxConnections: 3, maxConnectionsPerAddress: 1)
+        #expect(admissions.admit(from: nil) == .serve)
+        #expect(admissions.admit(from: nil) == .serve)
+        #expect(admissions.admit(from: nil) == .serve)
+        #expect(admissions.admit(from: nil) == .refuse(.inAll))
+        #expect(admissions.locate(at: "a") == .serve)
+        #expect(admissions.locate(at: "a") == .refuse(.fromAddress))
+        #expect(admissions.served == 2)
+        #expect(admissions.admit(from: "a") == .refuse(.fromAddress))
+        #expect(admissions.admit(from: "b") == .serve)
+        admissions.release("a")
+        admissions.release(nil)
+        admissions.release("b")
+        #expect(admissions.served == 0)
+        #expect(admissions.addressCount == 0)
+    }
+
+    @Test("of a flood beyond the limit, a thousand are told why, and the rest are only closed")
+    func flood() {
+        var admissions = Admissions(maxConnections: 1, maxConnectionsPerAddress: nil)
+        #expect(admissions.admit(from: "a") == .serve)
+        for _ in 0..<1_024 { #expect(admissions.admit(from: "a") == .refuse(.inAll)) }
+        #expect(admissions.admit(from: "a") == .drop(.inAll))
+        admissions.releaseRefused()
+        #expect(admissions.admit(from: "a") == .refuse(.inAll))
+        admissions.release("a")
+        #expect(admissions.admit(from: "a") == .serve)
+    }
+
+    @Test(
+        "an IPv4 address that comes by IPv6 is the IPv4 address",
+        arguments: [
+            ("::ffff:192.0.2.1", "192.0.2.1"), ("192.0.2.1", "192.0.2.1"), ("2001:db8::1", "2001:db8::1"),
+            ("::1", "::1"), ("64:ff9b::c000:201", "64:ff9b::c000:201"),
+        ])
+    func mapped(_ address: String, _ peer: String) throws {
+        #expect(try SocketAddress(ipAddress: address, port: 1).peer == peer)
+    }
+
+    /// A client that is served as soon as the server has seen that there is room.
+    private static func served(_ server: RunningServer) async throws -> TestClient {
+        while true {
+            let client = try await TestClient(server.address)
+            if try await client.line()?.contains("server.hello") == true { return client }
+        }
+    }
+}

@@ -1,0 +1,277 @@
+import Messaging
+import NIOCore
+import Testing
+
+@testable import LineServer
+
+@Suite("What follows for a connection from what happens to it")
+final class ConnectionStateTests {
+    typealias Action = ConnectionState.Action
+
+    let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+    let configuration = LineServer.Configuration.test {
+        $0.maxInFlight = 3
+        $0.pingInterval = .seconds(30)
+        $0.requestTimeout = .seconds(60)
+        $0.slowConsumerTimeout = .seconds(20)
+        $0.lingerTimeout = .seconds(2)
+    }
+    lazy var state = ConnectionState(configuration, now: start, opensUntil: start + .seconds(60))
+
+    /// What is to be done now; what is written is taken off, and lands at once unless it is said to be on its way.
+    func actions(isLanding: Bool = true) -> [Action] {
+        var actions: [Action] = []
+        while let action = state.next() {
+            actions.append(action)
+            guard action == .flush else { continue }
+            written += state.takeFlight(start).map { String(String(buffer: $0).dropLast()) }
+            if isLanding, state.queue.isFlying { state.flightHasLanded() }
+        }
+        return actions
+    }
+    var written: [String] = []
+
+    /// What is to be done at the end of the turn.
+    func endOfTurn() -> [Action] { state.flushIsDue() ? actions() : [] }
+
+    /// Opens the connection, and has the greeting written.
+    func open() {
+        state.open(with: ByteBuffer(string: "hello\n"))
+        #expect(actions().last == .flushLater)
+        #expect(endOfTurn() == [.flush])
+        #expect(written == ["hello"])
+        state.setExpiry(nil, start)
+        written = []
+    }
+
+    func come(_ text: String) {
+        state.read(ByteBuffer(string: text))
+        state.readIsOver()
+    }
+
+    func answer(_ id: Int64, _ text: String = "true", isWhole: Bool = true) {
+        state.answer(.result(ByteBuffer(string: text)), id: .number(JSONNumber(id)), isWhole: isWhole)
+    }
+
+    func line(_ text: String) -> Action { .begin(.line(ByteBuffer(string: text))) }
+
+    @Test("bytes are read and discarded until the connection is open")
+    func opening() {
+        #expect(actions() == [.read])
+        come("one\n")
+        #expect(actions() == [.read])
+        open()
+    }
+
+    @Test("a line begins when the one before it is done, and those behind it wait")
+    func order() {
+        open()
+        come("one\ntwo\n")
+        #expect(actions() == [line("one"), .read])
+        #expect(state.turn == 1)
+        come("three\n")
+        #expect(actions() == [])
+        state.lineIsDone()
+        #expect(actions() == [line("two"), .read])
+        #expect(state.turn == 2)
+    }
+
+    @Test("nothing is read while as many lines are open as may be")
+    func inFlight() {
+        open()
+        come("1\n2\n3\n4\n")
+        #expect(actions() == [line("1")])
+        state.lineIsDone()
+        #expect(actions() == [line("2")])
+        state.lineIsDone()
+        #expect(actions() == [line("3"), .read])
+    }
+
+    @Test("an answer leaves at the end of the turn, and waits one for that of a line which waits already")
+    func answers() {
+        open()
+        come("1\n2\n")
+        _ = actions()
+        answer(1)
+        #expect(actions() == [.flushLater])
+        state.lineIsDone()
+        #expect(actions() == [line("2")])
+        #expect(endOfTurn() == [])
+        answer(2)
+        state.lineIsDone()
+        #expect(endOfTurn() == [.flush])
+        #expect(written == [#"{"jsonrpc":"2.0","id":1,"result":true}"#, #"{"jsonrpc":"2.0","id":2,"result":true}"#])
+    }
+
+    @Test("a line waits until the client has made room for its answer")
+    func room() {
+        open()
+        come("1\n2\n")
+        #expect(actions() == [line("1"), .read])
+        answer(1, #""\#(String(repeating: "x", count: 200_000))""#)
+        state.lineIsDone()
+        // What there is leaves at once; a flight lands, and another is out.
+        #expect(actions(isLanding: false) == [.flush])
+        for _ in 0..<2 {
+            state.flightHasLanded()
+            #expect(actions(isLanding: false) == [.flush])
+        }
+        #expect(state.queue.unwrittenAnswerBytes > 65_536)
+        state.flightHasLanded()
+        #expect(actions(isLanding: false).contains(line("2")))
+    }
+
+    @Test("a batch goes on as soon as there is room, or nobody is left to write to")
+    func batches() {
+        open()
+        come("[]\n")
+        _ = actions()
+        state.awaitRoom()
+        #expect(actions() == [.goOn])
+        answer(1, #""\#(String(repeating: "x", count: 200_000))""#, isWhole: false)
+        state.awaitRoom()
+        #expect(!actions(isLanding: false).contains(.goOn))
+        state.close()
+        #expect(actions() == [.goOn])
+        state.lineIsDone()
+        #expect(actions() == [.endSession])
+    }
+
+    @Test("a client that ends its side gets what it asked for, and then the end")
+    func end() {
+        open()
+        come("1\n2")
+        #expect(actions() == [line("1"), .read])
+        state.inputIsOver()
+        state.readIsOver()
+        #expect(actions() == [])
+        answer(1)
+        state.lineIsDone()
+        #expect(actions() == [.flushLater])
+        #expect(endOfTurn() == [.flush, .close(.whole)])
+        #expect(actions() == [])
+    }
+
+    @Test("a goodbye drops what was not begun, follows what was answered, and ends the session once the line is done")
+    func goodbye() {
+        open()
+        come("1\n2\n")
+        _ = actions()
+        answer(1)
+        state.leave(.shuttingDown, keepingAnswers: true)
+        #expect(actions() == [.count(.goodbye(.shuttingDown)), .flushLater])
+        state.lineIsDone()
+        #expect(actions() == [.endSession])
+        #expect(endOfTurn() == [.flush, .close(.output)])
+        #expect(written.count == 2 && written[1].contains("shutting_down"))
+        state.leave(.lineTooLong, keepingAnswers: true)
+        answer(2)
+        #expect(actions().filter { $0 != .flushLater } == [])
+        state.inputIsOver()
+        #expect(actions() == [.close(.whole)])
+    }
+
+    @Test("a server that is to end has done what was taken before it says so")
+    func finishing() {
+        open()
+        come("1\n2\n")
+        _ = actions()
+        state.finish(.shuttingDown)
+        state.readIsOver()
+        #expect(actions() == [])
+        state.lineIsDone()
+        #expect(actions() == [line("2")])
+        state.lineIsDone()
+        #expect(actions().prefix(2) == [.count(.goodbye(.shuttingDown)), .endSession])
+    }
+
+    @Test("a connection that is not open yet is cut when the server ends")
+    func finishingEarly() {
+        state.finish(.shuttingDown)
+        #expect(actions().first == .close(.cut))
+    }
+
+    @Test("pushes leave with the flush; past their bound the client is told once that it lags, and cut in time")
+    func lag() {
+        open()
+        state.startPushes(cursor: "c0")
+        let push = Push(line: ByteBuffer(string: String(repeating: "p", count: 300_000) + "\n"), cursor: "c1")
+        state.push(push, start)
+        #expect(actions(isLanding: false) == [.flush])
+        for _ in 0..<3 { state.push(push, start) }
+        #expect(actions(isLanding: false) == [])
+        state.push(push, start)
+        #expect(actions(isLanding: false) == [.count(.lagged)])
+        state.push(push, start)
+        #expect(actions(isLanding: false) == [])
+        state.sweep(start + .seconds(19)) { 0 }
+        #expect(actions(isLanding: false) == [])
+        state.sweep(start + .seconds(20)) { 0 }
+        #expect(actions(isLanding: false).first == .count(.goodbye(.slowConsumer)))
+    }
+
+    @Test("a flight that moves is waited for, and one that does not is not")
+    func stall() {
+        open()
+        state.startPushes(cursor: "c0")
+        state.push(Push(line: ByteBuffer(string: String(repeating: "p", count: 70_000)), cursor: "c1"), start)
+        _ = actions(isLanding: false)
+        for seconds in 0..<60 {
+            state.sweep(start + .seconds(Int64(seconds))) { 60_000 - seconds }
+            #expect(actions(isLanding: false) == [])
+        }
+        state.sweep(start + .seconds(78)) { 60_000 - 59 }
+        #expect(actions(isLanding: false) == [])
+        state.sweep(start + .seconds(79)) { 60_000 - 59 }
+        #expect(actions(isLanding: false).first == .count(.goodbye(.slowConsumer)))
+    }
+
+    @Test("what is not opened, not signed in or not answered in time ends")
+    func deadlines() {
+        state.sweep(start + .seconds(59)) { 0 }
+        #expect(actions() == [.read])
+        var late = state
+        late.sweep(start + .seconds(60)) { 0 }
+        #expect(late.next() == .giveUpOpening)
+
+        open()
+        come("1\n")
+        _ = actions()
+        state.requestBegan(at: start)
+        state.sweep(start + .seconds(59)) { 0 }
+        written = []
+        state.sweep(start + .seconds(60)) { 0 }
+        #expect(actions().first == .giveUp)
+        #expect(state.turn == 2)
+
+        state.setExpiry(Expiry(seconds: 5, goodbye: .shuttingDown), start)
+        state.sweep(start + .seconds(4)) { 0 }
+        #expect(!state.isLeaving)
+        state.sweep(start + .seconds(5)) { 0 }
+        #expect(state.isLeaving)
+    }
+
+    @Test("a client that hears nothing else hears a ping, with how far it is")
+    func ping() {
+        open()
+        state.startPushes(cursor: "c7")
+        state.sweep(start + .seconds(29)) { 0 }
+        #expect(actions() == [])
+        state.sweep(start + .seconds(30)) { 0 }
+        #expect(actions() == [.flushLater])
+        #expect(endOfTurn() == [.flush])
+        #expect(written == [#"{"jsonrpc":"2.0","method":"server.ping","params":{"cursor":"c7"}}"#])
+    }
+
+    @Test("a goodbye that is not taken is cut when its time is over")
+    func linger() {
+        open()
+        state.leave(.shuttingDown, keepingAnswers: true)
+        _ = actions()
+        state.sweep(start) { 0 }
+        state.sweep(start + .seconds(1)) { 0 }
+        #expect(!actions().contains(.close(.cut)))
+        state.sweep(start + .seconds(2)) { 0 }
+        #expect(actions() == [.close(.cut)])
+    }
+}

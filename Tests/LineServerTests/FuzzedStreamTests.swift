@@ -1,0 +1,47 @@
+import FuzzedLines
+import Testing
+
+@testable import Messaging
+
+@Suite("Whatever bytes come, the server takes them for lines and lines for requests, and holds little", .serialized)
+struct FuzzedStreamTests {
+    @Test("row 15: of fuzzed lines, cut anywhere, every one comes to what it must, and memory stays flat")
+    func lines() async {
+        // What an unoptimized build does in seconds; `make fuzz` does the checklist's million, guided by coverage.
+        let count = isSanitized ? 1_000 : 10_000
+        let seed = testSeed()
+        var lines = FuzzedLines(seed: seed, methods: Self.methods)
+        let invariants = StreamInvariants(maxLineBytes: 65_536, maxUnendedBytes: 1 << 20)
+        var before: Int?
+        var fed = 0
+        while fed < count {
+            do {
+                try invariants.check(lines.stream(of: 100), pieces: lines.pieces())
+            } catch {
+                Issue.record("with POSTLINE_TEST_SEED=\(seed), within lines \(fed) to \(fed + 99): \(error)")
+                return
+            }
+            fed += 100
+            // Other tests wait for the few threads there are, and some of them for the clock.
+            await Task.yield()
+            if fed == count / 10 { before = residentBytes() }
+        }
+        // Other suites use the same process meanwhile.
+        if let before, let after = residentBytes() {
+            #expect(after - before < 256 << 20, "POSTLINE_TEST_SEED=\(seed)")
+        }
+    }
+
+    /// Every method, as the code knows them.
+    private static let methods = Operation.all.map { operation in
+        FuzzedLines.Method(
+            operation.method,
+            operation.parameters.map { name in
+                if name.hasSuffix("ids") { return (name, "[\"\(ID.random())\"]") }
+                if name.hasSuffix("id") { return (name, "\"\(ID.random())\"") }
+                if name.contains("seq") || name == "limit" { return (name, "7") }
+                if name == "preferences" || name == "attachment" { return (name, "{\"a\":[1,2.5,\"b\"]}") }
+                return (name, "\"word\"")
+            })
+    }
+}

@@ -1,0 +1,300 @@
+import Messaging
+import NIOCore
+import Testing
+
+@testable import LineServer
+
+@Suite("What a client does not read is bounded, and nothing is lost in silence")
+final class OutboundQueueTests {
+    var queue = OutboundQueue(maxQueueBytes: 30, flightBytes: 20)
+
+    func line(_ text: String) -> ByteBuffer { ByteBuffer(string: text + "\n") }
+
+    /// A push of 10 bytes.
+    func push(_ number: Int) -> Push { Push(line: self.line("push-000\(number)"), cursor: "c\(number)") }
+
+    /// Whether the queue took the push.
+    func offer(_ push: Push) -> Bool { self.queue.push(push) }
+
+    func fly() -> [String] { self.queue.takeFlight().map { String(String(buffer: $0).dropLast()) } }
+
+    let lagged = { (cursor: String) in #"{"jsonrpc":"2.0","method":"sync.lagged","params":{"cursor":"\#(cursor)"}}"# }
+
+    @Test("lines leave in order, one flight at a time")
+    func order() {
+        self.queue.startPushes(cursor: "c0")
+        self.queue.answer(self.line("answer-01"))
+        #expect(self.offer(self.push(1)))
+        self.queue.answer(self.line("answer-02"))
+        #expect(!self.queue.isEmpty)
+        #expect(self.queue.unwrittenAnswerBytes == 20)
+
+        #expect(self.fly() == ["answer-01", "push-0001"])
+        #expect(self.queue.isFlying)
+        #expect(self.fly() == [])
+        #expect(self.queue.unwrittenAnswerBytes == 20)
+        self.queue.landed()
+        #expect(self.queue.unwrittenAnswerBytes == 10)
+        #expect(self.fly() == ["answer-02"])
+        #expect(!self.queue.isEmpty)
+        self.queue.landed()
+        #expect(self.queue.isEmpty)
+        #expect(self.queue.unwrittenAnswerBytes == 0)
+        #expect(self.fly() == [])
+        #expect(!self.queue.isFlying)
+    }
+
+    @Test("an answer larger than a flight is cut, and nothing comes between its parts")
+    func largeLines() {
+        self.queue.startPushes(cursor: "c0")
+        self.queue.answer(ByteBuffer(string: String(repeating: "a", count: 49) + "\n"))
+        #expect(self.queue.takeFlight().map(\.readableBytes) == [20])
+        #expect(self.queue.unwrittenAnswerBytes == 50)
+        for number in 1...4 { _ = self.queue.push(self.push(number)) }
+        #expect(self.queue.isLagged)
+        self.queue.answer(self.line("b"))
+        self.queue.landed()
+        #expect(self.queue.unwrittenAnswerBytes == 32)
+        #expect(self.queue.takeFlight().map(\.readableBytes) == [20])
+        self.queue.landed()
+        #expect(self.fly() == [String(repeating: "a", count: 9), self.lagged("c0")])
+        self.queue.landed()
+        #expect(self.fly() == ["b"])
+        self.queue.landed()
+        #expect(self.queue.isEmpty)
+    }
+
+    @Test("a goodbye to one that reads too slowly comes after the answer that was begun", arguments: [false, true])
+    func cutGoodbye(_ isBatch: Bool) {
+        let text = #"{"text":"\#(String(repeating: "a", count: 30))"}"#
+        self.queue.answer(.result(ByteBuffer(string: text)), id: .integer(1), isWhole: !isBatch)
+        self.queue.answer(.result(ByteBuffer(string: text)), id: .integer(2), isWhole: !isBatch)
+        var received = self.queue.takeFlight()
+        self.queue.close(with: self.line("goodbye"), keepingAnswers: false)
+        while !self.queue.isEmpty {
+            self.queue.landed()
+            received += self.queue.takeFlight()
+        }
+        let answer = #"{"jsonrpc":"2.0","id":1,"result":\#(text)}"#
+        let whole = received.map { String(buffer: $0) }.joined()
+        #expect(whole == (isBatch ? "[\(answer)]" : answer) + "\ngoodbye\n")
+        #expect(self.queue.unwrittenAnswerBytes == 0)
+    }
+
+    @Test("answers are never dropped, however many")
+    func answers() {
+        for number in 0..<1_000 { self.queue.answer(self.line("\(number)")) }
+        var received: [String] = []
+        while !self.queue.isEmpty {
+            received += self.fly()
+            self.queue.landed()
+        }
+        #expect(received == (0..<1_000).map(String.init))
+    }
+
+    @Test("pushes are ignored until they are wanted, and after they are not")
+    func wanted() {
+        #expect(self.offer(self.push(1)))
+        #expect(self.queue.isEmpty)
+        #expect(self.queue.cursor == nil)
+        self.queue.startPushes(cursor: "c1")
+        #expect(self.queue.cursor == "c1")
+        #expect(self.offer(self.push(2)))
+        self.queue.answer(self.line("a"))
+        self.queue.stopPushes()
+        #expect(self.offer(self.push(3)))
+        #expect(self.fly() == ["a"])
+        #expect(self.queue.cursor == nil)
+    }
+
+    @Test("past the bound queued pushes are dropped and answers kept; the client is told when it reads again")
+    func lagging() {
+        self.queue.startPushes(cursor: "c0")
+        #expect(self.offer(self.push(1)))
+        #expect(self.offer(self.push(2)))
+        #expect(self.fly() == ["push-0001", "push-0002"])
+        for number in 3...5 { #expect(self.offer(self.push(number))) }
+        self.queue.answer(self.line("answer"))
+        #expect(!self.queue.isLagged)
+        #expect(!self.offer(self.push(6)))
+        #expect(self.queue.isLagged)
+        #expect(self.queue.cursor == nil)
+        #expect(self.offer(self.push(7)))
+        #expect(self.fly() == [])
+
+        self.queue.landed()
+        #expect(self.queue.isLagged)
+        let flight = self.fly()
+        #expect(flight == [self.lagged("c2")])
+        #expect(self.queue.isLagged)
+        self.queue.landed()
+        #expect(!self.queue.isLagged)
+        #expect(self.offer(self.push(8)))
+        #expect(self.fly() == ["answer"])
+        self.queue.landed()
+        #expect(self.queue.isEmpty)
+
+        self.queue.startPushes(cursor: "c9")
+        #expect(self.offer(self.push(1)))
+        #expect(self.fly() == ["push-0001"])
+    }
+
+    @Test("the cursor of a client that lags before any push left is the one it started with")
+    func laggingAtOnce() {
+        self.queue.startPushes(cursor: "c0")
+        for number in 1...3 { #expect(self.offer(self.push(number))) }
+        #expect(!self.offer(self.push(4)))
+        #expect(self.fly() == [self.lagged("c0")])
+        self.queue.landed()
+        #expect(self.queue.isEmpty)
+    }
+
+    @Test("a new start makes up for having lagged: there is nothing left to tell")
+    func restarting() {
+        self.queue.startPushes(cursor: "c0")
+        for number in 1...4 { _ = self.queue.push(self.push(number)) }
+        #expect(self.queue.isLagged)
+        self.queue.startPushes(cursor: "c9")
+        #expect(!self.queue.isLagged)
+        #expect(self.queue.isEmpty)
+        #expect(self.offer(self.push(5)))
+        #expect(self.fly() == ["push-0005"])
+    }
+
+    @Test("a single push over the bound is one too many; later ones find room as flights leave")
+    func room() {
+        self.queue.startPushes(cursor: "c0")
+        #expect(!self.offer(Push(line: ByteBuffer(repeating: 0x61, count: 31), cursor: "c1")))
+        self.queue.startPushes(cursor: "c1")
+        for number in 1...3 { #expect(self.offer(self.push(number))) }
+        #expect(self.fly().count == 2)
+        #expect(self.offer(self.push(4)))
+        #expect(self.offer(self.push(5)))
+        #expect(!self.offer(self.push(6)))
+    }
+
+    @Test("the cursor follows what is handed over, and what is noted in between")
+    func cursors() {
+        self.queue.startPushes(cursor: "c0")
+        self.queue.noteCursor("n0")
+        #expect(self.queue.cursor == "n0")
+        #expect(self.offer(self.push(1)))
+        #expect(self.offer(self.push(2)))
+        #expect(self.offer(self.push(3)))
+        self.queue.noteCursor("n3")
+        #expect(self.queue.cursor == "n0")
+        _ = self.fly()
+        #expect(self.queue.cursor == "c2")
+        self.queue.landed()
+        _ = self.fly()
+        #expect(self.queue.cursor == "n3")
+        self.queue.noteCursor("n4")
+        #expect(self.queue.cursor == "n4")
+    }
+
+    @Test("a goodbye is the last line: answers before it stay, pushes go, and nothing follows")
+    func goodbye() {
+        self.queue.startPushes(cursor: "c0")
+        self.queue.answer(self.line("answer"))
+        #expect(self.offer(self.push(1)))
+        self.queue.close(with: self.line("goodbye"), keepingAnswers: true)
+        self.queue.answer(self.line("late"))
+        _ = self.queue.push(self.push(2))
+        self.queue.startPushes(cursor: "c9")
+        _ = self.queue.push(self.push(3))
+        self.queue.close(with: self.line("again"), keepingAnswers: false)
+        #expect(self.fly() == ["answer", "goodbye"])
+        self.queue.landed()
+        #expect(self.queue.isEmpty)
+        #expect(self.queue.unwrittenAnswerBytes == 0)
+    }
+
+    @Test("a goodbye to one that reads too slowly drops all but what is out")
+    func slowGoodbye() {
+        self.queue.answer(self.line("answer-0001"))
+        self.queue.answer(self.line("answer-0002"))
+        self.queue.answer(self.line("answer-0003"))
+        #expect(self.fly() == ["answer-0001", "answer-0002"])
+        self.queue.close(with: self.line("goodbye"), keepingAnswers: false)
+        self.queue.landed()
+        #expect(self.fly() == ["goodbye"])
+        self.queue.landed()
+        #expect(self.queue.unwrittenAnswerBytes == 0)
+        #expect(self.queue.isEmpty)
+    }
+
+    @Test(
+        "whatever is done in whatever order, answers all arrive, and pushes arrive in order with no gap but a told one")
+    func random() {
+        for seed in 0..<200 as Range<UInt64> {
+            var generator = Seeded(state: seed)
+            var queue = OutboundQueue(maxQueueBytes: 50, flightBytes: 30)
+            var answers = 0
+            var parts: [String] = []
+            var pushes = 0
+            var bytes = ByteBuffer()
+            var expected: [String] = []
+            var started: [Int] = []
+            for _ in 0..<400 {
+                switch Int.random(in: 0..<12, using: &generator) {
+                case 0..<2 where parts.isEmpty:
+                    queue.answer(ByteBuffer(string: "a \(answers)\n"))
+                    expected.append("a \(answers)")
+                    answers += 1
+                case 2..<6:
+                    pushes += 1
+                    _ = queue.push(Push(line: ByteBuffer(string: "p \(pushes)\n"), cursor: "\(pushes)"))
+                case 6:
+                    if queue.cursor == nil, !queue.isLagged {
+                        queue.startPushes(cursor: "\(pushes)")
+                        started.append(pushes)
+                    }
+                case 7:
+                    queue.answer(.result(ByteBuffer(string: "true")), id: .integer(answers), isWhole: false)
+                    parts.append(#"{"jsonrpc":"2.0","id":\#(answers),"result":true}"#)
+                    answers += 1
+                case 8:
+                    queue.endBatch()
+                    if !parts.isEmpty { expected.append("[\(parts.joined(separator: ","))]") }
+                    parts = []
+                default:
+                    if queue.isFlying { queue.landed() }
+                    for line in queue.takeFlight() { bytes.writeImmutableBuffer(line) }
+                }
+            }
+            queue.endBatch()
+            if !parts.isEmpty { expected.append("[\(parts.joined(separator: ","))]") }
+            while !queue.isEmpty {
+                if queue.isFlying { queue.landed() }
+                for line in queue.takeFlight() { bytes.writeImmutableBuffer(line) }
+            }
+            #expect(queue.unwrittenAnswerBytes == 0)
+            let received = String(buffer: bytes).split(separator: "\n").map { String($0) }
+            #expect(received.filter { $0.hasPrefix("a ") || $0.hasPrefix("[") } == expected, "seed \(seed)")
+            var last = started.first ?? 0
+            var starts = started.dropFirst().makeIterator()
+            for line in received {
+                if line.hasPrefix("p ") {
+                    #expect(line == "p \(last + 1)", "seed \(seed)")
+                    last += 1
+                } else if line.hasPrefix("{") {
+                    #expect(line == self.lagged("\(last)"), "seed \(seed)")
+                    last = starts.next() ?? last
+                }
+            }
+        }
+    }
+}
+
+/// A generator that gives the same numbers in every run (SplitMix64).
+struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}

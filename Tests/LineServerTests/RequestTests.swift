@@ -1,0 +1,232 @@
+import Logging
+import Messaging
+import NIOCore
+import Testing
+
+@testable import LineServer
+
+@Suite("Requests come in by line and are answered in order", .timeLimit(.minutes(10)))
+struct RequestTests {
+    @Test("the server speaks first, and says what it allows")
+    func hello() async throws {
+        try await withServer(.test { $0.pingInterval = .seconds(30) }) { server in
+            let client = try await TestClient(server.address)
+            #expect(
+                try await client.line()
+                    == #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","version":"1.2.3","protocol":1,"#
+                    + #""max_line_bytes":65536,"max_in_flight":64,"ping_seconds":30}}"#)
+            #expect(try await server.sessions.next().peerAddress == "127.0.0.1")
+        }
+    }
+
+    @Test("a request is answered with its id")
+    func echoes() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            #expect(
+                try await client.call(request(1, "echo", #"{"a":[1,2.50,"é"]}"#)) == answer(1, #"{"a":[1,2.50,"é"]}"#))
+            #expect(
+                try await client.call(#"{"method":"m","id":"x","jsonrpc":"2.0"}"# + "\r")
+                    == #"{"jsonrpc":"2.0","id":"x","result":{}}"#)
+        }
+    }
+
+    @Test("row 9: a thousand requests in one segment are done one after another, and answered in order")
+    func pipelining() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            client.post(ByteBuffer(string: (0..<1_000).map { request($0, "m\($0)") + "\n" }.joined()))
+            for id in 0..<1_000 { #expect(try await client.line() == answer(id)) }
+            #expect(try await server.sessions.next().requests == (0..<1_000).map { "m\($0)" })
+        }
+    }
+
+    @Test("the next request waits for the answer to the last, however long that takes")
+    func strictOrder() async throws {
+        let gate = AsyncPromise<Void>()
+        let begun = AsyncPromise<Void>()
+        try await withServer(.test()) { request, _ in
+            if request.method == "slow" {
+                begun.succeed(())
+                try? await gate.value()
+            }
+            return .result(.string(request.method))
+        } test: { server in
+            let client = try await server.connect()
+            let session = try await server.sessions.next()
+            try await client.send(
+                [request(1, "slow"), request(2, "quick"), request(3, "quick")].joined(separator: "\n") + "\n")
+            try await begun.value()
+            let other = try await server.connect()
+            #expect(try await other.call(request(1, "other")) == answer(1, #""other""#))
+            #expect(session.requests == ["slow"])
+            gate.succeed(())
+            #expect(try await client.line() == answer(1, #""slow""#))
+            #expect(try await client.line() == answer(2, #""quick""#))
+            #expect(try await client.line() == answer(3, #""quick""#))
+        }
+    }
+
+    @Test("row 9: a request split at every byte border is the same request")
+    func splits() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            let line = Array((request(7, "echo", #"{"a":"é€😀"}"#) + "\r\n").utf8)
+            for split in 0...line.count {
+                try await client.send(ByteBuffer(bytes: line[..<split]))
+                try await client.send(ByteBuffer(bytes: line[split...]))
+                #expect(try await client.line() == answer(7, #"{"a":"é€😀"}"#))
+            }
+            for byte in line { try await client.send(ByteBuffer(bytes: [byte])) }
+            #expect(try await client.line() == answer(7, #"{"a":"é€😀"}"#))
+        }
+    }
+
+    @Test("empty lines are passed over")
+    func emptyLines() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            #expect(try await client.call("\n\r\n\n" + request(1)) == answer(1))
+        }
+    }
+
+    @Test("notifications are done and never answered, not even with an error")
+    func notifications() async throws {
+        try await withServer(.test()) { request, _ in
+            request.method == "fail" ? Answer(.failure(ProtocolError(.forbidden, "No."))) : .result(.null)
+        } test: { server in
+            let client = try await server.connect()
+            try await client.send(
+                #"{"jsonrpc":"2.0","method":"a"}"# + "\n" + #"{"jsonrpc":"2.0","method":"fail"}"# + "\n"
+                    + #"{"jsonrpc":"2.0","method":"c","params":[1]}"# + "\n")
+            #expect(try await client.call(request(1, "d")) == answer(1, "null"))
+            #expect(try await server.sessions.next().requests == ["a", "fail", "d"])
+        }
+    }
+
+    @Test("a batch is done in order and answered by one line; one of notifications is not answered")
+    func batches() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            let notification = #"{"jsonrpc":"2.0","method":"n"}"#
+            try await client.send("[\(notification),\(notification)]\n")
+            #expect(
+                try await client.call("[\(request(1, "a")),\(notification),7,\(request(2, "b"))]")
+                    == "[\(answer(1)),"
+                    + #"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A request is a JSON object.","#
+                    + #""data":{"code":"invalid_request","retryable":false}}},\#(answer(2))]"#)
+            let many = (0..<51).map { request($0) }.joined(separator: ",")
+            #expect(try await client.call("[\(many)]")?.contains(#""id":null,"error":{"code":-32600"#) == true)
+            #expect(try await client.call("[]")?.contains(#""id":null,"error":{"code":-32600"#) == true)
+            #expect(try await server.sessions.next().requests == ["n", "n", "a", "n", "b"])
+        }
+    }
+
+    @Test("what is no request is refused, and the connection lives on")
+    func refusals() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            func code(_ line: ByteBuffer) async throws -> String? {
+                try await client.send(line)
+                try await client.send("\n")
+                guard let answer = try await client.line(), case .object(let object) = try JSON(parsing: answer) else {
+                    return nil
+                }
+                #expect(object["id"] == .null)
+                guard case .object(let error)? = object["error"], case .object(let data)? = error["data"] else {
+                    return nil
+                }
+                guard case .string(let code)? = data["code"] else { return nil }
+                return code
+            }
+            #expect(try await code(ByteBuffer(string: "hello")) == "parse_error")
+            #expect(try await code(ByteBuffer(bytes: [0x22, 0xC3, 0x28, 0x22])) == "invalid_utf8")
+            #expect(try await code(ByteBuffer(bytes: [0xFF])) == "invalid_utf8")
+            #expect(
+                try await code(ByteBuffer(bytes: Array(#"{"jsonrpc":"2.0","method":"a"#.utf8) + [0])) == "parse_error")
+            #expect(try await code(ByteBuffer(string: String(repeating: "[", count: 65_536))) == "parse_error")
+            #expect(
+                try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"m","id":1e,"params":{}}"#))
+                    == "parse_error")
+            #expect(try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"\udead","id":1}"#)) == "parse_error")
+            #expect(
+                try await code(ByteBuffer(string: #"{"jsonrpc":"2.0","method":"m","id":1.5}"#)) == "invalid_request")
+            #expect(try await code(ByteBuffer(string: "7")) == "invalid_request")
+            #expect(try await client.call(request(1)) == answer(1))
+            #expect(try await server.sessions.next().requests == ["echo"])
+        }
+    }
+
+    @Test("row 6: nesting 100,000 deep is refused where a larger limit lets it in")
+    func depth() async throws {
+        try await withServer(.test { $0.maxLineBytes = 1 << 20 }) { server in
+            let client = try await server.connect()
+            let deep = String(repeating: "[", count: 100_000) + String(repeating: "]", count: 100_000)
+            #expect(try await client.call(deep)?.contains("parse_error") == true)
+            #expect(try await client.call(request(1)) == answer(1))
+        }
+    }
+
+    @Test("what the client sent before it ended its side is answered, and then the server ends too")
+    func halfClose() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            try await client.send((0..<200).map { request($0) + "\n" }.joined() + request(999))
+            try await client.end()
+            #expect(try await client.rest() == (0..<200).map { answer($0) })
+            try await server.sessions.next().closed.value()
+        }
+    }
+
+    @Test("answers that were not read when the client ended its side still come, however much they are")
+    func halfCloseWithLargeAnswers() async throws {
+        let text = String(repeating: "x", count: 100_000)
+        try await withServer(.test()) { _, _ in
+            .result(.string(text))
+        } test: { server in
+            let client = try await server.connect()
+            try await client.send((0..<200).map { request($0) + "\n" }.joined())
+            try await client.end()
+            #expect(try await client.rest() == (0..<200).map { answer($0, "\"\(text)\"") })
+        }
+    }
+
+    @Test("a connection that breaks in the middle of a request ends its session, and no other")
+    func isolation() async throws {
+        let begun = AsyncPromise<Void>()
+        let gate = AsyncPromise<Void>()
+        try await withServer(.test()) { request, _ in
+            if request.method == "slow" {
+                begun.succeed(())
+                try? await gate.value()
+            }
+            return .result(.null)
+        } test: { server in
+            let client = try await server.connect()
+            let session = try await server.sessions.next()
+            let other = try await server.connect()
+            try await client.send(request(1, "slow") + "\n" + request(2) + "\n")
+            try await begun.value()
+            try await client.reset()
+            #expect(try await other.call(request(1)) == answer(1, "null"))
+            gate.succeed(())
+            try await session.closed.value()
+            #expect(try await other.call(request(2)) == answer(2, "null"))
+        }
+    }
+
+    @Test("a port in use is told in a sentence")
+    func portInUse() async throws {
+        try await withServer { server in
+            let second = LineServer(
+                configuration: .test { $0.port = server.address.port }, sessions: StubSessions(echo),
+                logger: Logger(label: "test"))
+            await #expect {
+                try await second.run()
+            } throws: { error in
+                "\(error)" == "Cannot listen on 127.0.0.1, port \(server.address.port): the port is in use."
+            }
+            await #expect(throws: ListenError.self) { try await second.address }
+        }
+    }
+}

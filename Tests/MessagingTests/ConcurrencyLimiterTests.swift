@@ -1,0 +1,62 @@
+import Postgres
+import Testing
+
+@testable import Messaging
+
+@Suite("Turns at what many want at once", .timeLimit(.minutes(10)))
+struct ConcurrencyLimiterTests {
+    /// Who is inside, and waits to be let out.
+    private actor Room {
+        private(set) var entered: [Int] = []
+        private var inside: [CheckedContinuation<Void, Never>] = []
+
+        var count: Int { inside.count }
+
+        func stay(_ number: Int) async {
+            entered.append(number)
+            await withCheckedContinuation { inside.append($0) }
+        }
+
+        func letOneOut() { inside.removeFirst().resume() }
+    }
+
+    @Test("as many as it is wide are inside, and the others follow in the order in which they came")
+    func order() async throws {
+        let room = Room()
+        let limiter = ConcurrencyLimiter(width: 2, on: Reactor(name: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<10 {
+                group.addTask { try await limiter.run { () throws(ProtocolError) in await room.stay(number) } }
+                while await room.entered.count + limiter.waitingCount <= number { await Task.yield() }
+            }
+            for left in 1...10 {
+                while await room.count < min(2, 11 - left) { await Task.yield() }
+                #expect(await room.entered.count == min(10, left + 1))
+                await room.letOneOut()
+            }
+            try await group.waitForAll()
+        }
+        #expect(await room.entered == Array(0..<10))
+    }
+
+    @Test("who has waited too long is told so, and who comes when there is room is let in")
+    func patience() async throws {
+        let room = Room()
+        let limiter = ConcurrencyLimiter(width: 1, patience: .zero, on: Reactor(name: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await limiter.run { () throws(ProtocolError) in await room.stay(0) } }
+            while await room.entered.isEmpty { await Task.yield() }
+            group.addTask {
+                let error = await #expect(throws: ProtocolError.self) {
+                    try await limiter.run { () throws(ProtocolError) in await room.stay(1) }
+                }
+                #expect(error?.code == .unavailable)
+            }
+            while await limiter.waitingCount == 0 { await Task.yield() }
+            await room.letOneOut()
+            try await group.waitForAll()
+        }
+        #expect(try await limiter.run { () throws(ProtocolError) in 7 } == 7)
+        #expect(await room.entered == [0])
+    }
+}

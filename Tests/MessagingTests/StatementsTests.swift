@@ -1,0 +1,21 @@
+import TestSupport
+import Testing
+
+@Suite("The statements of the service")
+struct StatementsTests {
+    @Test("are one call of one function each, but for the preamble and what is asked before there is a function")
+    func oneCall() throws {
+        let statement = /Statement\(\s*"([^"]+)",\s*"+\s*([^"]*?)\s*"+\)/
+        let call = /select ([a-z_, ]+ from )?([a-z]+\.)?[a-z_]+\([^()]*\)/
+        var calls = 0
+        var others: [String] = []
+        for path in Repository.files(in: "Sources/Messaging", endingIn: "swift") {
+            for (_, name, text) in try Repository.text(path).matches(of: statement).map(\.output) {
+                let sql = text.split(whereSeparator: { $0.isWhitespace || $0 == "\\" }).joined(separator: " ")
+                if sql.wholeMatch(of: call) == nil { others.append(String(name)) } else { calls += 1 }
+            }
+        }
+        #expect(others.sorted() == ["preamble", "record", "recorded", "state"])
+        #expect(calls > 40)
+    }
+}

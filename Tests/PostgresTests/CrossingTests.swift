@@ -1,0 +1,86 @@
+import Synchronization
+import Testing
+
+@testable import Postgres
+
+extension DatabaseTests {
+    @Suite struct CrossingTests {
+        private static let one = Call(Statement("one", "select 1"))
+
+        /// What `withTaskCancellationHandler` adds to each request where it is not inlined, as it is in what ships.
+        private static let handlerHops = _isDebugAssertConfiguration() ? 3 : 0
+
+        @Test("a request changes threads twice: to the pool's, and back to its caller's, who is resumed once")
+        func twoCrossings() async throws {
+            let executor = CountingExecutor()
+            let requests = 100
+            try await TestDatabase.withPool(PoolOptions(size: 2, waitLimit: TestDatabase.watchdogLimit)) { pool in
+                let enqueued = try await Task(executorPreference: executor) {
+                    try await Caller(executor).ask(pool, Self.one, times: requests)
+                }.value
+                #expect(enqueued == (1 + Self.handlerHops) * requests)
+            }
+        }
+
+        @Test("requests that wait for a connection are resumed once too, each with its own answer")
+        func waiting() async throws {
+            let executor = CountingExecutor()
+            let requests = 100
+            let caller = Caller(executor)
+            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
+                _ = try await pool.value("select 1")
+                let before = executor.enqueued
+                try await withThrowingTaskGroup(of: Bool.self) { group in
+                    for number in 0..<requests {
+                        group.addTask(executorPreference: executor) {
+                            try await caller.echo(pool, number) == "\(number)"
+                        }
+                    }
+                    for try await isOwn in group { #expect(isOwn) }
+                }
+                // A task's start, its answer, and its way back out of its caller's isolation.
+                #expect(executor.enqueued - before <= (3 + Self.handlerHops) * requests)
+            }
+        }
+    }
+}
+
+/// As a session is: isolated to the executor that its tasks prefer.
+private actor Caller {
+    private nonisolated let executor: CountingExecutor
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    init(_ executor: CountingExecutor) { self.executor = executor }
+
+    /// How often something was enqueued here meanwhile.
+    func ask(_ pool: Pool, _ call: Call, times: Int) async throws -> Int {
+        // Connected, and prepared.
+        for _ in 0..<4 { _ = try await pool.run([call]) }
+        let before = executor.enqueued
+        for _ in 0..<times { _ = try await pool.run([call]) }
+        return executor.enqueued - before
+    }
+
+    /// What the database says that number is.
+    func echo(_ pool: Pool, _ number: Int) async throws -> String? {
+        try await pool.run([Call(Statement("echo", "select $1::text"), ["\(number)"])])[0].text(0, 0)
+    }
+}
+
+/// A thread that callers prefer, which counts what is enqueued on it.
+private final class CountingExecutor: SerialExecutor, TaskExecutor {
+    private let thread = Reactor(name: "callers")
+    private let count = Atomic(0)
+
+    var enqueued: Int { count.load(ordering: .relaxed) }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        count.add(1, ordering: .relaxed)
+        let job = UnownedJob(job)
+        thread.submit {
+            unsafe job.runSynchronously(
+                isolatedTo: self.asUnownedSerialExecutor(), taskExecutor: self.asUnownedTaskExecutor())
+        }
+    }
+}

@@ -1,0 +1,310 @@
+-- Whether a transaction's rows are news: not seen by `since` (null: nothing was), seen by `until` (null: all are).
+create or replace function app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean
+language sql immutable parallel safe as $$
+    select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
+       and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
+$$;
+
+-- One page of a user's view of the world: all of it (a reset), or what changed since a snapshot.
+--
+-- The view is what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by id;
+-- conversations by id; messages by conversation and seq; reads by conversation and user), so that a position in it
+-- is the last key given. The function is STABLE: all its queries run on the caller's one snapshot. What changed after
+-- `until` is left out of later pages, and found by the delta that follows. What was not given by this function is
+-- answered with a reset.
+create or replace function api.sync(
+    epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
+    max_bytes integer,
+    out epoch_now text, out snapshot text, out reset boolean, out next_position text, out changes text,
+    out conversation_ids text)
+language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
+declare
+    me uuid := app.caller();
+    now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
+    per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
+    room bigint := coalesce(max_bytes, 524288);
+    section text := 'left';
+    after_id uuid;
+    after_seq bigint;
+    after_user uuid;
+    part record;
+    mine uuid[];        -- the user's conversations, by id
+    whole boolean;      -- whether nothing was seen before: a reset
+    entered uuid[];     -- those of them to give whole: all of them in a reset
+    given uuid[];       -- those whose conversation object is in this view
+    active uuid[];      -- those in which messages came or changed
+    me_object text;
+    left_ids text[] := '{}';
+    profiles text[] := '{}';
+    conversations text[] := '{}';
+    messages text[] := '{}';
+    reads text[] := '{}';
+    limited text[] := '{}';
+    slice uuid[];
+    place integer;
+begin
+    epoch_now := app.epoch();
+    if since is not null and (epoch is distinct from epoch_now
+                              or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
+       or "position" !~ pg_catalog.replace(
+           '^((left|profiles|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
+        since := null;
+        until := null;
+        "position" := null;
+    end if;
+    if until is null or "position" is null
+       or pg_catalog.pg_snapshot_xmax(until) > pg_catalog.pg_snapshot_xmax(now_seen)
+       -- A reset's later pages carry no `since`: the epoch must stand for the whole view.
+       or epoch is distinct from epoch_now then
+        until := null;
+        "position" := null;
+    end if;
+    -- Of a reset, the first page says so; `whole` holds for all of them.
+    whole := since is null;
+    reset := whole and until is null;
+    snapshot := coalesce(until, now_seen)::text;
+
+    if "position" is not null then
+        section := pg_catalog.split_part("position", ':', 1);
+        after_id := pg_catalog.split_part("position", ':', 2)::uuid;
+        if section = 'messages' then
+            after_seq := pg_catalog.split_part("position", ':', 3)::bigint;
+        elsif section = 'reads' then
+            after_user := pg_catalog.split_part("position", ':', 3)::uuid;
+        end if;
+    end if;
+
+    -- Of a membership that began after `until`, the delta that follows tells.
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered or app.is_news(c.changed_xid, since, until)), '{}'),
+           coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
+               where w.entered or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
+      into mine, entered, given, active
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
+     where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
+
+    <<view>>
+    begin
+        if "position" is null then
+            if exists (select from public.user_profiles p
+                        where p.id = me and app.is_news(p.changed_xid, since, until)) then
+                select o.object::text into me_object from app.me_objects o where o.id = me;
+            end if;
+            room := room - coalesce(pg_catalog.octet_length(me_object), 0);
+        end if;
+
+        if section = 'left' and not whole then
+            for part in
+                select f.conversation_id as id
+                  from app.former_members f
+                 where f.user_id = me and (after_id is null or f.conversation_id > after_id)
+                   and app.is_news(f.changed_xid, since, until)
+                 order by f.conversation_id
+            loop
+                left_ids := left_ids || ('"' || part.id || '"');
+                room := room - 39;
+                if room < 0 then
+                    next_position := 'left:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+        if section = 'left' then
+            section := 'profiles';
+            after_id := null;
+        end if;
+
+        if section = 'profiles' and mine <> '{}' then
+            for part in
+                select o.id, o.object::text as object
+                  from app.profile_objects o
+                 where o.id <> me and (after_id is null or o.id > after_id)
+                   and o.id in (
+                        -- Who shares a conversation with the user, or did and wrote in it. In a reset: who shares
+                        -- one. In a delta whole profiles of those new to the user stand among the changed ones.
+                        select m.user_id from public.conversation_members m
+                          join public.user_profiles p on p.id = m.user_id
+                         where m.conversation_id = any(mine)
+                           and (m.conversation_id = any(entered) and (until is null
+                                    or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                                or app.is_news(m.joined_xid, since, until)
+                                or app.is_news(p.public_changed_xid, since, until))
+                        union
+                        select f.user_id from app.former_members f
+                          join public.user_profiles p on p.id = f.user_id
+                         where not whole and f.wrote and f.conversation_id = any(mine)
+                           and app.is_news(p.public_changed_xid, since, until))
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
+                 order by o.id
+            loop
+                profiles := profiles || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'profiles:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+        if section = 'profiles' then
+            section := 'conversations';
+            after_id := null;
+        end if;
+
+        if section = 'conversations' and given <> '{}' then
+            for part in
+                select o.id, o.object
+                  from app.conversation_objects o
+                  join public.conversations c on c.id = o.id
+                 where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(c.changed_xid, until))
+                 order by o.id
+            loop
+                conversations := conversations || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'conversations:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+        if section = 'conversations' then
+            section := 'messages';
+            after_id := null;
+        end if;
+
+        if section = 'messages' and active <> '{}' then
+            -- A few conversations at a time, so that a page does not read what the next will give.
+            place := 1;
+            active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
+                             order by a.id);
+            while place <= pg_catalog.cardinality(active) loop
+                slice := active[place:place + 15];
+                place := place + 16;
+                for part in
+                    with newest as (
+                        select a.id, a.id = any(entered) as entered,
+                               case when a.id = any(entered) then per_conversation else 100 end as most,
+                               case when a.id = after_id then after_seq end as after_seq,
+                               -- The newest message of the view: seq order is commit order.
+                               case when until is null then c.last_seq else coalesce((
+                                    select n.seq from public.messages n
+                                     where n.conversation_id = a.id
+                                       and pg_catalog.pg_visible_in_snapshot(n.sent_xid, until)
+                                     order by n.seq desc limit 1), 0) end as newest
+                          from unnest(slice) as a (id)
+                          join public.conversations c on c.id = a.id),
+                    -- What a condition on messages compares with is a column here: under row-level security an
+                    -- expression with `coalesce` could not be a condition of their index.
+                    conversation as materialized (
+                        select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond from newest n)
+                    -- The sent: the newest of the conversation, in a delta those of them that are new.
+                    select c.id, o.seq, o.object::text as object, null::boolean as limited
+                      from conversation c
+                      join app.message_objects o on o.conversation_id = c.id
+                     where o.seq > c.beyond and o.seq <= c.newest
+                       and (c.entered or not pg_catalog.pg_visible_in_snapshot(o.sent_xid, since))
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
+                    union all
+                    -- The edited and deleted that were sent before.
+                    select c.id, o.seq, o.object::text, null
+                      from conversation c
+                      join app.message_objects o on o.conversation_id = c.id
+                     where not c.entered and o.version > 1 and o.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+                       and (c.after_seq is null or o.seq > c.after_seq)
+                       and app.is_news(o.changed_xid, since, until)
+                       and pg_catalog.pg_visible_in_snapshot(o.sent_xid, since)
+                    union all
+                    -- The limited: a message that the view holds and does not give.
+                    select c.id, 0, null, true
+                      from conversation c
+                     where c.after_seq is null and c.newest > c.most
+                       and (c.entered or exists (
+                            select from public.messages n
+                             where n.conversation_id = c.id and n.seq = c.newest - c.most
+                               and not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
+                     order by 1, 2
+                loop
+                    if part.limited then
+                        limited := limited || ('"' || part.id || '"');
+                        room := room - 39;
+                        if room < 0 then
+                            next_position := 'messages:' || part.id || ':0';
+                            exit view;
+                        end if;
+                        continue;
+                    end if;
+                    messages := messages || part.object;
+                    room := room - pg_catalog.octet_length(part.object);
+                    if room < 0 then
+                        next_position := 'messages:' || part.id || ':' || part.seq;
+                        exit view;
+                    end if;
+                end loop;
+            end loop;
+        end if;
+        if section = 'messages' then
+            section := 'reads';
+            after_id := null;
+        end if;
+
+        if not whole and mine <> '{}' then
+            for part in
+                select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
+                       || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
+                  from public.conversation_members m
+                 where m.conversation_id = any(mine) and m.conversation_id <> all(given)
+                   and (after_id is null or (m.conversation_id, m.user_id) > (after_id, after_user))
+                   and (app.is_news(m.changed_xid, since, until)
+                        or m.sent_xid is not null and app.is_news(m.sent_xid, since, until))
+                 order by m.conversation_id, m.user_id
+            loop
+                reads := reads || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'reads:' || part.conversation_id || ':' || part.user_id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+    end;
+
+    if next_position is null then
+        -- Who streams on from here stands in the index of the conversations it is in now.
+        conversation_ids := (case when until is null then mine else array(select app.my_conversations()) end)::text;
+    end if;
+    changes := '{' || pg_catalog.array_to_string(array[
+        '"me":' || me_object,
+        case when profiles <> '{}' then '"profiles":[' || pg_catalog.array_to_string(profiles, ',') || ']' end,
+        case when conversations <> '{}' then
+            '"conversations":[' || pg_catalog.array_to_string(conversations, ',') || ']' end,
+        case when messages <> '{}' then '"messages":[' || pg_catalog.array_to_string(messages, ',') || ']' end,
+        case when reads <> '{}' then '"reads":[' || pg_catalog.array_to_string(reads, ',') || ']' end,
+        case when left_ids <> '{}' then '"left":[' || pg_catalog.array_to_string(left_ids, ',') || ']' end,
+        case when limited <> '{}' then '"limited":[' || pg_catalog.array_to_string(limited, ',') || ']' end], ',')
+        || '}';
+end
+$$;
+
+-- A page, and whether the log is on disk as far as it was written when the page's snapshot had been taken: only then
+-- may the snapshot become a cursor. What the service calls.
+--
+-- It stands beside api.sync because no `create or replace` gives a function another column: a node of the version
+-- before could not apply its own again. As it has no settings, the planner takes its body into the statement that calls
+-- it, and it costs nothing.
+create or replace function app.sync_page(
+    epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
+    max_bytes integer)
+returns table (
+    epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text,
+    is_durable boolean)
+language sql stable as $$
+    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids,
+           pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn()
+      from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
+                    sync_page.messages_per_conversation, sync_page.max_bytes) p
+$$;

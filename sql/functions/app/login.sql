@@ -1,0 +1,31 @@
+-- Makes a login role one that the service may run as: it inherits nothing, and sets the role it needs for each
+-- request. To be called by whoever may grant the four, for each login role, after every application of this file.
+create or replace function app.admit(login name) returns void
+language plpgsql set search_path = '' set client_min_messages = warning as $$
+declare
+    name text;
+begin
+    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts'] loop
+        if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
+            execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
+        else
+            execute pg_catalog.format('grant %I to %I', name, login);
+        end if;
+    end loop;
+    if (select r.rolinherit from pg_catalog.pg_roles r where r.rolname = login) then
+        execute pg_catalog.format('alter role %I noinherit', login);
+    end if;
+end
+$$;
+
+-- Makes the service's login role where it is missing, and admits it. It has no rights of its own: each request takes on
+-- a role. A null is no password.
+create or replace function app.make_login(login name, password text) returns void
+language plpgsql set search_path = '' as $$
+begin
+    if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
+        execute pg_catalog.format('create role %I login noinherit password %L', login, password);
+    end if;
+    perform app.admit(login);
+end
+$$;

@@ -1,0 +1,176 @@
+-- What holds of a profile whoever writes it.
+
+create or replace function app.check_avatar_url(field text, url text) returns void
+language plpgsql immutable set search_path = '' as $$
+begin
+    if not app.is_https(url) then
+        perform app.refuse_param(field, 'An avatar is an https address of at most 2,048 bytes.');
+    end if;
+end
+$$;
+
+create or replace function app.check_date_of_birth(field text, value date) returns void
+language plpgsql stable set search_path = '' as $$
+begin
+    -- A day of grace: it is tomorrow already in the east.
+    if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
+        perform app.refuse_param(field, 'A date of birth lies between 1900 and today.');
+    end if;
+end
+$$;
+
+create or replace function app.keep_profile() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
+        new.full_name := app.checked_name('full_name', new.full_name, 'A name');
+    end if;
+    if tg_op = 'INSERT' or new.username is distinct from old.username then
+        -- Of ASCII alone: by the locale's rules a Kelvin sign would be a "k".
+        new.username := pg_catalog.lower(pg_catalog.btrim(new.username) collate "C");
+        if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
+            perform app.refuse_param('username',
+                'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.location is distinct from old.location then
+        new.location := nullif(app.normalized(new.location), '');
+        if new.location is not null then
+            new.location := app.checked_name('location', new.location, 'A location');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.bio is distinct from old.bio then
+        new.bio := nullif(app.normalized(new.bio), '');
+        if pg_catalog.char_length(new.bio) > 500 then
+            perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
+        -- A bio may have lines.
+        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t', '')) then
+            perform app.refuse_param('bio', 'A bio cannot hold control or text-direction characters.');
+        end if;
+    end if;
+    if tg_op = 'INSERT' or new.website is distinct from old.website then
+        new.website := nullif(pg_catalog.btrim(new.website), '');
+        -- A guest's, from before its bytes were counted, comes with it; likewise its avatar.
+        if not app.is_https(new.website) and not app.is_merging() then
+            perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
+        end if;
+    end if;
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging() then
+        perform app.check_avatar_url('avatar_url', new.avatar_url);
+    end if;
+    if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
+       and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
+            or pg_catalog.char_length(new.language_code) > 35) then
+        perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+    end if;
+    -- As an answer has them. Longer ones, from before this was held, may shrink.
+    if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
+        if pg_catalog.octet_length(new.attributes::text)
+           > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
+            perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
+        elsif app.has_huge_number(new.attributes) then
+            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
+        end if;
+    end if;
+
+    if tg_op = 'INSERT' then
+        new.version := 1;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.public_changed_xid := pg_catalog.pg_current_xact_id();
+        return new;
+    end if;
+
+    new.id := old.id;
+    new.version := old.version;
+    if row(new.username, new.full_name, new.bio, new.avatar_type, new.avatar_id, new.avatar_url, new.website,
+           new.location, new.language_code, new.is_verified, new.is_guest, new.is_deleted, new.attributes)
+       is distinct from
+       row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
+           old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
+        -- One step a transaction: nobody sees what lies between its statements.
+        new.version := old.version + (old.changed_xid <> pg_catalog.pg_current_xact_id())::integer;
+        new.changed_xid := pg_catalog.pg_current_xact_id();
+        new.public_changed_xid := pg_catalog.pg_current_xact_id();
+        new.updated_at := pg_catalog.now();
+    elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
+        -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the
+        -- older may be the later to write.
+        new.version := old.version + 1;
+        new.updated_at := pg_catalog.now();
+    end if;
+    return new;
+end
+$$;
+create or replace trigger keep before insert or update on public.user_profiles
+    for each row execute function app.keep_profile();
+
+create or replace function app.keep_private() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    if tg_op = 'UPDATE' then
+        new.id := old.id;
+        if new.phone_number is distinct from old.phone_number and new.phone_verified = old.phone_verified then
+            new.phone_verified := false;
+        end if;
+    end if;
+    if new.phone_number !~ '^\+[1-9][0-9]{6,14}$' then
+        perform app.refuse_param('phone_number',
+            'A phone number is "+", the country code and the number, digits only.');
+    end if;
+    if tg_op = 'INSERT' or new.date_of_birth is distinct from old.date_of_birth then
+        perform app.check_date_of_birth('date_of_birth', new.date_of_birth);
+    end if;
+    -- Longer ones, from before they were truly counted, may shrink.
+    if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
+        if app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
+            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
+        elsif app.has_huge_number(new.preferences) then
+            perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+        end if;
+    end if;
+    return new;
+end
+$$;
+create or replace trigger keep before insert or update on public.user_private
+    for each row execute function app.keep_private();
+
+create or replace function app.note_private_change() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
+     where id = new.id and changed_xid <> pg_catalog.pg_current_xact_id();
+    return null;
+end
+$$;
+create or replace trigger note_change after update on public.user_private
+    for each row when (old.* is distinct from new.*) execute function app.note_private_change();
+
+-- The profile of an account, made where it is missing; the account's own facts are taken over.
+create or replace function app.adopt_account(account auth.users) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+    guest boolean := coalesce(account.is_anonymous, false);
+    address text := nullif(pg_catalog.lower(account.email::text), '');
+begin
+    insert into public.user_profiles (id, full_name, is_guest)
+    values (account.id, app.salvaged_name(account.raw_user_meta_data ->> 'full_name'), guest)
+    on conflict (id) do nothing;
+    insert into public.user_private (id, email) values (account.id, address)
+    on conflict (id) do nothing;
+    update public.user_profiles set is_guest = guest where id = account.id and is_guest <> guest;
+    update public.user_private set email = address where id = account.id and email is distinct from address;
+end
+$$;
+
+create or replace function app.follow_account() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    perform app.adopt_account(new);
+    return null;
+end
+$$;
+create or replace trigger postline_new_account after insert on auth.users
+    for each row execute function app.follow_account();
+create or replace trigger postline_changed_account after update on auth.users
+    for each row when (old.email is distinct from new.email or old.is_anonymous is distinct from new.is_anonymous)
+    execute function app.follow_account();

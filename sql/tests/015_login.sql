@@ -1,0 +1,35 @@
+-- The login role that `migrate` makes, and how it signs.
+begin;
+select plan(8);
+
+select app.make_login('Tests "login" \', e'it''s a \\ secret');
+select results_eq($$
+    select rolcanlogin, rolinherit, rolsuper, rolbypassrls, rolcreaterole, rolcreatedb
+      from pg_roles where rolname = 'Tests "login" \'
+$$, 'values (true, false, false, false, false, false)', 'a login role is made as it is named, with no rights');
+select isnt(rolpassword, null, 'with its password') from pg_authid where rolname = 'Tests "login" \';
+select set_eq($$
+    select m.roleid::regrole::text from pg_auth_members m join pg_roles r on r.oid = m.member
+     where r.rolname = 'Tests "login" \'
+$$, array['anon', 'authenticated', 'postline_feed', 'postline_accounts'], 'and may take on the four roles of requests');
+
+create temporary table before as select rolpassword from pg_authid where rolname = 'Tests "login" \';
+alter role "Tests ""login"" \" inherit;
+select app.make_login('Tests "login" \', 'another');
+select is(a.rolpassword, b.rolpassword, 'one that is there keeps its password')
+  from pg_authid a, before b where a.rolname = 'Tests "login" \';
+select is(rolinherit, false, 'and inherits nothing any more') from pg_roles where rolname = 'Tests "login" \';
+
+select app.make_login('tests_without', null);
+select is(rolpassword, null, 'one without a password has none') from pg_authid where rolname = 'tests_without';
+
+create function tests.signed() returns text language sql as $$ select obj_description('api'::regnamespace) $$;
+create temporary table signed as select tests.signed();
+select app.sign('0123456789abcdef');
+select is(tests.signed(), concat_ws(' ', s.signed, '0123456789abcdef'), 'a version signs behind those before it')
+  from signed s;
+select app.sign('0123456789abcdef');
+select is(tests.signed(), concat_ws(' ', s.signed, '0123456789abcdef'), 'and once') from signed s;
+
+select * from finish();
+rollback;
