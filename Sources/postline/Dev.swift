@@ -97,7 +97,7 @@ private struct DevWorld {
             try await node.serve { address in
                 let greeting = Self.greeting(
                     address: address, operations: operations, psql: psql, emails: emails.split(separator: "\n"),
-                    data: data, directory: directory)
+                    data: data, directory: directory, certificate: settings.tlsCertificate)
                 // Not `print`, which keeps back what goes to a pipe.
                 _ = try? FileDescriptor.standardOutput.writeAll((greeting + "\n").utf8)
             }
@@ -107,15 +107,17 @@ private struct DevWorld {
     /// One fact a line, `name: value`, for eyes and scripts.
     private static func greeting(
         address: LineServer.Address, operations: LineServer.Address?, psql: String, emails: [Substring], data: String,
-        directory: String
+        directory: String, certificate: String?
     ) -> String {
         let program = CommandLine.arguments.first ?? "postline"
         let port = address.port == 7432 ? "" : " --port \(address.port)"
+        // One's own certificate is its own authority.
+        let trust = certificate.map { " --tls-ca \($0)" } ?? ""
         var lines = ["lines: \(address.host):\(address.port)"]
         if let operations { lines.append("operations: http://\(operations.host):\(operations.port)/metrics") }
         lines += ["psql: \(psql)", "data: \(data)"]
         lines += emails.map { "user: \($0) \(password)" }
-        lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)" }
+        lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)\(trust)" }
         lines.append("try: \(program) token \(emails.first ?? "EMAIL") --config \(directory)/settings.json")
         lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to begin anew)")
         return lines.joined(separator: "\n")

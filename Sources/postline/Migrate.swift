@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Logging
 internal import Messaging
+internal import Postgres
 
 /// `postline migrate`.
 struct Migrate: AsyncParsableCommand {
@@ -28,7 +29,15 @@ extension Settings {
     /// Migrates as the owner, and says what was applied.
     func migrate(logger: Logger) async throws -> [String] {
         let url = try requireDatabaseURL()
-        return try await Migrator(url: adminDatabaseURL ?? url, logger: logger)
-            .migrate(loginRole: try Migrator.LoginRole(of: url, owner: adminDatabaseURL))
+        do {
+            return try await Migrator(url: adminDatabaseURL ?? url, logger: logger)
+                .migrate(loginRole: try Migrator.LoginRole(of: url, owner: adminDatabaseURL))
+        } catch PostgresError.server(let error) where error.sqlState == .insufficientPrivilege {
+            let way =
+                adminDatabaseURL == nil
+                ? "Set POSTLINE_ADMIN_DATABASE_URL to the URL of the database's owner."
+                : "POSTLINE_ADMIN_DATABASE_URL must be the URL of the database's owner."
+            throw SettingsError("The database refuses to be migrated: \(error.message). \(way)")
+        }
     }
 }

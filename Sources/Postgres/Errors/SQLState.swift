@@ -18,6 +18,7 @@ extension SQLState {
     public static let invalidStatementName = SQLState(rawValue: "26000")
     public static let serializationFailure = SQLState(rawValue: "40001")
     public static let deadlockDetected = SQLState(rawValue: "40P01")
+    public static let insufficientPrivilege = SQLState(rawValue: "42501")
     public static let lockNotAvailable = SQLState(rawValue: "55P03")
     public static let queryCanceled = SQLState(rawValue: "57014")
 }

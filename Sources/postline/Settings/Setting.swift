@@ -52,7 +52,9 @@ struct Setting: Sendable {
             case nil: ""
             }
         return Option(
-            name: .customLong(key.replacing("_", with: "-")), help: "\(help)\(standard)",
+            name: .customLong(key.replacing("_", with: "-")),
+            // A value that begins with a dash is a wrong value, which is told as such.
+            parsing: .unconditional, help: "\(help)\(standard)",
             completion: isFile ? .file() : nil)
     }
 

@@ -24,7 +24,10 @@ struct SettingOptions: ParsableArguments, CustomReflectable {
 
     var customMirror: Mirror {
         let file = Option<String?>(
-            help: "A JSON file of settings, such as {\"port\": 7432}.", completion: .file())
+            help: """
+                A JSON file of settings, such as {"port": 7432}. Each setting below is a key of it (pool_size), and an \
+                environment variable (POSTLINE_POOL_SIZE); this one is POSTLINE_CONFIG.
+                """, completion: .file())
         return Mirror(
             self,
             children: [(label: Self.config.stringValue, value: file)]

@@ -65,6 +65,7 @@ struct ServeTests {
                 "POSTLINE_PORT and POSTLINE_OPERATIONS_PORT must not be the same: both are 7480."
             ),
             (["--pool-size", "0"], [:], "POSTLINE_POOL_SIZE must be an integer from 1 to 1000."),
+            (["--pool-size", "-1"], [:], "POSTLINE_POOL_SIZE must be an integer from 1 to 1000."),
             ([], ["POSTLINE_DATABASE_URL": ""], "No database: set POSTLINE_DATABASE_URL"),
             ([], ["POSTLINE_JWT_SECRET": ""], "No token secret: set POSTLINE_JWT_SECRET"),
             ([], ["POSTLINE_JWT_SECRET": "short"], "POSTLINE_JWT_SECRET cannot be used: "),
