@@ -6,7 +6,7 @@ import PackagePlugin
 struct EmbedSQL: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         let folder = context.package.directoryURL.appending(path: "sql")
-        // The tests and the dumped schema are for developers.
+        // The tests and the dumped schema are for developers. Functions are applied in this order.
         let parts = [
             "bootstrap", "migrations", "functions/app", "functions/api", "functions/accounts", "functions/feed",
             "doctor",

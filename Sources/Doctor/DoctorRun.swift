@@ -24,24 +24,12 @@ package struct DoctorRun: Sendable {
     /// - Returns: whether there is a problem among them.
     package func report(asJSON: Bool) async -> Bool {
         var hasProblem = false
-        for await finding in findings() {
+        await examine { finding in
             hasProblem = hasProblem || finding.level == .problem
             // Not `print`, which keeps back what goes to a pipe. Whoever reads no more (`| head`) has the exit code.
             _ = try? FileDescriptor.standardOutput.writeAll(((asJSON ? finding.json : finding.line) + "\n").utf8)
         }
         return hasProblem
-    }
-
-    /// Each finding as it is made.
-    private func findings() -> AsyncStream<Finding> {
-        AsyncStream { stream in
-            // Ends with the stream's reader.
-            let task = Task {
-                await examine { stream.yield($0) }
-                stream.finish()
-            }
-            stream.onTermination = { _ in task.cancel() }
-        }
     }
 
     private func examine(_ report: (Finding) -> Void) async {

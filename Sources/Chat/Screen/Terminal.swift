@@ -38,16 +38,11 @@ enum Terminal {
 
     /// Writes all of the text to standard output; false where nobody reads it any more.
     @discardableResult
-    static func write(_ text: String) -> Bool { write(text, to: STDOUT_FILENO) }
-
-    /// Writes all of the text to standard error.
-    static func writeError(_ text: String) { _ = write(text, to: STDERR_FILENO) }
-
-    private static func write(_ text: String, to descriptor: Int32) -> Bool {
+    static func write(_ text: String) -> Bool {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             // The bytes outlive the call.
-            let count = unsafe bytes.withUnsafeBytes { unsafe writeOut(descriptor, $0.baseAddress, $0.count) }
+            let count = unsafe bytes.withUnsafeBytes { unsafe writeOut(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count > 0 {
                 bytes = bytes.dropFirst(count)
             } else if errno != EINTR && errno != EAGAIN {

@@ -75,11 +75,11 @@ final class ConnectionHandler: ChannelInboundHandler {
         let now = NIODeadline.now()
         state = ConnectionState(configuration, now: now, opensUntil: now + TimeAmount(patience))
         sink = ConnectionSink(self, loop: loop)
-        if isAwaited { server.connections.enter() }
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        if isAwaited { server.connections.enter() }
         if context.channel.isActive { start() }
     }
 
@@ -355,16 +355,15 @@ extension ConnectionHandler {
         proceed()
     }
 
-    /// Something of the line begins that must end in time.
-    ///
-    /// - Parameter counted: whether it is a request.
-    /// - Returns: the number of the last request.
-    @discardableResult
-    func requestBegins(counted: Bool = false) -> RequestID {
-        if counted { requests += 1 }
+    /// A request begins, which must end in time.
+    func requestBegins() -> RequestID {
+        requests += 1
         state.requestBegan(at: .now())
         return lastRequest
     }
+
+    /// What follows an answer begins, which must end as a request must.
+    func hookBegins() { state.requestBegan(at: .now()) }
 
     /// A request is done, and its answer is put on its way out. What the session asked of its connection before takes
     /// effect before it.

@@ -44,7 +44,7 @@ struct ConnectionState {
     private var hasInputEnded = false
     private var hasOutputEnded = false
     private var isClosing = false
-    private var hasSessionEnded = false
+    private var isSessionDismissed = false
 
     private(set) var queue: OutboundQueue
 
@@ -110,8 +110,8 @@ extension ConnectionState {
             wantsFlush = false
         }
         if mustFlush { return .flush }
-        if isLeaving, !lines.isBusy, !hasSessionEnded {
-            hasSessionEnded = true
+        if isLeaving, !lines.isBusy, !isSessionDismissed {
+            isSessionDismissed = true
             return .endSession
         }
         if let close = closing() { return close }

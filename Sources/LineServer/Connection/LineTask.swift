@@ -32,7 +32,7 @@ struct LineTask: Sendable {
             connection.value.endBatch()
         }
         for hook in hooks {
-            connection.value.requestBegins()
+            connection.value.hookBegins()
             await hook()
             guard isAtWork else { return }
         }
@@ -46,10 +46,10 @@ struct LineTask: Sendable {
     private func perform(
         _ item: Envelope.Item, isWhole: Bool, _ hooks: inout [@Sendable () async -> Void], on loop: isolated LoopActor
     ) async -> Bool {
-        var answer: Answer
+        let answer: Answer
         switch item.content {
         case .success(let request):
-            answer = await session.answer(request, connection.value.requestBegins(counted: true))
+            answer = await session.answer(request, connection.value.requestBegins())
             guard isAtWork else { return false }
         case .failure(let error):
             answer = Answer(.failure(error))

@@ -27,8 +27,8 @@ struct SQLFile: Sendable {
 }
 
 extension SQLFile {
-    /// All functions, schema by schema: what one is made of stands before it.
-    static let functions = ["app", "api", "accounts", "feed"].flatMap { files(in: "functions/\($0)") }
+    /// All functions, schema by schema, in the order in which EmbedSQL gives them: what one is made of stands before it.
+    static let functions = embedded.filter { $0.path.hasPrefix("functions/") }
 
     /// Stands for all that this binary applies: sixteen hexadecimal digits.
     static let signature: String = {
