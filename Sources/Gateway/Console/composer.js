@@ -87,13 +87,16 @@ export class Composer {
     this.#count.textContent = String(mostCharacters - length)
     this.#count.classList.toggle('over', length > mostCharacters)
     this.#button.disabled = !this.#input.value.trim() || length > mostCharacters
+    // Measured while its surroundings stay as they are, or the messages would jump with every letter.
+    this.element.style.minHeight = `${this.element.offsetHeight}px`
     this.#input.style.height = 'auto'
     this.#input.style.height = `${Math.min(200, this.#input.scrollHeight)}px`
+    this.element.style.minHeight = ''
   }
 
   #key(event) {
     // On a touch keyboard Enter is a new line; there is a button to send.
-    const sends = event.key === 'Enter' && !event.shiftKey && !event.isComposing && matchMedia('(pointer: fine)').matches
+    const sends = event.key === 'Enter' && !event.shiftKey && !event.isComposing && !matchMedia('(pointer: coarse)').matches
     if (sends) {
       event.preventDefault()
       this.#submit()

@@ -3,10 +3,13 @@
 import { h } from './dom.js'
 import { icon } from './icons.js'
 
+let next = 1
+
 /// Opens a dialog. `build` gives its content, and gets `close`; `onClose` is called once it is gone.
 export function openDialog({ title, build, onClose, kind = '' }) {
-  const heading = h('h2', { id: 'dialog-title', tabIndex: -1 }, title)
-  const element = h('dialog', { class: `dialog ${kind}`, 'aria-labelledby': 'dialog-title' })
+  const id = `dialog-${next++}`
+  const heading = h('h2', { id, tabIndex: -1 }, title)
+  const element = h('dialog', { class: `dialog ${kind}`, 'aria-labelledby': id })
   const close = () => element.close()
   const content = build(close, heading)
   element.append(

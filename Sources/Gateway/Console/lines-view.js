@@ -101,7 +101,9 @@ function row(entry) {
     h('span', { class: 'line-figure' }, entry.latency !== undefined ? milliseconds(entry.latency) : bytes(entry.size))))
   // What nobody opens is not drawn.
   details.addEventListener('toggle', () => {
-    if (details.open && details.childElementCount === 1) details.append(pretty(entry.text))
+    if (!details.open) return
+    if (details.childElementCount === 1) details.append(pretty(entry.text))
+    details.scrollIntoView({ block: 'nearest' })
   })
   return h('li', { class: `line ${entry.direction} ${entry.kind}` }, details)
 }

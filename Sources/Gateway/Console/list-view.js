@@ -24,7 +24,7 @@ export class ListView {
     this.#app = app
     this.#search = new Search(app, () => this.render())
     this.#input = h('input', {
-      type: 'search', placeholder: 'Search people and conversations', 'aria-label': 'Search people and conversations',
+      type: 'search', placeholder: 'Search', 'aria-label': 'Search people and conversations',
       'aria-keyshortcuts': 'Control+K', autocomplete: 'off', spellcheck: false, id: 'search',
       oninput: () => {
         this.#search.find(this.#input.value)

@@ -3,7 +3,7 @@
 import { day } from './time.js'
 
 /// Messages of one person that follow each other within this time look like one.
-const groupMilliseconds = 5 * 60_000
+const groupMilliseconds = 60 * 60_000
 
 /// `mark` is up to where the user had read when the conversation was opened.
 export function rowsOf(store, conversation, messages, pending, mark) {

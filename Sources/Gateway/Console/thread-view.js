@@ -30,6 +30,7 @@ export class ThreadView {
   #markAtOpening = 0
   #isLoading = false
   #isAtEnd = true
+  #height = 0
   /// The newest message that the user had before its eyes.
   #seen = 0
   element
@@ -47,7 +48,10 @@ export class ThreadView {
     this.#enter = arrowKeys(this.#list, '.message')
     this.element = h('main', { class: 'thread', 'aria-label': 'Conversation' }, this.#blank, this.#body)
     document.addEventListener('visibilitychange', () => this.#considerReading())
-    new ResizeObserver(() => { if (this.#isAtEnd) this.#scrollToEnd() }).observe(this.#scroller)
+    new ResizeObserver(() => {
+      this.#height = this.#scroller.clientHeight
+      if (this.#isAtEnd) this.#scrollToEnd()
+    }).observe(this.#scroller)
   }
 
   get #conversation() { return this.#app.store.conversations.get(this.#app.openID) }
@@ -57,7 +61,7 @@ export class ThreadView {
   /// The user opened another conversation, and goes on there.
   opened() {
     if (!this.#app.openID) return
-    requestAnimationFrame(() => { if (matchMedia('(pointer: fine)').matches) this.focus() })
+    requestAnimationFrame(() => { if (!matchMedia('(pointer: coarse)').matches) this.focus() })
   }
 
   render() {
@@ -155,7 +159,8 @@ export class ThreadView {
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#scroller
-    this.#isAtEnd = scrollHeight - scrollTop - clientHeight < 60
+    // A scroll that a change of size brought along says nothing of where the user wants to be.
+    if (clientHeight === this.#height) this.#isAtEnd = scrollHeight - scrollTop - clientHeight < 20
     this.#considerReading()
     if (this.#conversation) this.#renderJump(this.#conversation)
     this.#loadOlderIfSeen()
