@@ -66,9 +66,11 @@ export class Connection {
     else request.resolve(line.result)
   }
 
+  get isOpen() { return this.#socket?.readyState === WebSocket.OPEN }
+
   /// Asks, and resolves with the result. Throws RemoteError where it is refused, ConnectionLost where no answer came.
   call(method, params = {}, patience = answerMilliseconds) {
-    if (!this.#socket || this.#socket.readyState !== WebSocket.OPEN) return Promise.reject(new ConnectionLost())
+    if (!this.isOpen) return Promise.reject(new ConnectionLost())
     const line = { jsonrpc: '2.0', id: this.#nextID++, method, params }
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => this.close('The server has gone quiet.'), patience)

@@ -40,7 +40,7 @@ export class Link {
     })
   }
 
-  get isOnline() { return this.state.name === 'online' }
+  get isOnline() { return this.state.name === 'online' && this.#connection?.isOpen === true }
 
   /// What the server said of itself, on the connection there is.
   get hello() { return this.#connection?.hello }

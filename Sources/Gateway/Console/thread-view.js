@@ -30,6 +30,7 @@ export class ThreadView {
   #markAtOpening = 0
   #isLoading = false
   #isAtEnd = true
+  #wantsFocus = false
   #height = 0
   /// The newest message that the user had before its eyes.
   #seen = 0
@@ -60,8 +61,8 @@ export class ThreadView {
 
   /// The user opened another conversation, and goes on there.
   opened() {
-    if (!this.#app.openID) return
-    requestAnimationFrame(() => { if (!matchMedia('(pointer: coarse)').matches) this.focus() })
+    // Where a keyboard would come up over the half of the screen, reading is what is wanted first.
+    this.#wantsFocus = !matchMedia('(pointer: coarse)').matches
   }
 
   render() {
@@ -86,6 +87,8 @@ export class ThreadView {
     this.#renderMessages(conversation)
     this.#composer.show(conversation)
     if (isNew) this.#scrollToStart()
+    if (this.#wantsFocus) this.focus()
+    this.#wantsFocus = false
     this.#considerReading()
     this.#loadOlderIfSeen()
   }
