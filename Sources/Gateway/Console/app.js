@@ -1,0 +1,103 @@
+// The console: who is signed in, what is open, and which views show it.
+
+import { Lines } from './lines.js'
+import { Link } from './link.js'
+import { announce, toast } from './notice.js'
+import { Outbox } from './outbox.js'
+import { Session } from './session.js'
+import { Shell } from './shell.js'
+import { signInView } from './signin-view.js'
+import { Store } from './store.js'
+
+const session = new Session()
+const store = new Store()
+const outbox = new Outbox()
+const lines = new Lines()
+const link = new Link(session, store, outbox, lines)
+const root = document.getElementById('app')
+
+let shell = null
+let notice = null
+let isScheduled = false
+
+const app = {
+  session, store, outbox, lines, link,
+  people: [],
+  get openID() { return location.hash.slice(1) || null },
+  open(id) { location.hash = id ?? '' },
+  /// Opens the direct conversation with somebody, which is made if there was none.
+  async openWith(userID) {
+    const conversation = await link.call('conversations.open', { user_id: userID, profiles: true })
+    store.applyConversation(conversation)
+    app.open(conversation.id)
+  },
+}
+
+/// Draws once for however much has changed.
+function schedule() {
+  if (isScheduled) return
+  isScheduled = true
+  // A page that is not seen gets no frames, but its title tells of what came.
+  if (document.visibilityState === 'visible') requestAnimationFrame(render)
+  else setTimeout(render, 100)
+}
+
+function render() {
+  isScheduled = false
+  if (!session.isSignedIn) {
+    if (shell || !root.childElementCount) {
+      shell = null
+      document.querySelectorAll('dialog').forEach((dialog) => dialog.close())
+      root.replaceChildren(signInView({ link, people: app.people, notice }))
+      root.querySelector('input, .person-button')?.focus()
+    }
+    document.title = 'Postline'
+    return
+  }
+  if (!shell) {
+    outbox.keepOnly(session.userID)
+    shell = new Shell(app)
+    root.replaceChildren(shell.element)
+  }
+  shell.render()
+  const unread = [...store.conversations.values()].reduce((sum, each) => sum + store.unread(each), 0)
+  document.title = unread ? `(${unread}) Postline` : 'Postline'
+}
+
+store.watch(schedule)
+outbox.onChange = () => {
+  link.deliver()
+  schedule()
+}
+link.onState = () => {
+  if (link.isOnline && store.isLoaded && app.openID && !store.conversations.has(app.openID)) app.open(null)
+  schedule()
+}
+link.onEnded = (message) => {
+  notice = message
+  app.open(null)
+  schedule()
+}
+store.onNews = (message) => {
+  if (message.sender_id !== session.userID) announce(`${store.name(message.sender_id)}: ${message.content || 'A picture'}`)
+}
+store.onLeft = (title) => {
+  toast(`You are no longer in “${title}”.`)
+  if (app.openID && !store.conversations.has(app.openID)) app.open(null)
+}
+addEventListener('hashchange', () => {
+  shell?.opened()
+  schedule()
+})
+
+async function start() {
+  if (session.isSignedIn) link.run()
+  try {
+    app.people = (await (await fetch('/console/config.json')).json()).people ?? []
+  } catch {
+    // Without it nobody of the dev world is offered.
+  }
+  render()
+}
+
+start()

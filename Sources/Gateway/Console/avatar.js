@@ -1,0 +1,68 @@
+// Avatars as coloured chips. A built-in one has the catalogue's colour and its animal; pictures from elsewhere are not
+// fetched, so a custom one, like none, is an initial on a colour that follows from the id.
+
+import { h } from './dom.js'
+import { icon } from './icons.js'
+
+const animals = {
+  fox: '🦊', otter: '🦦', owl: '🦉', panda: '🐼', whale: '🐳', turtle: '🐢', bee: '🐝', flamingo: '🦩', hedgehog: '🦔',
+  penguin: '🐧', koala: '🐨', dragon: '🐲',
+}
+const colors = ['#b4552d', '#2f6f8f', '#7a4fa0', '#2e7d5b', '#a63d57', '#5a67b8', '#8a6d1f', '#3f7f7a']
+
+/// The avatar of a person of the store.
+export function personChip(store, userID, size) {
+  const person = store.people.get(userID)
+  return chip(person?.avatar_id, store.avatars.get(person?.avatar_id)?.color, store.name(userID), userID, size)
+}
+
+/// The other one's avatar; a group has its title's initial.
+export function conversationChip(store, conversation, size) {
+  const other = store.other(conversation)
+  if (other) return personChip(store, other, size)
+  const element = chip(null, null, '', conversation.id, size)
+  element.classList.add('chip-group')
+  element.replaceChildren(icon('group'))
+  return element
+}
+
+/// The initial as it would look on that avatar.
+export function avatarChip(avatar, name, size) { return chip(avatar.id, avatar.color, name, avatar.id, size) }
+
+/// Somebody of whom only a name is known.
+export function nameChip(name, size) { return chip(null, null, name, name, size) }
+
+/// What a chip looks like, to tell when it has to be drawn again.
+export function chipSignature(store, userID) {
+  const person = store.people.get(userID)
+  return `${store.name(userID)}/${person?.avatar_id}/${store.avatars.get(person?.avatar_id)?.color}`
+}
+
+function chip(avatarID, avatarColor, name, id, size = 'medium') {
+  const color = avatarColor ?? colors[hash(id) % colors.length]
+  const animal = avatarColor && animals[avatarID]
+  const element = h('span', { class: `chip chip-${size}`, 'aria-hidden': 'true' }, animal ?? initial(name))
+  if (animal) element.classList.add('chip-animal')
+  element.style.setProperty('--chip', color)
+  element.style.setProperty('--chip-ink', inkOn(color))
+  return element
+}
+
+function initial(name) {
+  return [...name].find((character) => /[\p{L}\p{N}]/u.test(character))?.toUpperCase() ?? '?'
+}
+
+function hash(text) {
+  let sum = 2_166_136_261
+  for (const byte of new TextEncoder().encode(text)) sum = Math.imul(sum ^ byte, 16_777_619) >>> 0
+  return sum
+}
+
+/// White or black, whichever is the easier to read on the colour.
+function inkOn(color) {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const part = parseInt(color.slice(at, at + 2), 16) / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.3 ? '#16181d' : '#ffffff'
+}

@@ -1,0 +1,145 @@
+// Where one writes: a new message, or another text for one of one's own.
+
+import { h } from './dom.js'
+import { ConnectionLost, sentence } from './errors.js'
+import { icon } from './icons.js'
+import { announce } from './notice.js'
+
+const mostCharacters = 8000
+
+export class Composer {
+  #app
+  #onSent
+  #conversation = null
+  #editing = null
+  /// What is written and not sent, by conversation.
+  #drafts = new Map()
+  #input
+  #count = h('span', { class: 'count', hidden: true })
+  #problem = h('p', { class: 'form-error', role: 'alert', hidden: true })
+  #banner
+  #button
+  element
+
+  constructor(app, { onSent }) {
+    this.#app = app
+    this.#onSent = onSent
+    this.#input = h('textarea', {
+      id: 'compose', rows: 1, placeholder: 'Write a message', 'aria-label': 'Write a message', autocomplete: 'off', dir: 'auto',
+      oninput: () => this.#changed(), onkeydown: (event) => this.#key(event),
+    })
+    this.#banner = h('div', { class: 'edit-banner', hidden: true },
+      icon('edit'), h('span', {}, 'Editing your message'),
+      h('button', { class: 'link-button', type: 'button', onclick: () => this.#stopEditing() }, 'Cancel'))
+    this.#button = h('button', { class: 'send', type: 'submit', 'aria-label': 'Send', title: 'Send (Enter)' }, icon('send'))
+    this.element = h('form', {
+      class: 'composer', noValidate: true,
+      onsubmit: (event) => {
+        event.preventDefault()
+        this.#submit()
+      },
+    }, this.#banner, this.#problem, h('div', { class: 'composer-line' }, this.#input, this.#count, this.#button))
+  }
+
+  focus() { this.#input.focus() }
+
+  /// Shows the draft of a conversation.
+  show(conversation) {
+    if (this.#conversation?.id === conversation.id) {
+      this.#conversation = conversation
+      return
+    }
+    this.#keepDraft()
+    this.#conversation = conversation
+    this.#editing = null
+    this.#write(this.#drafts.get(conversation.id) ?? '')
+  }
+
+  edit(message) {
+    this.#keepDraft()
+    this.#editing = message
+    this.#write(message.content ?? '')
+    this.focus()
+  }
+
+  #stopEditing() {
+    this.#editing = null
+    this.#write(this.#drafts.get(this.#conversation.id) ?? '')
+    this.focus()
+  }
+
+  #keepDraft() {
+    if (this.#conversation && !this.#editing) this.#drafts.set(this.#conversation.id, this.#input.value)
+  }
+
+  #write(text) {
+    this.#input.value = text
+    this.#banner.hidden = !this.#editing
+    this.#button.setAttribute('aria-label', this.#editing ? 'Save' : 'Send')
+    this.#input.setAttribute('aria-label', this.#editing ? 'Edit your message' : 'Write a message')
+    this.#changed()
+  }
+
+  #changed() {
+    this.#problem.hidden = true
+    const length = [...this.#input.value].length
+    this.#count.hidden = length < mostCharacters - 500
+    this.#count.textContent = String(mostCharacters - length)
+    this.#count.classList.toggle('over', length > mostCharacters)
+    this.#button.disabled = !this.#input.value.trim() || length > mostCharacters
+    // Measured while its surroundings stay as they are, or the messages would jump with every letter.
+    this.element.style.minHeight = `${this.element.offsetHeight}px`
+    this.#input.style.height = 'auto'
+    this.#input.style.height = `${Math.min(200, this.#input.scrollHeight)}px`
+    this.element.style.minHeight = ''
+  }
+
+  #key(event) {
+    // On a touch keyboard Enter is a new line; there is a button to send.
+    const sends = event.key === 'Enter' && !event.shiftKey && !event.isComposing && !matchMedia('(pointer: coarse)').matches
+    if (sends) {
+      event.preventDefault()
+      this.#submit()
+    } else if (event.key === 'Escape' && this.#editing) {
+      event.preventDefault()
+      this.#stopEditing()
+    } else if (event.key === 'ArrowUp' && !this.#input.value && !this.#editing) {
+      const last = this.#app.store.messages.get(this.#conversation.id)?.findLast((message) => {
+        return message.sender_id === this.#app.store.me?.id && !message.deleted_at && message.kind === 'text'
+      })
+      if (last) {
+        event.preventDefault()
+        this.edit(last)
+      }
+    }
+  }
+
+  async #submit() {
+    const content = this.#input.value
+    if (this.#button.disabled) return
+    if (this.#editing) return this.#save(this.#editing, content)
+    this.#drafts.delete(this.#conversation.id)
+    this.#write('')
+    this.#app.outbox.add(this.#app.session.userID, this.#conversation.id, content)
+    this.#onSent()
+    this.focus()
+  }
+
+  async #save(message, content) {
+    if (content === message.content) return this.#stopEditing()
+    this.#button.disabled = true
+    try {
+      const changed = await this.#app.link.call('messages.edit', {
+        conversation_id: message.conversation_id, seq: message.seq, content,
+      })
+      this.#app.store.applyMessages([changed])
+      announce('Saved.')
+      if (this.#editing === message) this.#stopEditing()
+    } catch (error) {
+      this.#button.disabled = false
+      this.#problem.textContent = error instanceof ConnectionLost
+        ? 'A change needs a connection. Your text stays here until it is back.' : sentence(error, 'The message')
+      this.#problem.hidden = false
+    }
+  }
+}

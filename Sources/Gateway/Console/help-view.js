@@ -1,0 +1,31 @@
+// What the page can be driven with, and what it is connected to.
+
+import { openDialog } from './dialog.js'
+import { h } from './dom.js'
+
+const keys = [
+  ['Ctrl K', 'Find people and conversations'],
+  ['↑ ↓', 'Through conversations, messages and lines'],
+  ['Enter', 'Open, or send'],
+  ['Shift Enter', 'A new line'],
+  ['↑', 'In an empty field: edit what you wrote last'],
+  ['E', 'On a message of yours: edit it'],
+  ['Delete', 'On a message of yours: delete it'],
+  ['Ctrl L', 'The lines that go in and out'],
+  ['Esc', 'Back, or close'],
+]
+
+export function help(app) {
+  const hello = app.link.hello
+  openDialog({
+    title: 'Help and keys',
+    kind: 'small',
+    build: () => [
+      h('dl', { class: 'keys' }, keys.map(([key, what]) => [
+        h('dt', {}, key.split(' ').map((part) => h('kbd', {}, part))), h('dd', {}, what)])),
+      h('p', { class: 'field-hint' }, hello ? `Connected to ${hello.server} ${hello.version} on ${location.host}, protocol ${hello.protocol}.`
+        : 'Not connected.',
+      ' Everything on this page goes over one WebSocket; the pane of lines shows all of it.'),
+    ],
+  })
+}

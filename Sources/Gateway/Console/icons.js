@@ -1,0 +1,41 @@
+// The page's icons: strokes on a grid of 24, in the colour of the text around them.
+
+const paths = {
+  back: 'M15 5l-7 7 7 7',
+  check: 'M5 12.5l4.5 4.5L19 7.5',
+  checks: 'M2.5 12.5L7 17 16 7.5M12 16.5l.8.5L21.5 7.5',
+  clock: 'M12 7.5V12l3 2M12 21a9 9 0 1 1 0-18 9 9 0 0 1 0 18z',
+  close: 'M6 6l12 12M18 6L6 18',
+  down: 'M12 5v14M6 13l6 6 6-6',
+  edit: 'M4 20h4L19 9a2.8 2.8 0 0 0-4-4L4 16v4z',
+  group: 'M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM2.5 20c0-3.6 2.9-6 6.5-6s6.5 2.4 6.5 6M16 4.3a3.5 3.5 0 0 1 0 6.4M18 14.4c2.2.8 3.5 2.9 3.5 5.6',
+  info: 'M12 11v5.5M12 7.5v.1M12 21a9 9 0 1 1 0-18 9 9 0 0 1 0 18z',
+  keyboard: 'M3 6.5h18v11H3zM7 10v.1M11 10v.1M15 10v.1M8 14h8',
+  lines: 'M4 7h16M4 12h10M4 17h13',
+  moon: 'M20 14.5A8.5 8.5 0 1 1 9.5 4a7 7 0 0 0 10.5 10.5z',
+  offline: 'M3 3l18 18M5 12.5a10 10 0 0 1 4-2.4M2 8.5a15 15 0 0 1 4.5-2.8M19 12.5a10 10 0 0 0-5-2.7M22 8.5A15 15 0 0 0 11 5M8.5 16a5 5 0 0 1 6 0M12 20v.1',
+  paperclip: 'M20 11.5l-8.5 8.5a5 5 0 0 1-7-7L13 4.5a3.4 3.4 0 0 1 4.8 4.8L9.5 17.5a1.7 1.7 0 0 1-2.4-2.4L14.5 7.8',
+  picture: 'M4 5h16v14H4zM4 16l4.5-4.5 4 4 3-3L20 17M9 9.2v.1',
+  pause: 'M8 5v14M16 5v14',
+  play: 'M8 5l11 7-11 7z',
+  plus: 'M12 5v14M5 12h14',
+  search: 'M10.5 17a6.5 6.5 0 1 1 0-13 6.5 6.5 0 0 1 0 13zM15.5 15.5L20 20',
+  send: 'M4 12l16-8-5.5 16-3-7z',
+  signout: 'M10 4H5v16h5M15 8l4 4-4 4M19 12H9.5',
+  sun: 'M12 16.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zM12 2v2M12 20v2M2 12h2M20 12h2M5 5l1.4 1.4M17.6 17.6L19 19M5 19l1.4-1.4M17.6 6.4L19 5',
+  trash: 'M5 7h14M10 4h4M7 7l.8 13h8.4L17 7',
+  verified: 'M12 3l2.4 1.8 3 .1.9 2.9 2.4 1.7-1 2.8 1 2.8-2.4 1.7-.9 2.9-3 .1L12 21.6l-2.4-1.8-3-.1-.9-2.9-2.4-1.7 1-2.8-1-2.8 2.4-1.7.9-2.9 3-.1zM8.5 12.2l2.5 2.5 4.5-4.8',
+  warning: 'M12 4L2.5 20h19zM12 10v4.5M12 17.2v.1',
+}
+
+/// An icon that says nothing by itself; whoever uses it labels what it stands in.
+export function icon(name) {
+  const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg')
+  svg.setAttribute('viewBox', '0 0 24 24')
+  svg.setAttribute('class', 'icon')
+  svg.setAttribute('aria-hidden', 'true')
+  const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
+  path.setAttribute('d', paths[name])
+  svg.append(path)
+  return svg
+}

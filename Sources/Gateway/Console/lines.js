@@ -1,0 +1,46 @@
+// The last lines that went in and out, with their secrets masked. What is not kept here is not kept at all.
+
+const secrets = /(^|_)(token|password)$/
+const mostLines = 500
+/// Of a longer line only its beginning is kept, so that 500 of them have a bound too.
+const mostCharacters = 64_000
+
+export class Lines {
+  #next = 1
+  entries = []
+  isPaused = false
+  onChange = () => {}
+
+  /// `request` is, of an answer, what it answers: its method and when it was sent.
+  take(direction, line, size, request) {
+    if (this.isPaused) return
+    const text = JSON.stringify(line, (name, value) => {
+      return secrets.test(name) && typeof value === 'string' ? '••••••' : value
+    }, 2)
+    this.#add({
+      direction,
+      kind: line.method ? (line.id === undefined ? 'push' : 'request') : (line.error ? 'error' : 'answer'),
+      method: line.method ?? request?.method ?? '',
+      code: line.error?.data?.code,
+      latency: request ? performance.now() - request.sentAt : undefined,
+      size,
+      text: text.length > mostCharacters ? `${text.slice(0, mostCharacters)}\n… ${text.length - mostCharacters} more` : text,
+    })
+  }
+
+  /// Something that is no line but belongs between them, such as the end of a connection.
+  note(text) {
+    if (!this.isPaused) this.#add({ direction: 'note', kind: 'note', method: text, size: 0, text: '' })
+  }
+
+  #add(entry) {
+    this.entries.push({ ...entry, id: this.#next++, at: Date.now() })
+    if (this.entries.length > mostLines) this.entries.shift()
+    this.onChange()
+  }
+
+  clear() {
+    this.entries = []
+    this.onChange()
+  }
+}

@@ -1,0 +1,147 @@
+// One row of an open conversation.
+
+import { chipSignature, conversationChip, personChip } from './avatar.js'
+import { h } from './dom.js'
+import { icon } from './icons.js'
+import { clock, full } from './time.js'
+
+/// For `keyed`: `actions` are `edit`, `remove` and `openPerson`.
+export function describeRow(app, row, actions) {
+  switch (row.kind) {
+    case 'day': return { key: row.key, signature: row.text, build: () => h('li', { class: 'day' }, h('span', {}, row.text)) }
+    case 'new': return { key: row.key, signature: '', build: () => h('li', { class: 'new-mark' }, h('span', {}, 'New')) }
+    case 'beginning': return describeBeginning(app, row)
+    case 'pending': return describePending(app, row)
+    default: return describeMessage(app, row, actions)
+  }
+}
+
+function describeBeginning({ store }, { conversation, key }) {
+  const title = store.title(conversation)
+  const other = store.other(conversation)
+  return {
+    key,
+    signature: `${title}${conversation.last_seq === 0}${other && chipSignature(store, other)}`,
+    build: () => h('li', { class: 'beginning' },
+      conversationChip(store, conversation, 'large'),
+      h('p', { class: 'empty-title' }, title),
+      h('p', {}, conversation.last_seq ? 'This is where it began.'
+        : other ? `Write the first message to ${title}.` : 'Write the first message of this group.')),
+  }
+}
+
+function describeMessage(app, row, actions) {
+  const { store } = app
+  const { message, isMine, isFirst, isLast, isNamed } = row
+  const sender = message.sender_id
+  const name = isMine ? 'You' : store.name(sender)
+  const isRead = isMine && store.isReadByAll(message)
+  const mayRemove = !message.deleted_at && message.kind !== 'system'
+    && (isMine || ['owner', 'admin'].includes(store.role(store.conversations.get(message.conversation_id)))
+      && store.conversations.get(message.conversation_id).kind === 'group')
+  const mayEdit = isMine && !message.deleted_at && message.kind === 'text'
+  return {
+    key: row.key,
+    signature: [
+      message.version, isFirst, isLast, isRead, mayRemove, mayEdit, name, !isMine && isLast && chipSignature(store, sender),
+    ].join('|'),
+    build: () => {
+      if (message.kind === 'system') return h('li', { class: 'day', 'data-seq': message.seq }, h('span', {}, message.content))
+      return h('li', {
+        class: classes(row, message.deleted_at && 'deleted'), tabIndex: -1, 'data-seq': message.seq,
+        'data-client': message.client_id ?? undefined,
+        onkeydown: (event) => {
+          if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return
+          if (event.key === 'e' && mayEdit) {
+            event.preventDefault()
+            actions.edit(message)
+          }
+          if (event.key === 'Delete' && mayRemove) actions.remove(message)
+        },
+      },
+      !isMine && (isLast ? h('button', {
+        class: 'chip-button', type: 'button', tabIndex: -1, 'aria-label': `About ${name}`,
+        onclick: () => actions.openPerson(sender),
+      }, personChip(store, sender, 'small')) : h('span', { class: 'chip-space' })),
+      h('div', { class: 'bubble' },
+        isNamed ? h('span', { class: 'sender' }, name) : h('span', { class: 'unseen' }, `${name}: `),
+        content(message),
+        h('span', { class: 'meta' },
+          message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
+          h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
+          isMine && tick(isRead))),
+      (mayEdit || mayRemove) && h('div', { class: 'row-actions' },
+        mayEdit && actionButton('edit', 'Edit', () => actions.edit(message)),
+        mayRemove && actionButton('trash', 'Delete', () => actions.remove(message))))
+    },
+  }
+}
+
+function describePending({ outbox }, row) {
+  const { pending } = row
+  const hasFailed = pending.failure !== null
+  return {
+    key: row.key,
+    signature: `${pending.failure}|${row.isFirst}|${row.isLast}`,
+    build: () => h('li', {
+      class: classes(row, hasFailed ? 'failed' : 'pending'), tabIndex: -1, 'data-client': pending.clientID,
+    },
+    h('div', { class: 'bubble' },
+      h('span', { class: 'unseen' }, 'You: '),
+      text(pending.content),
+      h('span', { class: 'meta' }, h('time', {}, clock(pending.writtenAt)),
+        h('span', { class: 'tick', title: hasFailed ? 'Not sent' : 'On its way' },
+          icon(hasFailed ? 'warning' : 'clock'), h('span', { class: 'unseen' }, hasFailed ? 'not sent' : 'on its way')))),
+    hasFailed && h('p', { class: 'failure' }, pending.failure, ' ',
+      h('button', { class: 'link-button', type: 'button', onclick: () => outbox.retry(pending.clientID) }, 'Try again'),
+      h('button', { class: 'link-button', type: 'button', onclick: () => outbox.settle(pending.clientID) }, 'Discard'))),
+  }
+}
+
+function classes(row, extra) {
+  return ['message', row.isMine ? 'mine' : 'theirs', row.isFirst && 'first', row.isLast && 'last', extra]
+    .filter(Boolean).join(' ')
+}
+
+function tick(isRead) {
+  const words = isRead ? 'Read by all' : 'Sent'
+  return h('span', { class: isRead ? 'tick read' : 'tick', title: words },
+    icon(isRead ? 'checks' : 'check'), h('span', { class: 'unseen' }, words))
+}
+
+function actionButton(name, label, onclick) {
+  return h('button', { class: 'icon-button', type: 'button', 'aria-label': label, title: label, onclick }, icon(name))
+}
+
+function content(message) {
+  if (message.deleted_at) return h('span', { class: 'tombstone' }, 'This message was deleted.')
+  return [message.attachment && card(message.attachment), message.content && text(message.content)]
+}
+
+/// The text, with its links to be followed.
+function text(written) {
+  return h('span', { class: 'text', dir: 'auto' }, written.split(/(https?:\/\/[^\s<>"]*[^\s<>".,:;!?)\]}'’”])/).map((part, at) => {
+    return at % 2 ? h('a', { href: part, target: '_blank', rel: 'noopener noreferrer' }, part) : part
+  }))
+}
+
+/// A picture from elsewhere is not fetched by this page: whoever wants it follows the link.
+function card(attachment) {
+  const url = new URL(attachment.url)
+  const size = attachment.width && attachment.height ? `${attachment.width} × ${attachment.height}` : null
+  const bytes = attachment.bytes ? `${Math.max(1, Math.round(attachment.bytes / 1024)).toLocaleString('en')} KB` : null
+  const name = decodeURIComponentOrNot(url.pathname.split('/').pop()) || url.host
+  return h('a', { class: 'card', href: url.href, target: '_blank', rel: 'noopener noreferrer' },
+    h('span', { class: 'card-icon' }, icon('picture')),
+    h('span', { class: 'card-text' },
+      h('span', { class: 'card-name' }, name),
+      h('span', { class: 'card-note' }, [url.host, size, bytes].filter(Boolean).join(' · '))))
+}
+
+function decodeURIComponentOrNot(part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}

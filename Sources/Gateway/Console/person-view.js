@@ -1,0 +1,73 @@
+// What everyone may see of a person.
+
+import { chipSignature, personChip } from './avatar.js'
+import { openDialog } from './dialog.js'
+import { h } from './dom.js'
+import { ConnectionLost, sentence } from './errors.js'
+import { icon } from './icons.js'
+import { toast } from './notice.js'
+import { date } from './time.js'
+
+export async function personDetails(app, userID) {
+  const { store, link } = app
+  const content = h('div', { class: 'person' })
+  let drawn = ''
+
+  const draw = () => {
+    const person = store.people.get(userID)
+    const signature = `${chipSignature(store, userID)}${person?.version}${person?.created_at}`
+    if (signature === drawn) return
+    drawn = signature
+    const facts = person?.is_deleted ? [] : [
+      ['Location', person?.location], ['Language', languageName(person?.language_code)],
+      ['Website', person?.website && h('a', { href: person.website, target: '_blank', rel: 'noopener noreferrer' },
+        person.website.replace(/^https:\/\//, ''))],
+      ['Here since', person?.created_at && date(person.created_at)],
+      ['Picture', person?.avatar_url && h('a', { href: person.avatar_url, target: '_blank', rel: 'noopener noreferrer' },
+        new URL(person.avatar_url).host)],
+    ].filter(([, value]) => value)
+    content.replaceChildren(
+      personChip(store, userID, 'large'),
+      h('p', { class: 'person-name' }, store.name(userID),
+        person?.is_verified && h('span', { class: 'verified', title: 'Verified' }, icon('verified'))),
+      h('p', { class: 'row-preview' }, person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : ''),
+      person?.bio ? h('p', { class: 'person-bio', dir: 'auto' }, person.bio) : '',
+      facts.length ? h('dl', { class: 'facts' }, facts.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])) : '')
+  }
+  draw()
+  const unwatch = store.watch(draw)
+
+  openDialog({
+    title: 'Profile',
+    kind: 'small',
+    onClose: unwatch,
+    build: (close) => [content, userID !== store.me?.id && !store.people.get(userID)?.is_deleted
+      && h('div', { class: 'form-actions' }, h('button', {
+        class: 'button primary', type: 'button', onclick: async () => {
+          try {
+            await app.openWith(userID)
+            close()
+          } catch (error) {
+            toast(error instanceof ConnectionLost ? 'A new conversation needs a connection.' : sentence(error), 'bad')
+          }
+        },
+      }, 'Write a message'))],
+  })
+
+  // A sender that came with a message has a part of its profile alone.
+  if (!store.people.get(userID)?.created_at && link.isOnline) {
+    try {
+      for (const profile of (await link.call('profiles.get', { ids: [userID] })).profiles) store.takePerson(profile)
+    } catch {
+      // What is known is shown.
+    }
+  }
+}
+
+function languageName(code) {
+  try {
+    return code && new Intl.DisplayNames('en', { type: 'language' }).of(code)
+  } catch {
+    return code
+  }
+}

@@ -1,0 +1,254 @@
+// One's own profile: an edit screen that is saved whole, and knows when it was changed elsewhere meanwhile.
+
+import { avatarChip, nameChip, personChip } from './avatar.js'
+import { confirm, openDialog } from './dialog.js'
+import { h } from './dom.js'
+import { FieldProblem, field, form, need } from './form.js'
+import { announce, toast } from './notice.js'
+import { checkPassword, emailField, newPasswordField } from './signin-view.js'
+import { date } from './time.js'
+
+export const usernameHint = '3 to 30 of a–z, 0–9, _ and . beginning with a letter.'
+
+/// The screen's fields: `path` is where Me has it, which is also how me.save takes it.
+const parts = [
+  { path: 'full_name', label: 'Name', maxLength: 100, autocomplete: 'name' },
+  { path: 'username', label: 'Username', maxLength: 30, autocapitalize: 'none', spellcheck: false, autocomplete: 'off' },
+  { path: 'bio', label: 'About you', multiline: true, rows: 3, maxLength: 500 },
+  { path: 'location', label: 'Location', maxLength: 100 },
+  { path: 'website', label: 'Website', type: 'url', placeholder: 'https://' },
+  { path: 'language_code', label: 'Language', placeholder: 'en', hint: 'A language tag, such as en, fr or pt-BR.' },
+  { path: 'phone_number', label: 'Phone', type: 'tel', placeholder: '+33612345678', hint: 'With + and the country’s code.' },
+  { path: 'date_of_birth', label: 'Date of birth', type: 'date' },
+  { path: 'physical.height_cm', label: 'Height in cm', type: 'number', min: 30, max: 300, step: 'any', inputMode: 'decimal' },
+  {
+    path: 'physical.biological_sex', label: 'Sex',
+    options: [['', 'Not said'], ['female', 'Female'], ['male', 'Male'], ['other', 'Other']],
+  },
+  {
+    path: 'preferred_unit_system', label: 'Units',
+    options: [['', 'Not said'], ['metric', 'Metric'], ['imperial', 'Imperial']],
+  },
+]
+const sections = [
+  ['What others see', ['full_name', 'username', 'bio', 'location', 'website', 'language_code']],
+  ['For you alone', ['phone_number', 'date_of_birth', 'physical.height_cm', 'physical.biological_sex', 'preferred_unit_system']],
+]
+
+export function editProfile(app) {
+  const { store, link } = app
+  if (!store.me) return
+  /// What the screen was last in step with.
+  let base = store.me
+  let avatarID = base.avatar_id
+  /// Values that changed elsewhere while they were being changed here.
+  const conflicts = new Map()
+  let unwatch
+
+  const fields = new Map(parts.map(({ path, ...rest }) => {
+    const made = field({ name: path, hint: path === 'username' ? usernameHint : rest.hint, ...rest })
+    made.input.value = text(base, path)
+    made.conflict = h('p', { class: 'conflict', hidden: true })
+    made.element.append(made.conflict)
+    return [path, made]
+  }))
+  const picker = h('fieldset', { class: 'avatars', name: 'avatar.avatar_id' })
+  const banner = h('p', { class: 'conflict-banner', role: 'status', hidden: true })
+  const preview = h('div', { class: 'profile-preview' })
+
+  function text(me, path) { return String(path.split('.').reduce((value, name) => value?.[name], me) ?? '') }
+
+  function isMine(path) { return fields.get(path).value !== text(base, path) }
+
+  /// Goes on from what the server has now: what was not touched here follows it, what was is shown beside it.
+  function rebase(current) {
+    if (current.version <= base.version) return
+    for (const [path, made] of fields) {
+      const theirs = text(current, path)
+      if (theirs === text(base, path)) continue
+      if (!isMine(path) || made.value === theirs) {
+        made.input.value = theirs
+        conflicts.delete(path)
+      } else {
+        conflicts.set(path, theirs)
+      }
+    }
+    if (avatarID === base.avatar_id) avatarID = current.avatar_id
+    base = current
+    drawConflicts()
+    drawAvatars()
+    drawCooldown()
+  }
+
+  function drawConflicts() {
+    for (const [path, made] of fields) {
+      made.conflict.hidden = !conflicts.has(path)
+      if (!conflicts.has(path)) continue
+      const theirs = conflicts.get(path)
+      made.conflict.replaceChildren(theirs ? `Changed elsewhere to “${theirs}”. ` : 'Cleared elsewhere. ',
+        h('button', {
+          class: 'link-button', type: 'button',
+          onclick: () => {
+            made.input.value = theirs
+            conflicts.delete(path)
+            drawConflicts()
+            made.input.focus()
+          },
+        }, 'Take that'))
+    }
+    banner.hidden = conflicts.size === 0
+    banner.textContent = 'Your profile was changed elsewhere meanwhile. What differs is marked below: take it, or save to keep yours.'
+  }
+
+  function drawAvatars() {
+    const name = fields.get('full_name').value || store.name(base.id)
+    const choice = (id, label, chip) => h('label', { class: 'avatar-choice', title: label },
+      h('input', {
+        type: 'radio', name: 'avatar', value: id ?? '', checked: avatarID === id, 'aria-label': label,
+        onchange: () => {
+          avatarID = id
+          drawPreview()
+        },
+      }), chip)
+    picker.replaceChildren(h('legend', {}, 'Avatar'),
+      choice(null, base.avatar_type === 'custom' ? 'A picture of your own, or your initial' : 'Your initial', nameChip(name)),
+      ...[...store.avatars.values()].map((avatar) => choice(avatar.id, avatar.name, avatarChip(avatar, name))))
+    drawPreview()
+  }
+
+  function drawPreview() {
+    const name = fields.get('full_name').value || store.name(base.id)
+    const avatar = store.avatars.get(avatarID)
+    preview.replaceChildren(
+      avatar ? avatarChip(avatar, name, 'large') : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large'),
+      h('div', {}, h('p', { class: 'preview-name' }, name),
+        h('p', { class: 'row-preview' }, base.is_guest ? 'Guest' : base.email ?? '')))
+  }
+
+  function drawCooldown() {
+    const username = fields.get('username')
+    const until = base.username_change_allowed_at
+    const isHeld = Boolean(until) && new Date(until) > new Date()
+    username.input.readOnly = isHeld
+    username.element.querySelector('.field-hint').textContent = isHeld
+      ? `A username can be changed once in 90 days: yours from ${date(until)} on.`
+      : base.username ? `${usernameHint} After a change it stays for 90 days.` : usernameHint
+  }
+
+  /// What me.save is to change; null where nothing was touched.
+  function patch() {
+    const changed = {}
+    for (const [path, made] of fields) {
+      if (!isMine(path)) continue
+      const [name, inner] = path.split('.')
+      const value = made.value.trim() === '' ? null : inner === 'height_cm' ? Number(made.value) : made.value
+      if (inner) changed[name] = { ...changed[name], [inner]: value }
+      else changed[name] = value
+    }
+    if (avatarID !== base.avatar_id) {
+      changed.avatar = avatarID ? { avatar_type: 'built_in', avatar_id: avatarID } : { avatar_type: null }
+    }
+    return Object.keys(changed).length ? changed : null
+  }
+
+  async function save(close) {
+    if (!base.is_guest) need([fields.get('full_name')])
+    const username = fields.get('username')
+    const wanted = username.value.trim()
+    if (isMine('username') && wanted && !/^[a-z][a-z0-9_.]{2,29}$/i.test(wanted)) {
+      throw new FieldProblem('username', `A username is ${usernameHint}`)
+    }
+    const changed = patch()
+    if (!changed) return close()
+    try {
+      store.takeMe(await link.call('me.save', { ...changed, if_version: base.version }))
+      close()
+      announce('Your profile is saved.')
+    } catch (error) {
+      if (error.code !== 'version_conflict') throw error
+      const current = error.data.current ?? await link.call('me.get')
+      store.takeMe(current)
+      rebase(current)
+      if (conflicts.size === 0) return save(close)
+      banner.scrollIntoView({ block: 'nearest' })
+    }
+  }
+
+  openDialog({
+    title: 'Your profile',
+    kind: 'profile',
+    onClose: () => unwatch(),
+    build: (close) => {
+      fields.get('full_name').input.addEventListener('input', drawPreview)
+      drawAvatars()
+      drawCooldown()
+      const byPath = (paths) => h('div', { class: 'field-grid' }, paths.map((path) => fields.get(path).element))
+      const made = form({
+        fields: [...fields.values()],
+        action: 'Save',
+        children: [banner, preview, picker,
+          sections.map(([title, paths]) => h('section', {}, h('h3', {}, title), byPath(paths)))],
+        secondary: h('button', { class: 'button', type: 'button', onclick: close }, 'Cancel'),
+        submit: () => save(close),
+      })
+      // The screen is a view like any other: a change that arrives is in it at once.
+      unwatch = store.watch(() => { if (store.me) rebase(store.me) })
+      return [base.is_guest && guestNote(app, close), made.element, accountSection(app, close)]
+    },
+  })
+}
+
+function guestNote(app, close) {
+  return h('div', { class: 'callout' },
+    h('p', {}, h('strong', {}, 'You are a guest.'), ' When this tab closes, nobody can come back to this account.'),
+    h('button', {
+      class: 'button', type: 'button',
+      onclick: () => {
+        close()
+        upgrade(app)
+      },
+    }, 'Keep it: make it an account'))
+}
+
+/// Makes the guest an account with the same conversations.
+export function upgrade(app) {
+  const email = emailField()
+  const password = newPasswordField()
+  openDialog({
+    title: 'Keep your account',
+    kind: 'small',
+    build: (close) => [
+      h('p', {}, 'With an address and a password you can come back from anywhere. Your conversations stay as they are.'),
+      form({
+        fields: [email, password],
+        action: 'Make it an account',
+        submit: async () => {
+          need([email])
+          checkPassword(password)
+          await app.link.upgrade({ email: email.value.trim(), password: password.value })
+          close()
+          toast('This account is yours now.')
+        },
+      }).element,
+    ],
+  })
+  email.input.focus()
+}
+
+function accountSection(app, close) {
+  const signOut = async (everywhere) => {
+    const { me } = app.store
+    const agreed = !me?.is_guest && !everywhere || await confirm({
+      title: everywhere ? 'Sign out everywhere?' : 'Sign out as a guest?',
+      text: everywhere ? 'Every device and tab of this account is signed out.'
+        : 'Nobody can come back to a guest’s account. To keep it, make it an account first.',
+      action: 'Sign out',
+    })
+    if (!agreed) return
+    close()
+    await app.link.signOut(everywhere)
+  }
+  return h('section', { class: 'account' },
+    h('button', { class: 'button', type: 'button', onclick: () => signOut(false) }, 'Sign out'),
+    h('button', { class: 'link-button', type: 'button', onclick: () => signOut(true) }, 'Sign out everywhere'))
+}

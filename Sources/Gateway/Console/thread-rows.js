@@ -1,0 +1,53 @@
+// What stands in an open conversation, from top to bottom: days, messages in groups, and what is on its way.
+
+import { day } from './time.js'
+
+/// Messages of one person that follow each other within this time look like one.
+const groupMilliseconds = 60 * 60_000
+
+/// `mark` is up to where the user had read when the conversation was opened.
+export function rowsOf(store, conversation, messages, pending, mark) {
+  const rows = []
+  let above = null
+  let wasMarked = false
+  const sent = new Set()
+
+  if (messages[0]?.seq === 1 || conversation.last_seq === 0) rows.push({ kind: 'beginning', key: 'beginning', conversation })
+  for (const message of messages) {
+    if (message.client_id) sent.add(message.client_id)
+    const isMine = message.sender_id === store.me?.id
+    if (!above || day(above.created_at) !== day(message.created_at)) {
+      rows.push({ kind: 'day', key: `day ${message.created_at.slice(0, 10)} ${message.seq}`, text: day(message.created_at) })
+      above = null
+    }
+    // Not above the oldest that is held: there may be more new ones before it.
+    if (!wasMarked && message.seq > mark && mark > 0 && !isMine && rows.some((row) => row.kind === 'message')) {
+      rows.push({ kind: 'new', key: 'new' })
+      above = null
+    }
+    if (message.seq > mark) wasMarked = true
+    const isFirst = !above || above.sender_id !== message.sender_id || message.kind === 'system'
+      || new Date(message.created_at) - new Date(above.created_at) > groupMilliseconds
+    if (isFirst) closeGroup(rows)
+    rows.push({
+      kind: 'message', key: message.id, message, isMine, isFirst, isLast: false,
+      isNamed: isFirst && !isMine && conversation.kind === 'group',
+    })
+    above = message
+  }
+  for (const message of pending) {
+    // The push of a message may overtake the answer to its sending.
+    if (sent.has(message.clientID)) continue
+    const isFirst = !(above?.sender_id === store.me?.id)
+    if (isFirst) closeGroup(rows)
+    rows.push({ kind: 'pending', key: message.clientID, pending: message, isMine: true, isFirst, isLast: false })
+    above = { sender_id: store.me?.id, created_at: message.writtenAt }
+  }
+  closeGroup(rows)
+  return rows
+}
+
+function closeGroup(rows) {
+  const last = rows.at(-1)
+  if (last?.kind === 'message' || last?.kind === 'pending') last.isLast = true
+}

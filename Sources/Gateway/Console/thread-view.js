@@ -1,0 +1,242 @@
+// The open conversation: its messages from the newest back, and where one writes.
+
+import { chipSignature, conversationChip } from './avatar.js'
+import { Composer } from './composer.js'
+import { arrowKeys, h, keyed } from './dom.js'
+import { ConnectionLost, sentence } from './errors.js'
+import { groupDetails } from './group-view.js'
+import { icon } from './icons.js'
+import { describeRow } from './message-row.js'
+import { confirm } from './dialog.js'
+import { toast } from './notice.js'
+import { personDetails } from './person-view.js'
+import { rowsOf } from './thread-rows.js'
+
+const pageSize = 50
+
+export class ThreadView {
+  #app
+  #head = h('header', { class: 'thread-head' })
+  #list = h('ol', { class: 'messages', 'aria-label': 'Messages', 'data-enter': 'last' })
+  #older = h('div', { class: 'older', hidden: true }, h('span', { class: 'spinner' }), 'Older messages')
+  #scroller
+  #jump
+  #composer
+  #blank = h('div', { class: 'blank' })
+  #body
+  #enter
+  #shownID = null
+  /// The user's own mark when the conversation was opened: what came after it is marked as new.
+  #markAtOpening = 0
+  #isLoading = false
+  #isAtEnd = true
+  #wantsFocus = false
+  #height = 0
+  /// The newest message that the user had before its eyes.
+  #seen = 0
+  element
+
+  constructor(app) {
+    this.#app = app
+    this.#composer = new Composer(app, { onSent: () => this.#toEnd() })
+    this.#scroller = h('div', { class: 'thread-scroller', onscroll: () => this.#scrolled() },
+      this.#older, this.#list)
+    this.#jump = h('button', {
+      class: 'jump', type: 'button', hidden: true, onclick: () => this.#toEnd(),
+    }, icon('down'), h('span', {}))
+    this.#body = h('div', { class: 'thread-body', hidden: true },
+      this.#head, h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#composer.element)
+    this.#enter = arrowKeys(this.#list, '.message')
+    this.element = h('main', { class: 'thread', 'aria-label': 'Conversation' }, this.#blank, this.#body)
+    document.addEventListener('visibilitychange', () => this.#considerReading())
+    new ResizeObserver(() => {
+      this.#height = this.#scroller.clientHeight
+      if (this.#isAtEnd) this.#scrollToEnd()
+    }).observe(this.#scroller)
+  }
+
+  get #conversation() { return this.#app.store.conversations.get(this.#app.openID) }
+
+  focus() { this.#composer.focus() }
+
+  /// The user opened another conversation, and goes on there.
+  opened() {
+    // Where a keyboard would come up over the half of the screen, reading is what is wanted first.
+    this.#wantsFocus = !matchMedia('(pointer: coarse)').matches
+  }
+
+  render() {
+    const conversation = this.#conversation
+    this.#body.hidden = !conversation
+    this.#blank.hidden = Boolean(conversation)
+    if (!conversation) {
+      this.#shownID = null
+      this.#renderBlank()
+      return
+    }
+    const isNew = this.#shownID !== conversation.id
+    if (isNew) {
+      this.#shownID = conversation.id
+      this.#markAtOpening = conversation.last_read_seq
+      this.#seen = conversation.last_read_seq
+      this.#isAtEnd = true
+      this.#list.replaceChildren()
+      keyed(this.#list, [], () => {})
+    }
+    this.#renderHead(conversation)
+    this.#renderMessages(conversation)
+    this.#composer.show(conversation)
+    if (isNew) this.#scrollToStart()
+    if (this.#wantsFocus) this.focus()
+    this.#wantsFocus = false
+    this.#considerReading()
+    this.#loadOlderIfSeen()
+  }
+
+  #renderBlank() {
+    const { store } = this.#app
+    const kind = store.isLoaded ? String(store.conversations.size > 0) : ''
+    if (this.#blank.dataset.kind === kind) return
+    this.#blank.dataset.kind = kind
+    this.#blank.replaceChildren(kind ? h('div', { class: 'blank-inside' },
+      h('img', { src: '/console/icon.svg', alt: '', width: 56, height: 56 }),
+      h('p', { class: 'empty-title' }, kind === 'true' ? 'Choose a conversation' : 'Nothing here yet'),
+      h('p', {}, kind === 'true' ? 'With the arrow keys and Enter, or ' : 'Find somebody to write to with ',
+        h('kbd', {}, 'Ctrl'), ' ', h('kbd', {}, 'K'), kind === 'true' ? ' to find a person.' : '.')) : '')
+  }
+
+  #renderHead(conversation) {
+    const { store } = this.#app
+    const other = store.other(conversation)
+    const person = store.people.get(other)
+    const title = store.title(conversation)
+    const people = conversation.members.map((member) => {
+      return member.user_id === store.me?.id ? 'you' : store.name(member.user_id)
+    })
+    const subtitle = other ? (person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : '')
+      : `${conversation.members.length} ${conversation.members.length === 1 ? 'member' : 'members'}: ${people.join(', ')}`
+    keyed(this.#head, [conversation], () => ({
+      key: conversation.id,
+      signature: `${title}\n${subtitle}\n${other && chipSignature(store, other)}${person?.is_verified}`,
+      build: () => h('div', { class: 'thread-head-inside' },
+        h('button', {
+          class: 'icon-button back', type: 'button', 'aria-label': 'Back to the conversations', 'data-focus': 'back',
+          onclick: () => this.#app.open(null),
+        }, icon('back')),
+        h('button', {
+          class: 'thread-title', type: 'button', 'data-focus': 'details',
+          onclick: () => (other ? personDetails(this.#app, other) : groupDetails(this.#app, conversation.id)),
+        },
+        conversationChip(store, conversation),
+        h('span', { class: 'row-text' },
+          h('span', { class: 'row-title' }, title, person?.is_verified && verified()),
+          h('span', { class: 'row-preview' }, subtitle)),
+        h('span', { class: 'unseen' }, ', details'))),
+    }))
+  }
+
+  #renderMessages(conversation) {
+    const { store, outbox } = this.#app
+    const messages = store.messages.get(conversation.id) ?? []
+    const before = this.#scroller.scrollHeight
+    const first = this.#list.querySelector('.message')?.dataset.seq
+    const rows = rowsOf(store, conversation, messages, outbox.of(conversation.id), this.#markAtOpening)
+    keyed(this.#list, rows, (row) => describeRow(this.#app, row, {
+      edit: (message) => this.#composer.edit(message),
+      remove: (message) => this.#remove(message),
+      openPerson: (id) => personDetails(this.#app, id),
+    }))
+    this.#older.hidden = !(messages[0]?.seq > 1) && !(messages.length === 0 && conversation.last_seq > 0)
+    this.#enter()
+    if (this.#isAtEnd) this.#scrollToEnd()
+    else if (messages[0] && first > messages[0].seq) this.#scroller.scrollTop += this.#scroller.scrollHeight - before
+    this.#renderJump(conversation)
+  }
+
+  #renderJump(conversation) {
+    const waiting = Math.max(0, conversation.last_seq - this.#seen)
+    this.#jump.hidden = this.#isAtEnd
+    this.#jump.lastElementChild.textContent = waiting ? `${waiting} new` : ''
+    this.#jump.setAttribute('aria-label', waiting ? `Go to ${waiting} new messages` : 'Go to the newest message')
+  }
+
+  #scrolled() {
+    const { scrollTop, scrollHeight, clientHeight } = this.#scroller
+    // A scroll that a change of size brought along says nothing of where the user wants to be.
+    if (clientHeight === this.#height) this.#isAtEnd = scrollHeight - scrollTop - clientHeight < 20
+    this.#considerReading()
+    if (this.#conversation) this.#renderJump(this.#conversation)
+    this.#loadOlderIfSeen()
+  }
+
+  #scrollToEnd() { this.#scroller.scrollTop = this.#scroller.scrollHeight }
+
+  #toEnd() {
+    this.#isAtEnd = true
+    this.#scrollToEnd()
+    this.#considerReading()
+    if (this.#conversation) this.#renderJump(this.#conversation)
+  }
+
+  /// Where reading goes on: at what is new, or at the end.
+  #scrollToStart() {
+    const mark = this.#list.querySelector('.new-mark')
+    this.#scrollToEnd()
+    if (mark && mark.getBoundingClientRect().top < this.#scroller.getBoundingClientRect().top) {
+      mark.scrollIntoView({ block: 'start' })
+      this.#scrolled()
+    }
+  }
+
+  /// Marks as read what the user has before its eyes.
+  #considerReading() {
+    const conversation = this.#conversation
+    if (!conversation || document.visibilityState !== 'visible' || !this.#scroller.offsetParent) return
+    const bottom = this.#scroller.getBoundingClientRect().bottom
+    const rows = [...this.#list.querySelectorAll('.message[data-seq]')]
+    const seen = rows.findLast((row) => row.getBoundingClientRect().top < bottom - 8)
+    if (!seen) return
+    this.#seen = Math.max(this.#seen, Number(seen.dataset.seq))
+    if (this.#seen > conversation.last_read_seq) this.#app.link.markRead(conversation.id, this.#seen)
+  }
+
+  async #loadOlderIfSeen() {
+    const conversation = this.#conversation
+    if (!conversation || this.#older.hidden || this.#isLoading || !this.#app.link.isOnline) return
+    if (this.#scroller.scrollTop > 400) return
+    this.#isLoading = true
+    try {
+      const first = this.#app.store.messages.get(conversation.id)?.[0]?.seq
+      const { messages } = await this.#app.link.call('messages.list', {
+        conversation_id: conversation.id, limit: pageSize, ...(first && { before_seq: first }),
+      })
+      this.#app.store.applyMessages(messages)
+    } catch (error) {
+      if (!(error instanceof ConnectionLost)) toast(sentence(error), 'bad')
+    }
+    // Only the next frame has what came; asked before, the same page would come again.
+    requestAnimationFrame(() => { this.#isLoading = false })
+  }
+
+  async #remove(message) {
+    const isMine = message.sender_id === this.#app.store.me?.id
+    const agreed = await confirm({
+      title: 'Delete this message?',
+      text: `It is deleted for everyone${isMine ? '' : `, and was written by ${this.#app.store.name(message.sender_id)}`}.`
+        + ' That a message was here stays visible.',
+      action: 'Delete',
+    })
+    if (!agreed) return
+    try {
+      this.#app.store.applyMessages([await this.#app.link.call('messages.delete', {
+        conversation_id: message.conversation_id, seq: message.seq,
+      })])
+    } catch (error) {
+      toast(sentence(error), 'bad')
+    }
+  }
+}
+
+function verified() {
+  return h('span', { class: 'verified' }, icon('verified'), h('span', { class: 'unseen' }, ' verified'))
+}

@@ -1,0 +1,78 @@
+"""A cable between a browser and the server that a test can cut."""
+
+import socket
+import threading
+
+
+class Cable:
+    """Forwards TCP from a port of its own to the server, until it is cut."""
+
+    def __init__(self, host, port):
+        self._target = (host, port)
+        self._is_whole = True
+        self._is_deaf = False
+        self._lock = threading.Lock()
+        self._sockets = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self):
+        """Ends every connection, and refuses new ones until `mend`."""
+        with self._lock:
+            self._is_whole = False
+            ended, self._sockets = self._sockets, set()
+        for each in ended:
+            _end(each)
+
+    def deafen(self):
+        """Lets through what the browser says, and nothing of what the server answers, until `mend`."""
+        self._is_deaf = True
+
+    def mend(self):
+        self._is_deaf = False
+        self._is_whole = True
+
+    def close(self):
+        self.cut()
+        self._listener.close()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._connect, args=(near,), daemon=True).start()
+
+    def _connect(self, near):
+        try:
+            if not self._is_whole:
+                raise OSError("cut")
+            far = socket.create_connection(self._target)
+        except OSError:
+            return _end(near)
+        with self._lock:
+            self._sockets |= {near, far}
+        threading.Thread(target=self._forward, args=(near, far, False), daemon=True).start()
+        self._forward(far, near, True)
+
+    def _forward(self, source, sink, is_answer):
+        try:
+            while data := source.recv(65536):
+                if not (is_answer and self._is_deaf):
+                    sink.sendall(data)
+        except OSError:
+            pass
+        with self._lock:
+            self._sockets -= {source, sink}
+        _end(source)
+        _end(sink)
+
+
+def _end(each):
+    try:
+        each.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass
+    each.close()
