@@ -1,7 +1,7 @@
 # The toolchain, and what Postline is compiled against.
 FROM swift:6.3-bookworm AS toolchain
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libargon2-dev libcrypt-dev libpq-dev pkg-config \
+    && apt-get install -y --no-install-recommends libargon2-dev libcrypt-dev libpq-dev pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 

@@ -36,6 +36,7 @@ else
 	@scripts/run-tests --filter '^LineServerTests[.]PipelineTests'
 	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(timed)' && \
 	scripts/run-tests --no-parallel --filter '$(timed)' && scripts/test-sql"
+	@scripts/test-http
 endif
 
 check: lint test schema-check sanitize ## All that a change must pass: lint, build, tests, schema, sanitizers.

@@ -29,10 +29,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
-        // Without its traits, which bring all of Foundation.
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
@@ -77,7 +76,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings,
-            plugins: ["EmbedSQL"]),
+            plugins: ["EmbedFiles"]),
         .target(
             name: "LineServer",
             dependencies: [
@@ -92,6 +91,27 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: settings),
+
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "LineServer",
+                "Messaging",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            exclude: ["Console"],
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]),
 
         // What stands beside the service: figures for Prometheus, a client of the public protocol, and a PostgreSQL of
         // one's own.
@@ -143,6 +163,7 @@ let package = Package(
             dependencies: [
                 "Chat",
                 "Doctor",
+                "Gateway",
                 "LineServer",
                 "Messaging",
                 "Metering",
@@ -150,11 +171,10 @@ let package = Package(
                 "PrivatePostgres",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -183,9 +203,9 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // The SQL files become part of the binary.
-        .executableTarget(name: "embed-sql", swiftSettings: settings),
-        .plugin(name: "EmbedSQL", capability: .buildTool(), dependencies: ["embed-sql"]),
+        // The SQL files and the console become part of the binary.
+        .executableTarget(name: "embed-files", swiftSettings: settings),
+        .plugin(name: "EmbedFiles", capability: .buildTool(), dependencies: ["embed-files"]),
 
         .testTarget(
             name: "PostgresTests",
@@ -275,7 +295,7 @@ let package = Package(
 let service: Set = [
     "CPostgres", "CArgon2", "CCrypt", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
 ]
-let embedding: Set = ["embed-sql", "EmbedSQL"]
+let embedding: Set = ["embed-files", "EmbedFiles"]
 let benchmarks: Set = ["CNotifyPeer", "postline-bench"]
 /// What tests share.
 let shared: Set = ["BoundedWait", "FuzzedLines", "TestSupport"]

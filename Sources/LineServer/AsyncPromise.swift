@@ -2,7 +2,7 @@ import Synchronization
 import Threads
 
 /// A value that comes once, for whoever waits for it.
-final class AsyncPromise<Value: Sendable>: Sendable {
+package final class AsyncPromise<Value: Sendable>: Sendable {
     private enum State {
         case waiting([CheckedContinuation<Result<Value, any Error>, Never>])
         case completed(Result<Value, any Error>)
@@ -10,7 +10,9 @@ final class AsyncPromise<Value: Sendable>: Sendable {
 
     private let state = Mutex(State.waiting([]))
 
-    func value() async throws -> Value {
+    package init() {}
+
+    package func value() async throws -> Value {
         let result: Result<Value, any Error> = await suspended { caller in
             self.state.withLock { state in
                 switch state {
@@ -25,9 +27,9 @@ final class AsyncPromise<Value: Sendable>: Sendable {
         return try result.get()
     }
 
-    func succeed(_ value: Value) { complete(.success(value)) }
+    package func succeed(_ value: Value) { complete(.success(value)) }
 
-    func fail(_ error: any Error) { complete(.failure(error)) }
+    package func fail(_ error: any Error) { complete(.failure(error)) }
 
     /// The first result stands.
     private func complete(_ result: Result<Value, any Error>) {

@@ -4,6 +4,7 @@ public import Metrics
 public import NIOCore
 import NIOPosix
 public import ServiceLifecycle
+import Synchronization
 
 /// Serves the line protocol (`docs/protocol.md`): bytes to requests, answers and pushes to bytes, with bounded memory
 /// for each client. It knows no rules of messaging: those are the sessions'.
@@ -15,6 +16,9 @@ public final class LineServer: Service {
     private let sessions: any SessionFactory
     private let group: any EventLoopGroup
     private let bound = AsyncPromise<Address>()
+
+    /// One for each of the group's event loops, once the server runs.
+    private let loops = Mutex<[ObjectIdentifier: LineLoop]>([:])
 
     /// Where a server listens.
     public struct Address: Sendable, Equatable {
@@ -54,16 +58,15 @@ public final class LineServer: Service {
     ///
     /// - Throws: ``ListenError`` where it cannot listen.
     public func run() async throws {
-        var loops: [ObjectIdentifier: LineLoop] = [:]
         let metrics = context.metrics
         for eventLoop in group.makeIterator() {
             let loop = try await eventLoop.submit { LineLoop(eventLoop, metrics: metrics) }.get()
-            loops[ObjectIdentifier(eventLoop)] = loop
+            loops.withLock { $0[ObjectIdentifier(eventLoop)] = loop }
         }
-        let all = Array(loops.values)
+        let all = loops.withLock { Array($0.values) }
         let listener: any Channel
         do {
-            listener = try await listen(loops)
+            listener = try await listen()
         } catch {
             let error = ListenError(
                 host: context.configuration.host, port: context.configuration.port, error)
@@ -81,9 +84,8 @@ public final class LineServer: Service {
         try await serve(listener, all)
     }
 
-    private func listen(_ loops: [ObjectIdentifier: LineLoop]) async throws -> any Channel {
+    private func listen() async throws -> any Channel {
         let context = self.context
-        let sessions = self.sessions
         let configuration = context.configuration
         return try await ServerBootstrap(group: group)
             .listening(configuration)
@@ -94,14 +96,12 @@ public final class LineServer: Service {
             }
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    guard let loop = loops[ObjectIdentifier(channel.eventLoop)] else {
-                        throw ChannelError.inappropriateOperationForState
-                    }
                     let peer = channel.remoteAddress?.peer ?? ""
-                    let admission = context.admit(from: configuration.expectsProxyHeader ? nil : peer)
-                    if case .drop = admission { return channel.close(promise: nil) }
-                    let handler = ConnectionHandler(
-                        server: context, loop: loop, sessions: sessions, socketAddress: peer, admission: admission)
+                    let place = ConnectionPlace(in: context, peerAddress: configuration.expectsProxyHeader ? nil : peer)
+                    if place.isDropped { return channel.close(promise: nil) }
+                    let handler = try self.handler(
+                        of: place, on: channel.eventLoop, socketAddress: peer,
+                        isHandshakeAwaited: configuration.certificate != nil)
                     let pipeline = channel.pipeline.syncOperations
                     if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: handler)) }
                     if let certificate = configuration.certificate { try pipeline.addHandler(certificate.handler()) }
@@ -110,6 +110,16 @@ public final class LineServer: Service {
             }
             .bind(host: configuration.host, port: configuration.port)
             .get()
+    }
+
+    private func handler(
+        of place: ConnectionPlace, on eventLoop: any EventLoop, socketAddress: String, isHandshakeAwaited: Bool
+    ) throws -> ConnectionHandler {
+        guard let loop = loops.withLock({ $0[ObjectIdentifier(eventLoop)] }) else {
+            throw ChannelError.inappropriateOperationForState
+        }
+        return ConnectionHandler(
+            place, loop: loop, sessions: sessions, socketAddress: socketAddress, isHandshakeAwaited: isHandshakeAwaited)
     }
 
     private func serve(_ listener: any Channel, _ loops: [LineLoop]) async throws {
@@ -144,7 +154,29 @@ public final class LineServer: Service {
     }
 }
 
-private func withTaskCancellationOrGracefulShutdown(
+/// What a server of another protocol shares with this one: its bounds, and its connections where they speak lines within
+/// a framing of their own.
+extension LineServer {
+    /// A place for a client of the other server; not to be kept where it is dropped.
+    ///
+    /// - Parameter peerAddress: nil where a balancer has still to tell it.
+    package func place(for peerAddress: String?) -> ConnectionPlace {
+        ConnectionPlace(in: context, peerAddress: peerAddress)
+    }
+
+    /// Speaks the line protocol over a channel that is open, at the end of its pipeline: the handlers before it make
+    /// bytes of lines of what comes, and what they like of the lines that go.
+    ///
+    /// Only for the channel's event loop, while the server runs, with `autoRead` off.
+    /// - Parameter place: the client's, which is the connection's from here on.
+    package func takeOver(_ channel: any Channel, _ place: ConnectionPlace) throws {
+        let handler = try self.handler(
+            of: place, on: channel.eventLoop, socketAddress: place.peerAddress ?? "", isHandshakeAwaited: false)
+        try channel.pipeline.syncOperations.addHandler(handler)
+    }
+}
+
+package func withTaskCancellationOrGracefulShutdown(
     _ operation: () async throws -> Void, onGracefulShutdown: @escaping @Sendable () -> Void,
     onCancel: @escaping @Sendable () -> Void
 ) async throws {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 import NIOCore
-import NIOSSL
+package import NIOSSL
 import Synchronization
 
 /// What a line server shows of itself over TLS: a certificate chain and its key, from two files that may be renewed.
@@ -36,7 +36,7 @@ public final class ServerCertificate: Sendable {
     public var expiry: Int { current.withLock { $0.expiry } }
 
     /// What shakes hands with one client.
-    func handler() -> NIOSSLServerHandler {
+    package func handler() -> NIOSSLServerHandler {
         var configuration = NIOSSLHandler.Configuration()
         // What a connection keeps for its next write, however large the last one was.
         configuration.maximumPreservedOutboundBufferCapacity = 32_768

@@ -7,6 +7,9 @@ public protocol ClientSink: AnyObject, Sendable {
     /// Where the connection lives: a session that runs there is asked and answers without a change of threads.
     var executor: UnownedSerialExecutor { get }
 
+    /// Whether there is a way for pushes: a connection that stays.
+    var takesPushes: Bool { get }
+
     /// What takes pushes for all connections that live there.
     var target: any PushTarget { get }
 

@@ -44,6 +44,16 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         }
     }
 
+    /// The status of the error over HTTP: its class, where that is one.
+    public var httpStatus: Int {
+        switch self {
+        case .parseError, .invalidUTF8, .invalidRequest, .invalidParams: 400
+        case .unknownMethod: 404
+        case .internalError: 500
+        default: number
+        }
+    }
+
     /// Whether the same request may succeed later, unchanged.
     public var isRetryable: Bool {
         switch self {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import FoundationEssentials
+internal import Gateway
 internal import LineServer
 internal import Messaging
 internal import PrivatePostgres
@@ -89,15 +90,24 @@ private struct DevWorld {
         let node = try await Node(settings)
         try await node.awaitDatabase(migrating: true)
         if let admin = settings.adminDatabaseURL { try await Migrator(url: admin, logger: node.logger).seed() }
-        let emails = try await postgres.psql(
-            "select email from auth.users order by created_at, email limit 12", database: Self.database)
+        let people = try await postgres.psql(
+            """
+            select u.email || chr(9) || coalesce(p.full_name, '') from auth.users u \
+            left join public.user_profiles p on p.id = u.id where u.email is not null \
+            order by u.created_at, u.email limit 12
+            """, database: Self.database
+        ).split(separator: "\n").map { line in
+            let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+            return Console.Person(email: String(fields[0]), password: Self.password, fullName: String(fields[1]))
+        }
         let psql = "\(postgres.installation.program("psql")) '\(await postgres.url(database: Self.database))'"
         let data = await postgres.dataDirectory
         try await node.observed { [directory] operations in
-            try await node.serve { address in
+            try await node.serve(console: Console(people: people)) { address, http in
                 let greeting = Self.greeting(
-                    address: address, operations: operations, psql: psql, emails: emails.split(separator: "\n"),
-                    data: data, directory: directory, certificate: settings.tlsCertificate)
+                    address: address, http: http, operations: operations, psql: psql, emails: people.map(\.email),
+                    data: data,
+                    directory: directory, certificate: settings.tlsCertificate)
                 // Not `print`, which keeps back what goes to a pipe.
                 _ = try? FileDescriptor.standardOutput.writeAll((greeting + "\n").utf8)
             }
@@ -106,14 +116,15 @@ private struct DevWorld {
 
     /// One fact a line, `name: value`, for eyes and scripts.
     private static func greeting(
-        address: LineServer.Address, operations: LineServer.Address?, psql: String, emails: [Substring], data: String,
-        directory: String, certificate: String?
+        address: LineServer.Address, http: LineServer.Address?, operations: LineServer.Address?, psql: String,
+        emails: [String], data: String, directory: String, certificate: String?
     ) -> String {
         let program = CommandLine.arguments.first ?? "postline"
         let port = address.port == 7432 ? "" : " --port \(address.port)"
         // One's own certificate is its own authority.
         let trust = certificate.map { " --tls-ca \($0)" } ?? ""
         var lines = ["lines: \(address.host):\(address.port)"]
+        if let http { lines.append("console: \(certificate == nil ? "http" : "https")://\(http.host):\(http.port)/") }
         if let operations { lines.append("operations: http://\(operations.host):\(operations.port)/metrics") }
         lines += ["psql: \(psql)", "data: \(data)"]
         lines += emails.map { "user: \($0) \(password)" }

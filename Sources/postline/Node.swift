@@ -1,3 +1,4 @@
+internal import Gateway
 internal import LineServer
 internal import Logging
 internal import Messaging
@@ -21,7 +22,9 @@ struct Node: Sendable {
 
     /// The figures of this process, of which there is one node.
     private static let registry: MetricsRegistry = {
-        let help = [LineServer.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp]
+        let help = [
+            LineServer.metricHelp, Gateway.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp,
+        ]
         let registry = MetricsRegistry(help: help.reduce(into: [:]) { $0.merge($1) { $1 } })
         MetricsSystem.bootstrap(registry)
         return registry
@@ -137,27 +140,43 @@ struct Node: Sendable {
 
     /// Serves until the process is told to stop.
     ///
-    /// - Parameter ready: is called once lines are served.
-    func serve(ready: @escaping @Sendable (LineServer.Address) -> Void) async throws {
+    /// - Parameters:
+    ///   - console: the page for people; nil: there is none.
+    ///   - ready: is called once lines are served, and HTTP, where it is.
+    func serve(
+        console: Console?, ready: @escaping @Sendable (LineServer.Address, _ http: LineServer.Address?) -> Void
+    ) async throws {
         DescriptorLimit.raise(forConnections: lines.maxConnections, logger: logger)
         let server = LineServer(configuration: lines, sessions: service, logger: logger, metrics: Self.registry)
-        // Stopped in reverse: lines first, so that what was taken is answered while there is a database.
-        let services: [any Service] = [service, server, stage] + (renewal.map { [$0] } ?? [])
+        let gateway = gateway(beside: server, console)
+        // Stopped in reverse: clients first, so that what was taken is answered while there is a database.
+        let services: [any Service] =
+            [service, Servers(lines: server, gateway: gateway), stage] + (renewal.map { [$0] } ?? [])
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },
                 gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
         try await withThrowingTaskGroup { tasks in
-            tasks.addTask {
-                do {
-                    try await group.run()
-                } catch let error as ListenError {
-                    throw error.naming(host: "POSTLINE_HOST", port: "POSTLINE_PORT")
-                }
-            }
+            tasks.addTask { try await group.run() }
             // Where the server cannot listen, the group says why.
-            if let address = try? await server.address { ready(address) }
+            if let address = try? await server.address {
+                let http = try? await gateway?.address
+                if gateway == nil || http != nil { ready(address, http) }
+            }
             try await tasks.waitForAll()
         }
+    }
+
+    private func gateway(beside server: LineServer, _ console: Console?) -> Gateway? {
+        guard let port = settings.httpPort else { return nil }
+        var configuration = settings.gateway
+        configuration.host = settings.httpHost ?? lines.host
+        configuration.port = port
+        configuration.certificate = lines.certificate
+        configuration.expectsProxyHeader = lines.expectsProxyHeader
+        configuration.maxLineBytes = lines.maxLineBytes
+        configuration.console = console
+        return Gateway(
+            configuration: configuration, sessions: service, lines: server, logger: logger, metrics: Self.registry)
     }
 }

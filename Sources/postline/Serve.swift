@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Gateway
 internal import LineServer
 internal import Logging
 internal import Messaging
@@ -7,7 +8,7 @@ internal import ServiceLifecycle
 /// `postline serve`.
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Serve lines from a database that is there.",
+        abstract: "Serve lines and HTTP from a database that is there.",
         discussion: "Waits for the database with back-off, and says so. A database that is not migrated: exit 78.")
 
     @OptionGroup var options: SettingOptions
@@ -21,7 +22,7 @@ struct Serve: AsyncParsableCommand {
             let node = try await Node(settings)
             try await node.observed { [migrate] _ in
                 try await node.awaitDatabase(migrating: migrate)
-                try await node.serve { _ in }
+                try await node.serve(console: settings.hasConsole ? Console(people: []) : nil) { _, _ in }
             }
         }
     }

@@ -30,6 +30,8 @@ final class RecordingSink: ClientSink, PushTarget {
     var orders: [String] { asked.withLock { $0 } }
 
     var executor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+    let takesPushes = true
+
     var target: any PushTarget { self }
 
     private func note(_ order: String) { asked.withLock { $0.append(order) } }

@@ -1,5 +1,5 @@
 import Messaging
-import NIOCore
+package import NIOCore
 
 /// How many connections there are, in all and from each address, and so how the next one is received.
 ///
@@ -98,7 +98,7 @@ struct Admissions {
 
 extension SocketAddress {
     /// The peer's address as text: an IPv4 address that came in by IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
-    var peer: String {
+    package var peer: String {
         guard let address = ipAddress else { return "" }
         let mapped = "::ffff:"
         guard address.hasPrefix(mapped), address.contains(".") else { return address }

@@ -4,12 +4,9 @@ import NIOSSL
 import NIOTLS
 
 /// One connection on its event loop: tells its ``ConnectionState`` what happens, and does what follows.
-final class ConnectionHandler: ChannelInboundHandler {
+final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
-
-    /// The connection's number, for the log.
-    let number: Int
 
     /// Where the loop keeps this connection.
     var index: Int?
@@ -24,17 +21,13 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var sink: ConnectionSink?
     private(set) var context: ChannelHandlerContext?
 
-    /// How the client was received.
-    private var admission: Admissions.Admission
+    private let place: ConnectionPlace
 
     /// Whether the server waits for the end of this.
     private var isAwaited: Bool
 
     /// Where the socket leads: to the client, or to the balancer before it.
     private let socketAddress: String
-
-    /// Where the client is; nil until it is known.
-    private var peerAddress: String?
 
     /// Whether the client has still to shake hands (TLS).
     private var isHandshakeAwaited: Bool
@@ -54,23 +47,22 @@ final class ConnectionHandler: ChannelInboundHandler {
     private var isProceeding = false
 
     /// - Parameters:
+    ///   - place: not a dropped one.
     ///   - socketAddress: where the socket leads. With PROXY it is the balancer's, and ``comes(from:)`` tells the
     ///     client's.
-    ///   - admission: how the client is received; not dropped.
+    ///   - isHandshakeAwaited: whether the client has still to shake hands (TLS).
     init(
-        server: ServerContext, loop: LineLoop, sessions: any SessionFactory, socketAddress: String,
-        admission: Admissions.Admission
+        _ place: ConnectionPlace, loop: LineLoop, sessions: any SessionFactory, socketAddress: String,
+        isHandshakeAwaited: Bool
     ) {
+        server = place.server
         let configuration = server.configuration
-        number = server.nextNumber()
-        self.server = server
+        self.place = place
         self.loop = loop
         self.sessions = sessions
-        self.admission = admission
-        isAwaited = admission == .serve
         self.socketAddress = socketAddress
-        peerAddress = configuration.expectsProxyHeader ? nil : socketAddress
-        isHandshakeAwaited = configuration.certificate != nil
+        self.isHandshakeAwaited = isHandshakeAwaited
+        isAwaited = place.admission == .serve
         let patience = isAwaited ? configuration.authenticationTimeout : configuration.lingerTimeout
         let now = NIODeadline.now()
         state = ConnectionState(configuration, now: now, opensUntil: now + TimeAmount(patience))
@@ -103,6 +95,9 @@ final class ConnectionHandler: ChannelInboundHandler {
         case TLSUserEvent.handshakeCompleted:
             isHandshakeAwaited = false
             open()
+        case FramingEvent.messageTooLong:
+            state.leave(.messageTooLong, keepingAnswers: true)
+            proceed()
         default: break
         }
         context.fireUserInboundEventTriggered(event)
@@ -133,17 +128,13 @@ extension ConnectionHandler {
     }
 
     /// A balancer has told where the client is.
-    func comes(from header: ProxyHeader) {
-        guard state.isOpening, peerAddress == nil else { return }
-        let address = header.source ?? socketAddress
-        peerAddress = address
-        if admission == .serve {
-            admission = server.locate(at: address)
-            switch admission {
-            case .serve: break
-            case .refuse: state.mustOpen(by: .now() + TimeAmount(server.configuration.lingerTimeout))
-            case .drop: return cut()
-            }
+    func comes(from address: String?) {
+        guard state.isOpening, place.peerAddress == nil else { return }
+        let wasServed = place.admission == .serve
+        place.locate(at: address ?? socketAddress)
+        if place.isDropped { return cut() }
+        if wasServed, place.refusal != nil {
+            state.mustOpen(by: .now() + TimeAmount(server.configuration.lingerTimeout))
         }
         open()
     }
@@ -151,18 +142,16 @@ extension ConnectionHandler {
     /// The client did not do what comes before lines. It cannot be told so: it would not understand.
     func isNotOpened(_ reason: String) {
         guard state.isOpening else { return }
-        server.failedToOpen(number, peerAddress, reason)
+        place.failedToOpen(reason)
         cut()
     }
 
     /// Begins with lines where all that comes before them is done.
     private func open() {
-        guard state.isOpening, let peerAddress, !isHandshakeAwaited, let sink else { return }
-        server.opened(number, peerAddress: peerAddress)
-        if case .refuse(let reason) = admission {
-            state.open(with: .tooManyConnections(reason))
-        } else if server.isStopping {
-            state.open(with: .shuttingDown)
+        guard state.isOpening, let peerAddress = place.clientAddress, !isHandshakeAwaited, let sink else { return }
+        place.opened()
+        if let refusal = place.refusal {
+            state.open(with: refusal)
         } else {
             session = sessions.makeSession(sink: sink, peerAddress: peerAddress)
             state.open(with: server.hello)
@@ -173,7 +162,7 @@ extension ConnectionHandler {
     private func end() {
         guard !state.isClosed else { return }
         state.close()
-        server.closed(number, peerAddress: peerAddress, admission)
+        place.leave()
         // The line at work is watched until it is done.
         if !state.lines.isBusy { loop.remove(self) }
         sink?.detach()
@@ -265,7 +254,9 @@ extension ConnectionHandler {
             (tls ?? context)?.close(promise: nil)
         case .giveUpOpening: isNotOpened("not in time")
         case .count(.lagged): server.metrics.lagged()
-        case .count(.goodbye(let code)): if admission == .serve { server.metrics.saidGoodbye(code) }
+        case .count(.goodbye(let code)):
+            if place.admission == .serve { server.metrics.saidGoodbye(code) }
+            context?.triggerUserOutboundEvent(code, promise: nil)
         }
     }
 
@@ -316,7 +307,7 @@ extension ConnectionHandler {
     }
 
     /// The last request that the session was given.
-    private var lastRequest: RequestID { RequestID(connection: number, number: requests) }
+    private var lastRequest: RequestID { RequestID(connection: place.number, number: requests) }
 
     private func endSession() {
         guard let session else { return sessionHasEnded() }

@@ -23,6 +23,8 @@ final class ConnectionSink: ClientSink {
         unsafe loop.executor.asUnownedSerialExecutor()
     }
 
+    let takesPushes = true
+
     var target: any PushTarget { loop }
 
     func startPushes(cursor: String) { loop.post(.startPushes(cursor: cursor), to: self) }

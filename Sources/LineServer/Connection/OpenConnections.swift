@@ -1,7 +1,7 @@
 import Synchronization
 
 /// How many connections a server has to wait for at its end.
-final class OpenConnections: Sendable {
+package final class OpenConnections: Sendable {
     private struct State {
         var count = 0
         var isClosing = false
@@ -10,16 +10,18 @@ final class OpenConnections: Sendable {
     private let state = Mutex(State())
     private let over = AsyncPromise<Void>()
 
+    package init() {}
+
     /// One more is there.
-    func enter() { state.withLock { $0.count += 1 } }
+    package func enter() { state.withLock { $0.count += 1 } }
 
     /// One has ended, with all that was at work for it.
-    func leave() {
+    package func leave() {
         change { $0.count -= 1 }
     }
 
     /// Lets no more be waited for, and waits until all that came have ended.
-    func haveEnded() async {
+    package func haveEnded() async {
         change { $0.isClosing = true }
         // It never fails.
         try? await over.value()

@@ -123,6 +123,7 @@ final class ServerContext: Sendable {
 extension Goodbye {
     static let shuttingDown = Goodbye(.shuttingDown, "The server is shutting down.")
     static let lineTooLong = Goodbye(.lineTooLong, "A line did not end.")
+    static let messageTooLong = Goodbye(.lineTooLong, "A message is longer than a line may be.")
 
     /// The server has no file descriptors left.
     static let outOfDescriptors = Goodbye(

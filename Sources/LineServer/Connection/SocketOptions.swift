@@ -1,5 +1,5 @@
 import NIOCore
-import NIOPosix
+package import NIOPosix
 
 #if canImport(Glibc)
 import Glibc
@@ -11,7 +11,7 @@ import Darwin
 
 extension ServerBootstrap {
     /// The options of the listening socket, most of which its connections inherit.
-    func listening(_ configuration: LineServer.Configuration) -> ServerBootstrap {
+    package func listening(_ configuration: LineServer.Configuration) -> ServerBootstrap {
         var bootstrap =
             self
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

@@ -1,11 +1,11 @@
-import Messaging
-import NIOCore
+package import Messaging
+package import NIOCore
 
 extension ByteBuffer {
     /// Writes an answer's envelope around its content: one JSON object, without a line end.
     ///
     /// - Parameter id: the request's, as sent.
-    mutating func writeAnswer(id: JSON, _ content: Answer.Content) {
+    package mutating func writeAnswer(id: JSON, _ content: Answer.Content) {
         switch content {
         case .result(let result):
             reserveCapacity(minimumWritableBytes: result.readableBytes + 64)
@@ -23,7 +23,7 @@ extension ByteBuffer {
         }
     }
 
-    private mutating func writeError(_ error: ProtocolError) {
+    package mutating func writeError(_ error: ProtocolError) {
         writeStaticString("{\"code\":")
         writeString(String(error.code.number))
         writeStaticString(",\"message\":")

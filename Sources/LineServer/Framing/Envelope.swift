@@ -1,8 +1,8 @@
-import Messaging
-import NIOCore
+package import Messaging
+package import NIOCore
 
 /// What one line asks for: JSON-RPC 2.0's envelope (`docs/protocol.md`, section 1).
-enum Envelope: Equatable {
+package enum Envelope: Equatable {
     /// One request, or what is wrong with the line.
     case single(Item)
 
@@ -10,19 +10,19 @@ enum Envelope: Equatable {
     case batch([Item])
 
     /// The most requests that one batch may hold.
-    static let maxBatchCount = 50
+    package static let maxBatchCount = 50
 
     /// A request, or what is wrong with it.
-    struct Item: Equatable {
+    package struct Item: Equatable {
         /// The id that the answer carries: a string, an integer or null, as sent. nil for a notification, which is
         /// never answered, not even with an error.
-        var id: JSON?
+        package var id: JSON?
 
-        var content: Result<Request, ProtocolError>
+        package var content: Result<Request, ProtocolError>
     }
 
     /// Reads a line, whatever it holds.
-    init(_ line: ByteBuffer) {
+    package init(_ line: ByteBuffer) {
         let value: JSON
         do {
             value = try JSON(parsing: line)
@@ -111,14 +111,15 @@ extension Envelope.Item {
 }
 
 extension ProtocolError {
-    fileprivate init(_ error: JSONError) {
+    /// - Parameter text: what it was that was to be JSON.
+    package init(_ error: JSONError, in text: String = "line") {
         switch error {
         case .invalidUTF8:
-            self.init(.invalidUTF8, "The line is not UTF-8.")
+            self.init(.invalidUTF8, "The \(text) is not UTF-8.")
         case .malformed(let offset, let reason):
-            self.init(.parseError, "The line is not JSON: at byte \(offset), \(reason).")
+            self.init(.parseError, "The \(text) is not JSON: at byte \(offset), \(reason).")
         case .tooDeep:
-            self.init(.parseError, "The line is nested too deep.")
+            self.init(.parseError, "The \(text) is nested too deep.")
         }
     }
 }

@@ -1,5 +1,5 @@
 /// Whether the bytes are UTF-8 as RFC 3629 has it: no overlong form, no surrogate, nothing beyond U+10FFFF.
-func isValidUTF8(_ bytes: Span<UInt8>) -> Bool {
+package func isValidUTF8(_ bytes: Span<UInt8>) -> Bool {
     let count = bytes.count
     var index = 0
     while index < count {

@@ -8,7 +8,12 @@ extension Operation {
             let request = SyncRequest(
                 cursor: try params.string("cursor").flatMap { Cursor($0) },
                 messagesPerConversation: Int(try params.integer("messages_per_conversation", in: 0...100) ?? 20))
-            return try await session.openSync(request, live: try params.bool("live") ?? true)
+            let takesPushes = session.sink.takesPushes
+            let live = try params.bool("live") ?? takesPushes
+            if live, !takesPushes {
+                throw .invalid("live", "needs a connection that stays: a line, a WebSocket, or /v1/changes")
+            }
+            return try await session.openSync(request, live: live)
         },
         Operation("sync.close") { session, _ throws(ProtocolError) in
             await session.endSync()

@@ -1,10 +1,10 @@
-internal import Hummingbird
-internal import HummingbirdCore
+internal import Gateway
 internal import LineServer
 internal import Logging
 internal import Messaging
 internal import Metering
 internal import NIOCore
+internal import NIOHTTP1
 
 /// Serves what those who run a node ask of it over HTTP: `/healthz`, `/readyz` and `/metrics`.
 struct OperationsServer: Sendable {
@@ -25,62 +25,63 @@ struct OperationsServer: Sendable {
     /// Within it a request must have come and its answer been read, and another be asked.
     var patience: Duration = .seconds(15)
 
-    /// All that is asked here has no body and a head of a few lines.
-    private static let head = HTTP1Channel.Configuration.DecoderConfiguration(
-        maxHeaderFieldSize: 8_192, maxHeaderListSize: 16_384, maxHeaderFieldCount: 100)
-
     /// Listens and serves until it is cancelled.
     ///
     /// - Parameter listening: is called once it listens.
     /// - Throws: `ListenError` where it cannot listen.
     func run(_ listening: @escaping @Sendable (LineServer.Address) -> Void) async throws {
-        // It would tell as an error that it was cancelled, which is how it ends.
-        var quiet = logger
-        quiet.logLevel = .critical
-        let connections = OperationsConnections(limit: maxConnections, patience: patience)
-        let application = Application(
-            router: router,
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [connections.handler()], httpDecoderConfiguration: Self.head)),
-            configuration: .init(address: .hostname(host, port: port), serverName: "postline"),
-            onServerRunning: { [host, logger] channel in
-                let address = LineServer.Address(host: host, port: channel.localAddress?.port ?? 0)
-                logger.info(
-                    "serving health and metrics", metadata: ["host": "\(host)", "port": "\(address.port)"])
-                listening(address)
-            }, logger: quiet)
-        do {
-            try await application.run()
-        } catch let error where error is IOError || error is SocketAddressError.UnknownHost {
-            throw ListenError(host: host, port: port, error)
+        var configuration = HTTPServer.Configuration()
+        configuration.host = host
+        configuration.port = port
+        configuration.bounds.maxConnections = maxConnections
+        let patience = TimeAmount(patience)
+        configuration.bounds.headTimeout = patience
+        configuration.bounds.bodyTimeout = patience
+        configuration.bounds.writeTimeout = patience
+        configuration.bounds.idleTimeout = patience
+        let conversation = OperationsConversation(server: self, memory: ProcessMemory(registry))
+        let server = HTTPServer(configuration: configuration, sharing: nil) { _ in conversation }
+        try await server.run { [logger] address in
+            logger.info(
+                "serving health and metrics", metadata: ["host": "\(address.host)", "port": "\(address.port)"])
+            listening(address)
         }
     }
+}
 
-    private var router: Router<BasicRequestContext> {
-        let router = Router()
-        router.get("healthz") { _, _ in Self.text(.ok, "alive\n") }
-        router.get("readyz") { [readiness] _, _ in
-            switch await readiness() {
+/// The answers of the operations port, which are the same for everybody.
+private struct OperationsConversation: HTTPConversation {
+    let server: OperationsServer
+    let memory: ProcessMemory
+
+    func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+        var answer = await answer(request.target.segments)
+        if answer.status == .ok, ![.GET, .HEAD].contains(request.method) {
+            answer = HTTPAnswer(.methodNotAllowed, text: "GET it.\n")
+            answer.headers.add(name: "Allow", value: "GET, HEAD")
+        }
+        answer.headers.add(name: "Cache-Control", value: "no-store")
+        return answer
+    }
+
+    private func answer(_ path: [String]) async -> HTTPAnswer {
+        switch path {
+        case ["healthz"]: return HTTPAnswer(.ok, text: "alive\n")
+        case ["readyz"]:
+            return switch await server.readiness() {
             case .ready(let lag):
-                Self.text(.ok, "ready, feed lag \((lag / .milliseconds(100)).rounded() / 10) s\n")
-            case .notReady(let why): Self.text(.serviceUnavailable, why + "\n")
+                HTTPAnswer(.ok, text: "ready, feed lag \((lag / .milliseconds(100)).rounded() / 10) s\n")
+            case .notReady(let why): HTTPAnswer(.serviceUnavailable, text: why + "\n")
             }
-        }
-        let memory = ProcessMemory(registry)
-        router.get("metrics") { [registry, measure] _, _ in
+        case ["metrics"]:
             memory.measure()
-            measure()
-            return Self.text(.ok, registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
+            server.measure()
+            return HTTPAnswer(.ok, text: server.registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
+        default: return HTTPAnswer(.notFound, text: "There are /healthz, /readyz and /metrics.\n")
         }
-        return router
     }
 
-    private static func text(
-        _ status: HTTPResponse.Status, _ text: String, type: String = "text/plain; charset=utf-8"
-    ) -> Response {
-        Response(
-            status: status, headers: [.contentType: type, .cacheControl: "no-store"],
-            body: .init(byteBuffer: ByteBuffer(string: text)))
-    }
+    func refusal(_ status: HTTPResponseStatus, _ why: String) -> HTTPAnswer { HTTPAnswer(status, text: why + "\n") }
+
+    func close() async {}
 }

@@ -1,10 +1,11 @@
+internal import Gateway
 internal import LineServer
 internal import Logging
 internal import Messaging
 
 extension Setting {
     /// All settings, in the order in which help and the README show them.
-    static let all: [Setting] = database + lines + operations + accounts + bounds + timeouts + log
+    static let all: [Setting] = database + lines + http + operations + accounts + bounds + timeouts + log
 
     private static let database = [
         Setting(
@@ -29,7 +30,7 @@ extension Setting {
         Setting(
             "tls_certificate", \.tlsCertificate, .file,
             """
-            The certificate chain (PEM) with which lines are encrypted (TLS 1.2 or later). It is read again on SIGHUP: \
+            The certificate chain (PEM) with which lines and HTTP are encrypted (TLS 1.2 or later). It is read again on SIGHUP: \
             new connections get what is in it, those there go on.
             """),
         Setting("tls_key", \.tlsKey, .file, "The private key (PEM) of that certificate."),
@@ -40,6 +41,28 @@ extension Setting {
             it is the client's for limits and logs. Whoever reaches the port can claim any address, so it must be \
             reachable by the balancer alone.
             """),
+    ]
+
+    private static let http = [
+        Setting(
+            "http_host", \.httpHost, .host, otherwise: "as --host",
+            "The address on which the methods, WebSocket and event streams are served over HTTP."),
+        Setting("http_port", \.httpPort, .portOrOff, "The port on which HTTP is served, or `off`."),
+        Setting(
+            "http_origins", \.gateway.origins, .origins,
+            """
+            The origins of web pages that may use this server, such as `https://app.example.com`, separated by commas; \
+            `*` for all.
+            """),
+        Setting(
+            "http_trusted_proxies", \.gateway.trustedProxies, .networks,
+            """
+            The addresses and networks of proxies, such as `10.0.0.0/8`, separated by commas: what they say in \
+            `X-Forwarded-For` is the client's address for limits and logs.
+            """),
+        Setting(
+            "console", \.hasConsole, .onOff,
+            "`on` for the console, a page for people, at `/` of the HTTP port; `dev` always has it."),
     ]
 
     private static let operations = [

@@ -1,3 +1,4 @@
+internal import Gateway
 internal import NIOCore
 internal import Postgres
 
@@ -22,6 +23,42 @@ extension SettingForm<String?> {
             }
         },
         write: { $0 })
+}
+
+extension SettingForm<String?> {
+    /// An address, or a name that may lead to one; none where it is empty.
+    static let host = SettingForm(
+        read: { text throws(SettingFlaw) in text.isEmpty ? nil : try SettingForm<String>.host.read(text) },
+        write: { $0 })
+}
+
+extension SettingForm<[String]> {
+    /// Origins of web pages (RFC 6454), separated by commas.
+    static let origins = SettingForm(
+        read: { text throws(SettingFlaw) in
+            let origins = text.split(separator: ",").map { $0.split(separator: " ").joined() }
+            for origin in origins where origin != "*" {
+                let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
+                guard parts.count == 3, ["https:", "http:"].contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty
+                else {
+                    throw SettingFlaw("must be origins, such as https://app.example.com, separated by commas, or *.")
+                }
+            }
+            return origins
+        },
+        write: { $0.isEmpty ? nil : $0.joined(separator: ",") })
+}
+
+extension SettingForm<TrustedProxies> {
+    /// Addresses and networks, separated by commas.
+    static let networks = SettingForm(
+        read: { text throws(SettingFlaw) in
+            guard let proxies = TrustedProxies(text) else {
+                throw SettingFlaw("must be addresses or networks, such as 10.0.0.0/8, separated by commas.")
+            }
+            return proxies
+        },
+        write: { _ in nil })
 }
 
 extension SettingForm<String> {

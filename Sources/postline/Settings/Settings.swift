@@ -1,5 +1,6 @@
 internal import Configuration
 internal import FoundationEssentials
+internal import Gateway
 internal import LineServer
 internal import Logging
 internal import Messaging
@@ -19,6 +20,16 @@ struct Settings: Sendable {
 
     /// What the line server is told, but for its certificate.
     var lines = LineServer.Configuration()
+
+    /// What the gateway is told, but for what it shares with the line server.
+    var gateway = Gateway.Configuration()
+
+    /// Nil: as the line server's.
+    var httpHost: String?
+
+    /// Nil where HTTP is not served.
+    var httpPort: Int? = 7433
+    var hasConsole = false
     var tlsCertificate: String?
     var tlsKey: String?
     var operationsHost = "127.0.0.1"
@@ -83,12 +94,20 @@ struct Settings: Sendable {
             "Set POSTLINE_JWT_SECRET or POSTLINE_JWKS_FILE, not both: one of them verifies access tokens.")
     }
 
-    /// Lines and metrics cannot be served at one place. Of two names for one address listening finds it out.
+    /// Nothing can be served where something else is. Of two names for one address listening finds it out.
     private func refuseSharedPort() throws(SettingsError) {
-        let hosts = [lines.host, operationsHost]
-        let isOnePlace = lines.host == operationsHost || hosts.contains("0.0.0.0") || hosts.contains("::")
-        guard lines.port == operationsPort, lines.port != 0, isOnePlace else { return }
-        throw SettingsError("POSTLINE_PORT and POSTLINE_OPERATIONS_PORT must not be the same: both are \(lines.port).")
+        let places = [
+            ("POSTLINE_PORT", lines.host, lines.port), ("POSTLINE_HTTP_PORT", httpHost ?? lines.host, httpPort ?? 0),
+            ("POSTLINE_OPERATIONS_PORT", operationsHost, operationsPort ?? 0),
+        ].filter { $0.2 != 0 }
+        for (index, (name, host, port)) in places.enumerated() {
+            for (other, otherHost, otherPort) in places[(index + 1)...] where otherPort == port {
+                guard host == otherHost || [host, otherHost].contains(where: { ["0.0.0.0", "::"].contains($0) }) else {
+                    continue
+                }
+                throw SettingsError("\(name) and \(other) must not be the same: both are \(port).")
+            }
+        }
     }
 }
 

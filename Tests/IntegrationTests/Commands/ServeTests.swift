@@ -64,6 +64,25 @@ struct ServeTests {
                 [], ["POSTLINE_PORT": "7480", "POSTLINE_OPERATIONS_PORT": "7480"],
                 "POSTLINE_PORT and POSTLINE_OPERATIONS_PORT must not be the same: both are 7480."
             ),
+            (
+                [], ["POSTLINE_HTTP_PORT": "7432"],
+                "POSTLINE_PORT and POSTLINE_HTTP_PORT must not be the same: both are 7432."
+            ),
+            (["--http-port", "x"], [:], "POSTLINE_HTTP_PORT must be an integer from 0 to 65535, or off."),
+            (
+                ["--http-host", "a b"], [:],
+                "POSTLINE_HTTP_HOST must be an address or a name of this machine, without a port, such as 127.0.0.1, or "
+                    + "0.0.0.0 for all that it has."
+            ),
+            (["--console", "yes"], [:], "POSTLINE_CONSOLE must be one of on, off."),
+            (
+                [], ["POSTLINE_HTTP_ORIGINS": "app.example.com"],
+                "POSTLINE_HTTP_ORIGINS must be origins, such as https://app.example.com, separated by commas, or *."
+            ),
+            (
+                [], ["POSTLINE_HTTP_TRUSTED_PROXIES": "10.0.0.0/33"],
+                "POSTLINE_HTTP_TRUSTED_PROXIES must be addresses or networks, such as 10.0.0.0/8, separated by commas."
+            ),
             (["--pool-size", "0"], [:], "POSTLINE_POOL_SIZE must be an integer from 1 to 1000."),
             (["--pool-size", "-1"], [:], "POSTLINE_POOL_SIZE must be an integer from 1 to 1000."),
             ([], ["POSTLINE_DATABASE_URL": ""], "No database: set POSTLINE_DATABASE_URL"),

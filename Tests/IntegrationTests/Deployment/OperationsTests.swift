@@ -201,7 +201,7 @@ struct OperationsTests {
                 ]
                 for head in heads {
                     let answer = try await BarePeer.connect(port: node.operationsPort).exchange(Array(head.utf8))
-                    #expect(answer.isEmpty || String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 400 "))
+                    #expect(answer.isEmpty || String(decoding: answer, as: UTF8.self).hasPrefix("HTTP/1.1 431 "))
                 }
                 #expect(try await node.get("/healthz").status == 200)
             }

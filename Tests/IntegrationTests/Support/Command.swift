@@ -41,7 +41,7 @@ final class Command: Sendable {
         process.environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }
             // Many run at once.
-            .merging(["POSTLINE_OPERATIONS_PORT": "0"]) { $1 }.merging(environment) { $1 }
+            .merging(["POSTLINE_OPERATIONS_PORT": "0", "POSTLINE_HTTP_PORT": "0"]) { $1 }.merging(environment) { $1 }
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
         process.standardInput = standardInput
         process.standardOutput = standardOutput

@@ -1,0 +1,141 @@
+import LineServer
+import Messaging
+import NIOCore
+import NIOHTTP1
+
+/// What answers the requests of one HTTP connection.
+///
+/// The session of a bearer is kept for as long as its connection goes on asking with the same token: the token is looked
+/// up once, and its end is noticed as on a line.
+actor GatewayConversation: HTTPConversation {
+    nonisolated let gateway: Gateway
+    private nonisolated let executor: LoopExecutor
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor {
+        // The executor lives as long as this does.
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    private struct Bearer {
+        let token: String
+        let address: String
+        let session: any LineSession
+        let sink: RequestSink
+    }
+
+    private var bearer: Bearer?
+
+    init(_ gateway: Gateway, on executor: LoopExecutor) {
+        self.gateway = gateway
+        self.executor = executor
+    }
+
+    func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+        let start = ContinuousClock.now
+        let (route, answer) = await routed(request)
+        gateway.metrics.answered(route, answer.status.code, after: .now - start)
+        return answer
+    }
+
+    nonisolated func refusal(_ status: HTTPResponseStatus, _ why: String) -> HTTPAnswer {
+        let code: ErrorCode =
+            switch status {
+            case .payloadTooLarge, .requestHeaderFieldsTooLarge: .lineTooLong
+            case .serviceUnavailable: .unavailable
+            case .requestTimeout: .timeout
+            case .internalServerError: .internalError
+            default: .invalidRequest
+            }
+        var answer = ErrorStyle.protocol.answer(ProtocolError(code, why))
+        answer.status = status
+        gateway.metrics.answered("none", status.code, after: .zero)
+        return answer
+    }
+
+    func close() async {
+        let session = bearer?.session
+        bearer = nil
+        await session?.close()
+    }
+
+    private func routed(_ request: HTTPRequest) async -> (route: String, HTTPAnswer) {
+        let cross = CrossOrigin(request, gateway.configuration)
+        guard let match = gateway.routes.match(request.method, request.target.segments) else {
+            let error = ProtocolError(.notFound, "Nothing is at this path: GET /v1/openapi.json tells what there is.")
+            return ("none", cross.completed(ErrorStyle.protocol.answer(error)))
+        }
+        let allowed = match.allowed.map(\.rawValue).joined(separator: ", ")
+        if request.method == .OPTIONS {
+            return ("options", cross.completed(HTTPAnswer(.noContent, ["Allow": allowed]), allowing: match.allowed))
+        }
+        guard let route = match.route else {
+            let error = ProtocolError(.invalidRequest, "This path takes \(allowed).")
+            var answer = ErrorStyle.protocol.answer(error)
+            answer.status = .methodNotAllowed
+            answer.headers.add(name: "Allow", value: allowed)
+            return ("none", cross.completed(answer))
+        }
+        let exchange = Exchange(
+            request: request, captures: match.captures, conversation: self,
+            clientAddress: gateway.configuration.trustedProxies.client(of: request))
+        do throws(ProtocolError) {
+            try cross.check(route)
+            return (route.template, cross.completed(try await route.perform(exchange)))
+        } catch {
+            return (route.template, cross.completed(route.style.answer(error)))
+        }
+    }
+}
+
+extension GatewayConversation {
+    /// Does what a request asks, in the session of the request's bearer.
+    func call(_ request: Request, for exchange: Exchange) async throws(ProtocolError) -> ByteBuffer {
+        try await inSession(of: exchange) { session throws(ProtocolError) in
+            switch await session.answer(request, exchange.request.id).content {
+            case .result(let json): return json
+            case .failure(let error): throw error
+            }
+        }
+    }
+
+    /// Does something in the session of the request's bearer, or in one of nobody's.
+    func inSession<Value: Sendable>(
+        of exchange: Exchange, _ body: (any LineSession) async throws(ProtocolError) -> Value
+    ) async throws(ProtocolError) -> Value {
+        guard let token = try exchange.token else {
+            let session = makeSession(RequestSink(on: executor), exchange)
+            do throws(ProtocolError) {
+                let value = try await body(session)
+                await session.close()
+                return value
+            } catch {
+                await session.close()
+                throw error
+            }
+        }
+        let bearer = try await bearer(of: token, exchange)
+        return try await body(bearer.session)
+    }
+
+    private func makeSession(_ sink: RequestSink, _ exchange: Exchange) -> any LineSession {
+        gateway.sessions.makeSession(sink: sink, peerAddress: exchange.clientAddress)
+    }
+
+    private func bearer(of token: String, _ exchange: Exchange) async throws(ProtocolError) -> Bearer {
+        if let bearer, bearer.token == token, bearer.address == exchange.clientAddress, !bearer.sink.isOver {
+            return bearer
+        }
+        if let session = bearer?.session { await session.close() }
+        bearer = nil
+        let sink = RequestSink(on: executor)
+        let session = makeSession(sink, exchange)
+        let authenticate = Request(method: "session.authenticate", params: ["access_token": .string(token)])
+        if case .failure(let error) = await session.answer(authenticate, exchange.request.id).content {
+            await session.close()
+            throw error
+        }
+        let bearer = Bearer(token: token, address: exchange.clientAddress, session: session, sink: sink)
+        self.bearer = bearer
+        return bearer
+    }
+}

@@ -1,0 +1,340 @@
+import LineServer
+import Messaging
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import NIOTLS
+
+/// One connection on its event loop: takes requests one after another, has each answered, and writes the answer.
+///
+/// Every wait has its end: for a head, for a body, for the answer, for the client to take it, and for the next request.
+final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, ProxiedConnection {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Phase {
+        /// Nothing of a request has come since the last answer.
+        case idle
+
+        /// A request's head is awaited, or what comes before the first.
+        case awaitingHead
+        case receiving(HTTPRequestHead, ByteBuffer)
+
+        case atWork(HTTPRequestHead)
+
+        /// The answer is on its way out.
+        case writing
+
+        /// The last answer is out, and what still comes is discarded.
+        case leaving
+        case closed
+    }
+
+    private let server: HTTPServer
+    private let connections: HTTPConnections
+    private let conversation: any HTTPConversation
+    private let loop: LoopActor
+
+    /// Nil where the server shares its bounds with none.
+    private var place: ConnectionPlace?
+
+    /// What makes requests of bytes, and bytes of answers: the handlers before this.
+    private let coding: [any RemovableChannelHandler]
+    private let socketAddress: String
+    private var context: ChannelHandlerContext?
+    private var phase = Phase.awaitingHead
+
+    /// How many requests were taken.
+    private var requests = 0
+    private var work: Task<Void, Never>?
+
+    /// Whether another request may follow the one at work.
+    private var keepsAlive = true
+    private var deadline: Scheduled<Void>?
+
+    init(
+        server: HTTPServer, connections: HTTPConnections, place: ConnectionPlace?, socketAddress: String,
+        coding: [any RemovableChannelHandler], loop: any EventLoop
+    ) {
+        self.server = server
+        self.connections = connections
+        self.place = place
+        self.socketAddress = socketAddress
+        self.coding = coding
+        let executor = LoopExecutor(loop)
+        self.loop = LoopActor(executor)
+        conversation = server.converse(executor)
+    }
+
+    private var bounds: HTTPBounds { server.configuration.bounds }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        connections.opened(context.channel)
+        expire(after: bounds.headTimeout) { $0.cut() }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch (Self.unwrapInboundIn(data), phase) {
+        case (.head(let head), .idle), (.head(let head), .awaitingHead): begin(head)
+        case (.body(let bytes), .receiving(let head, var body)):
+            guard body.readableBytes + bytes.readableBytes <= bounds.maxBodyBytes else { return refuseLargeBody() }
+            // Not held twice while it grows.
+            phase = .idle
+            body.writeImmutableBuffer(bytes)
+            phase = .receiving(head, body)
+        case (.end, .receiving(let head, let body)): take(head, body)
+        default: break
+        }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // Something of a head has come.
+        if case .idle = phase {
+            phase = .awaitingHead
+            expire(after: bounds.headTimeout) { $0.refuse(.requestTimeout, "The request's head took too long.") }
+        }
+        context.fireChannelReadComplete()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case ChannelEvent.inputClosed = event {
+            switch phase {
+            case .atWork, .writing: keepsAlive = false
+            case .idle, .awaitingHead, .receiving, .leaving, .closed: cut()
+            }
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        switch (error, phase) {
+        case (is HTTPParserError, .idle), (is HTTPParserError, .awaitingHead), (is HTTPParserError, .receiving):
+            if case .headerOverflow? = error as? HTTPParserError {
+                refuse(.requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadBytes) bytes.")
+            } else {
+                refuse(.badRequest, "This is no HTTP request.")
+            }
+        default:
+            // The client ended its side without TLS's own end, which the channel tells in a moment.
+            if case .uncleanShutdown? = error as? NIOSSLError { return }
+            cut()
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        end()
+        context.fireChannelInactive()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { end() }
+}
+
+extension HTTPConnection {
+    /// A balancer has told where the client is.
+    func comes(from address: String?) {
+        place?.locate(at: address ?? socketAddress)
+        if place?.isDropped == true { cut() }
+    }
+
+    func isNotOpened(_ reason: String) {
+        place?.failedToOpen(reason)
+        cut()
+    }
+
+    /// Lets this happen after that time, unless something else happens before. It replaces the last that was said.
+    private func expire(after time: TimeAmount, _ body: @escaping (HTTPConnection) -> Void) {
+        deadline?.cancel()
+        deadline = context?.eventLoop.assumeIsolated().scheduleTask(in: time) { body(self) }
+    }
+
+    private func cut() { context?.close(promise: nil) }
+
+    private func end() {
+        if case .closed = phase { return }
+        phase = .closed
+        deadline?.cancel()
+        deadline = nil
+        work?.cancel()
+        place?.leave()
+        place = nil
+        if let channel = context?.channel { connections.closed(channel) }
+        context = nil
+        let (conversation, connections) = (conversation, connections)
+        // The server does not end before this has.
+        loop.assumeIsolated { loop in
+            _ = loop.begin { _ in
+                await conversation.close()
+                connections.left()
+            }
+        }
+    }
+}
+
+/// How a request comes in.
+extension HTTPConnection {
+    private func begin(_ head: HTTPRequestHead) {
+        keepsAlive = head.isKeepAlive && !connections.isStopping
+        if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
+        if let flaw = Self.flaw(in: head) { return refuse(.badRequest, flaw) }
+        if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > bounds.maxBodyBytes {
+            return refuseLargeBody()
+        }
+        phase = .receiving(head, ByteBuffer())
+        expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
+        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+            writeRaw(HTTPResponseHead(version: .http1_1, status: .continue))
+        }
+    }
+
+    /// What of a head could be read in two ways, by this server and by a proxy before it (RFC 9112, sections 3.2 and 6.3).
+    private static func flaw(in head: HTTPRequestHead) -> String? {
+        let hosts = head.headers["Host"].count
+        if hosts > 1 || hosts == 0 && head.version != .http1_0 { return "A request names one Host." }
+        let lengths = head.headers["Content-Length"]
+        if lengths.count > 1 { return "A request has one Content-Length." }
+        if !lengths.isEmpty, head.headers.contains(name: "Transfer-Encoding") {
+            return "A request has a Content-Length or a Transfer-Encoding, not both."
+        }
+        return nil
+    }
+
+    private func refuseLargeBody() {
+        refuse(.payloadTooLarge, "A request's body has at most \(bounds.maxBodyBytes) bytes.")
+    }
+
+    private func take(_ head: HTTPRequestHead, _ body: ByteBuffer) {
+        guard let target = RequestTarget(head.uri) else {
+            return refuse(.badRequest, "A request's target is a path, with UTF-8 in its escapes.")
+        }
+        requests += 1
+        let request = HTTPRequest(
+            method: head.method, target: target, headers: head.headers, body: body,
+            peerAddress: place?.peerAddress ?? socketAddress,
+            id: RequestID(connection: place?.number ?? 0, number: requests),
+            isEncrypted: server.configuration.certificate != nil)
+        phase = .atWork(head)
+        expire(after: bounds.requestTimeout) {
+            $0.work?.cancel()
+            $0.refuse(.internalServerError, "Something went wrong on our side.")
+        }
+        guard let context else { return }
+        let (connection, conversation) = (NIOLoopBound(self, eventLoop: context.eventLoop), conversation)
+        // It ends with the request, and is cancelled with the connection.
+        work = loop.assumeIsolated { $0.begin { await Self.answer(request, by: conversation, connection, on: $0) } }
+    }
+
+    private static func answer(
+        _ request: HTTPRequest, by conversation: any HTTPConversation, _ connection: NIOLoopBound<HTTPConnection>,
+        on loop: isolated LoopActor
+    ) async {
+        let answer = await conversation.answer(request)
+        connection.value.finish(answer, request.id)
+    }
+}
+
+/// How an answer goes out.
+extension HTTPConnection {
+    /// How much of an answer is handed to the socket at once, in bytes.
+    private static let flightBytes = 1 << 16
+
+    private func finish(_ answer: HTTPAnswer, _ id: RequestID) {
+        guard case .atWork(let head) = phase, id.number == requests else { return }
+        work = nil
+        if let change = answer.takeOver { return takeOver(answer, change) }
+        write(answer, to: head)
+    }
+
+    private func write(_ answer: HTTPAnswer, to request: HTTPRequestHead) {
+        guard let context else { return }
+        phase = .writing
+        var head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: answer.headers)
+        if answer.status.mayHaveResponseBody {
+            head.headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))
+        }
+        head.headers.replaceOrAdd(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
+        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        send(request.method == .HEAD ? ByteBuffer() : answer.body)
+    }
+
+    /// Writes what is left of an answer, as fast as the client takes it.
+    private func send(_ rest: ByteBuffer) {
+        guard let context else { return }
+        var rest = rest
+        let written = context.eventLoop.makePromise(of: Void.self)
+        if let flight = rest.readSlice(length: min(Self.flightBytes, rest.readableBytes)), flight.readableBytes > 0 {
+            let isLast = rest.readableBytes == 0
+            context.write(Self.wrapOutboundOut(.body(.byteBuffer(flight))), promise: isLast ? nil : written)
+        }
+        expire(after: bounds.writeTimeout) { $0.cut() }
+        guard rest.readableBytes == 0 else {
+            written.futureResult.assumeIsolated().whenSuccess { self.send(rest) }
+            return context.flush()
+        }
+        // The next request may be there already, and comes within the write.
+        phase = keepsAlive ? .idle : .leaving
+        written.futureResult.assumeIsolated().whenSuccess { self.isWritten() }
+        context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: written)
+    }
+
+    private func isWritten() {
+        guard let context else { return }
+        connections.answered(context.channel)
+        switch phase {
+        case .idle: expire(after: bounds.idleTimeout) { $0.cut() }
+        case .leaving: leave()
+        case .awaitingHead, .receiving, .atWork, .writing, .closed: break
+        }
+    }
+
+    /// Answers, and closes: what the client sends is not understood, or not wanted.
+    private func refuse(_ status: HTTPResponseStatus, _ why: String) {
+        let answer = conversation.refusal(status, why)
+        phase = .leaving
+        var headers = answer.headers
+        headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))
+        headers.replaceOrAdd(name: "Connection", value: "close")
+        writeRaw(HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers), answer.body)
+        leave()
+    }
+
+    /// The client has its time to read the last answer before the connection is gone.
+    private func leave() {
+        context?.close(mode: .output, promise: nil)
+        expire(after: bounds.lingerTimeout) { $0.cut() }
+    }
+
+    /// Writes a head past the handlers that expect one answer to each request.
+    private func writeRaw(_ head: HTTPResponseHead, _ body: ByteBuffer = ByteBuffer()) {
+        guard let encoder = coding.first.flatMap({ try? context?.pipeline.syncOperations.context(handler: $0) }) else {
+            return
+        }
+        encoder.writeAndFlush(NIOAny(Self.bytes(of: head, body)), promise: nil)
+    }
+
+    private static func bytes(of head: HTTPResponseHead, _ body: ByteBuffer = ByteBuffer()) -> ByteBuffer {
+        var bytes = ByteBuffer(string: "HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n")
+        for (name, value) in head.headers { bytes.writeString("\(name): \(value)\r\n") }
+        bytes.writeString("\r\n")
+        bytes.writeImmutableBuffer(body)
+        return bytes
+    }
+
+    /// Makes of the connection one of another protocol.
+    private func takeOver(_ answer: HTTPAnswer, _ change: (any Channel, ConnectionPlace) throws -> Void) {
+        guard let context, let place else { return cut() }
+        let channel = context.channel
+        self.place = nil
+        let head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: answer.headers)
+        do {
+            try channel.syncOptions?.setOption(.autoRead, value: false)
+            let pipeline = channel.pipeline.syncOperations
+            for handler in coding + [self] { _ = pipeline.removeHandler(handler) }
+            pipeline.writeAndFlush(NIOAny(Self.bytes(of: head)), promise: nil)
+            try change(channel, place)
+        } catch {
+            place.leave()
+            channel.close(promise: nil)
+        }
+    }
+}

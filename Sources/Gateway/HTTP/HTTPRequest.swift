@@ -1,0 +1,60 @@
+package import LineServer
+package import Messaging
+package import NIOCore
+package import NIOHTTP1
+
+/// A request, whole.
+package struct HTTPRequest: Sendable {
+    package let method: HTTPMethod
+    package let target: RequestTarget
+    package let headers: HTTPHeaders
+    package let body: ByteBuffer
+
+    /// Where the socket's other end is, or where a balancer's PROXY header says that the client is.
+    package let peerAddress: String
+
+    /// What logs call it.
+    package let id: RequestID
+
+    /// Whether it came encrypted.
+    package let isEncrypted: Bool
+
+    /// The one value of a header; nil where there is none, or several.
+    package func header(_ name: String) -> String? {
+        let values = headers[name]
+        return values.count == 1 ? values[0] : nil
+    }
+}
+
+/// What a request is answered with.
+package struct HTTPAnswer: Sendable {
+    package var status: HTTPResponseStatus
+    package var headers: HTTPHeaders
+    package var body: ByteBuffer
+
+    /// Makes of the connection one of another protocol, once the head is written; nil: it stays one of HTTP. What is
+    /// thrown closes it.
+    package var takeOver: (@Sendable (any Channel, ConnectionPlace) throws -> Void)?
+
+    package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
+        self.status = status
+        self.headers = headers
+        self.body = body
+    }
+
+    package init(_ status: HTTPResponseStatus, text: String, type: String = "text/plain; charset=utf-8") {
+        self.init(status, ["Content-Type": type], body: ByteBuffer(string: text))
+    }
+}
+
+/// What answers the requests of one connection, one after another.
+package protocol HTTPConversation: Sendable {
+    /// Answers a request. Where that takes too long its task is cancelled, and the answer goes nowhere.
+    func answer(_ request: HTTPRequest) async -> HTTPAnswer
+
+    /// The answer to a request that is refused before anybody has seen it: it is none, or too large, or came too slowly.
+    func refusal(_ status: HTTPResponseStatus, _ why: String) -> HTTPAnswer
+
+    /// The connection is closed.
+    func close() async
+}

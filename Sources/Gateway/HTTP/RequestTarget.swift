@@ -1,0 +1,56 @@
+/// What a request is for: a path and a query (RFC 9112, section 3.2, origin form).
+package struct RequestTarget: Sendable, Equatable {
+    /// The path's segments, decoded; of `/` none.
+    package let segments: [String]
+
+    /// The query's fields, decoded, in their order.
+    package let query: [(name: String, value: String)]
+
+    /// - Returns: nil for what is none: another form, or one with an escape that is no UTF-8.
+    package init?(_ text: String) {
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
+        let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        var segments: [String] = []
+        for segment in parts[0].split(separator: "/") {
+            guard let decoded = Self.decode(segment, plusIsBlank: false) else { return nil }
+            segments.append(decoded)
+        }
+        var query: [(String, String)] = []
+        for field in parts.count > 1 ? parts[1].split(separator: "&") : [] {
+            let pair = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let name = Self.decode(pair[0], plusIsBlank: true),
+                let value = Self.decode(pair.count > 1 ? pair[1] : "", plusIsBlank: true)
+            else { return nil }
+            query.append((name, value))
+        }
+        self.segments = segments
+        self.query = query
+    }
+
+    /// The first value of that name in the query.
+    package subscript(_ name: String) -> String? { query.first { $0.name == name }?.value }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.segments == right.segments
+            && left.query.elementsEqual(right.query) { $0.name == $1.name && $0.value == $1.value }
+    }
+
+    private static func decode(_ text: Substring, plusIsBlank: Bool) -> String? {
+        var bytes: [UInt8] = []
+        var rest = text.utf8[...]
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                let digits = rest.prefix(2)
+                guard digits.count == 2, let value = UInt8(String(Substring(digits)), radix: 16),
+                    digits.allSatisfy({ $0 != UInt8(ascii: "+") && $0 != UInt8(ascii: "-") })
+                else { return nil }
+                rest = rest.dropFirst(2)
+                bytes.append(value)
+            case UInt8(ascii: "+") where plusIsBlank: bytes.append(UInt8(ascii: " "))
+            default: bytes.append(byte)
+            }
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,70 @@
+import LineServer
+import Messaging
+import NIOCore
+import NIOHTTP1
+
+/// One request, and what can be done for it.
+struct Exchange: Sendable {
+    let request: HTTPRequest
+
+    /// What stood in the path's braces.
+    let captures: [String: String]
+    let conversation: GatewayConversation
+
+    /// Where the client is: what limits count by.
+    let clientAddress: String
+
+    var gateway: Gateway { conversation.gateway }
+
+    /// The bearer's token; nil where the request has none.
+    ///
+    /// - Throws: `invalid_token` for another kind of authorization.
+    var token: String? {
+        get throws(ProtocolError) {
+            let values = request.headers["Authorization"]
+            guard let value = values.first else { return nil }
+            let parts = value.split(separator: " ", omittingEmptySubsequences: true)
+            guard values.count == 1, parts.count == 2, parts[0].lowercased() == "bearer" else {
+                throw ProtocolError(.invalidToken, "Authorization must be \"Bearer\" and an access token.")
+            }
+            return String(parts[1])
+        }
+    }
+
+    /// Does what a method does, as the bearer of the token.
+    ///
+    /// - Returns: its result as JSON.
+    func call(_ method: String, _ params: JSONObject) async throws(ProtocolError) -> ByteBuffer {
+        try await conversation.call(Request(method: method, params: params), for: self)
+    }
+
+    /// The body as a JSON object; an empty one is one without members.
+    ///
+    /// - Throws: `parse_error`, `invalid_utf8` or `invalid_request`.
+    func jsonObject() throws(ProtocolError) -> JSONObject {
+        guard request.body.readableBytes > 0 else { return [:] }
+        let json: JSON
+        do {
+            json = try JSON(parsing: request.body)
+        } catch {
+            throw ProtocolError(error, in: "body")
+        }
+        guard case .object(let object) = json else {
+            throw ProtocolError(.invalidRequest, "The body must be a JSON object: the method's params.")
+        }
+        return object
+    }
+}
+
+extension HTTPAnswer {
+    /// JSON, and all is well.
+    static func json(_ body: ByteBuffer) -> HTTPAnswer {
+        HTTPAnswer(.ok, ["Content-Type": "application/json"], body: body)
+    }
+
+    static func json(_ object: JSONObject) -> HTTPAnswer {
+        var body = ByteBuffer()
+        object.write(to: &body)
+        return .json(body)
+    }
+}

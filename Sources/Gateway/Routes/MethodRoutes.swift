@@ -1,0 +1,68 @@
+import LineServer
+import Messaging
+import NIOCore
+import NIOHTTP1
+
+/// The methods: each by its name, and all as JSON-RPC 2.0.
+enum MethodRoutes {
+    static let all = [
+        Route(.POST, "/v1/{method}") { exchange throws(ProtocolError) in
+            let method = exchange.captures["method"] ?? ""
+            let params = try exchange.params(of: method)
+            return .json(try await exchange.call(method, params))
+        },
+        Route(.POST, "/v1/rpc") { exchange throws(ProtocolError) in
+            let envelope = Envelope(exchange.request.body)
+            return try await exchange.conversation.inSession(of: exchange) { session throws(ProtocolError) in
+                await rpc(envelope, session, exchange.request.id)
+            }
+        },
+    ]
+
+    /// Does one request or a batch, as on a line.
+    private static func rpc(_ envelope: Envelope, _ session: any LineSession, _ id: RequestID) async -> HTTPAnswer {
+        let (items, isBatch) =
+            switch envelope {
+            case .single(let item): ([item], false)
+            case .batch(let items): (items, true)
+            }
+        var answers: [ByteBuffer] = []
+        for item in items {
+            let content =
+                switch item.content {
+                case .success(let request): await session.answer(request, id).content
+                case .failure(let error): Answer.Content.failure(error)
+                }
+            guard let sent = item.id else { continue }
+            var answer = ByteBuffer()
+            answer.writeAnswer(id: sent, content)
+            answers.append(answer)
+        }
+        // Notifications have no answer.
+        guard !answers.isEmpty else { return HTTPAnswer(.noContent) }
+        guard isBatch else { return .json(answers[0]) }
+        var body = ByteBuffer(string: "[")
+        for (index, answer) in answers.enumerated() {
+            if index > 0 { body.writeString(",") }
+            body.writeImmutableBuffer(answer)
+        }
+        body.writeString("]")
+        return .json(body)
+    }
+}
+
+extension Exchange {
+    /// The params of a method: the body, and for a send its `Idempotency-Key` as the `client_id`.
+    fileprivate func params(of method: String) throws(ProtocolError) -> JSONObject {
+        let params = try jsonObject()
+        guard method == "messages.send", let key = request.header("Idempotency-Key") else { return params }
+        guard let id = ID(key.filter { $0 != "\"" }) else {
+            throw ProtocolError(.invalidParams, "Idempotency-Key must be a UUID.")
+        }
+        switch params["client_id"] {
+        case nil: return JSONObject(params.members + [.init(name: "client_id", value: .string(id.description))])
+        case .string(let given)? where ID(given) == id: return params
+        default: throw ProtocolError(.invalidParams, "Idempotency-Key and \"client_id\" must not differ.")
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import LineServer
+import Messaging
+import NIOCore
+import NIOHTTP1
+
+/// What is answered at one path to one method of HTTP.
+struct Route: Sendable {
+    let method: HTTPMethod
+
+    /// The path, such as `/v1/{method}`: a name in braces takes any one segment. It stands for the path in figures.
+    let template: String
+
+    /// How its errors are written.
+    var style = ErrorStyle.protocol
+    let perform: @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
+
+    init(
+        _ method: HTTPMethod, _ template: String, style: ErrorStyle = .protocol,
+        perform: @escaping @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
+    ) {
+        self.method = method
+        self.template = template
+        self.style = style
+        self.perform = perform
+    }
+}
+
+/// How an error is written over HTTP.
+struct ErrorStyle: Sendable {
+    /// The body; its status and headers are the same in all.
+    let body: @Sendable (ProtocolError) -> ByteBuffer
+
+    /// The error object of `docs/protocol.md`, section 2.
+    static let `protocol` = ErrorStyle { error in
+        var body = ByteBuffer()
+        body.writeError(error)
+        return body
+    }
+
+    /// An error with its status, and the headers that go with that.
+    func answer(_ error: ProtocolError) -> HTTPAnswer {
+        var answer = HTTPAnswer(.init(statusCode: error.code.httpStatus), body: body(error))
+        answer.headers.add(name: "Content-Type", value: "application/json")
+        switch error.code.httpStatus {
+        case 401: answer.headers.add(name: "WWW-Authenticate", value: "Bearer realm=\"postline\"")
+        case 429, 503: answer.headers.add(name: "Retry-After", value: error.retryAfter.map(String.init) ?? "1")
+        default: break
+        }
+        return answer
+    }
+}
+
+extension ProtocolError {
+    /// After how many seconds to try again, where it says so.
+    fileprivate var retryAfter: Int64? {
+        for member in data where member.name == "retry_after" {
+            if case .number(let number) = member.value { return number.integer }
+        }
+        return nil
+    }
+}
+
+/// All routes, by path and method.
+struct RouteTable: Sendable {
+    /// What a path has.
+    struct Match {
+        /// Its route; nil: there is none of that method.
+        let route: Route?
+        let captures: [String: String]
+
+        /// The methods that it takes.
+        let allowed: [HTTPMethod]
+    }
+
+    private enum Segment: Sendable {
+        case text(String)
+        case capture(String)
+    }
+
+    private let entries: [(segments: [Segment], route: Route)]
+
+    init(_ routes: [Route]) {
+        entries = routes.map { route in
+            let segments = route.template.split(separator: "/").map { part in
+                part.hasPrefix("{") ? Segment.capture(String(part.dropFirst().dropLast())) : .text(String(part))
+            }
+            return (segments, route)
+        }
+    }
+
+    /// - Returns: nil where nothing is at that path. A route whose path is spelt out goes before one that captures.
+    func match(_ method: HTTPMethod, _ path: [String]) -> Match? {
+        var found: [(captures: [String: String], route: Route)] = []
+        for entry in entries {
+            if let captures = Self.captures(entry.segments, path) { found.append((captures, entry.route)) }
+        }
+        guard let least = found.map(\.captures.count).min() else { return nil }
+        let closest = found.filter { $0.captures.count == least }
+        let wanted = method == .HEAD ? HTTPMethod.GET : method
+        let match = closest.first { $0.route.method == wanted }
+        return Match(
+            route: match?.route, captures: match?.captures ?? [:],
+            allowed: closest.flatMap { $0.route.method == .GET ? [HTTPMethod.GET, .HEAD] : [$0.route.method] } + [
+                .OPTIONS
+            ])
+    }
+
+    private static func captures(_ segments: [Segment], _ path: [String]) -> [String: String]? {
+        guard segments.count == path.count else { return nil }
+        var captures: [String: String] = [:]
+        for (segment, part) in zip(segments, path) {
+            switch segment {
+            case .text(let text): if text != part { return nil }
+            case .capture(let name): captures[name] = part
+            }
+        }
+        return captures
+    }
+}

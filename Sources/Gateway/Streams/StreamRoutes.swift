@@ -1,0 +1,99 @@
+import Crypto
+import FoundationEssentials
+import LineServer
+import Messaging
+import NIOCore
+import NIOHTTP1
+import NIOWebSocket
+
+/// The ways in that stay open: the line protocol over WebSocket, and live sync as server-sent events.
+enum StreamRoutes {
+    static let line = "/v1/line"
+
+    /// The subprotocol that a WebSocket may ask for.
+    static let subprotocol = "postline.v1"
+
+    static func all(_ configuration: Gateway.Configuration) -> [Route] {
+        let maxLineBytes = configuration.maxLineBytes
+        return [
+            Route(.GET, line) { exchange throws(ProtocolError) in try webSocket(exchange, maxLineBytes) },
+            Route(.GET, "/v1/changes") { exchange throws(ProtocolError) in try await eventStream(exchange) },
+        ]
+    }
+
+    private static func webSocket(_ exchange: Exchange, _ maxLineBytes: Int) throws(ProtocolError) -> HTTPAnswer {
+        let headers = exchange.request.headers
+        guard headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" }),
+            headers[canonicalForm: "Connection"].contains(where: { $0.lowercased() == "upgrade" }),
+            exchange.request.header("Sec-WebSocket-Version") == "13",
+            let key = exchange.request.header("Sec-WebSocket-Key"), Data(base64Encoded: key)?.count == 16
+        else {
+            // RFC 9110, section 15.5.22, and RFC 6455, section 4.4.
+            var answer = ErrorStyle.protocol.answer(
+                ProtocolError(.invalidRequest, "This is a WebSocket's path: ask for an upgrade, version 13."))
+            answer.status = .upgradeRequired
+            answer.headers.add(name: "Upgrade", value: "websocket")
+            answer.headers.add(name: "Sec-WebSocket-Version", value: "13")
+            return answer
+        }
+        let offered = headers[canonicalForm: "Sec-WebSocket-Protocol"]
+        guard offered.isEmpty || offered.contains(Substring(subprotocol)) else {
+            throw ProtocolError(.invalidRequest, "The subprotocol is \(subprotocol).")
+        }
+        let magic = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+        let accept = Data(Insecure.SHA1.hash(data: Data((key + magic).utf8))).base64EncodedString()
+        var answer = HTTPAnswer(
+            .switchingProtocols,
+            ["Upgrade": "websocket", "Connection": "upgrade", "Sec-WebSocket-Accept": accept])
+        if !offered.isEmpty { answer.headers.add(name: "Sec-WebSocket-Protocol", value: subprotocol) }
+        let (lines, address) = (exchange.gateway.lines, exchange.clientAddress)
+        answer.takeOver = { channel, place in
+            place.forwardedAddress = address
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(WebSocketFrameEncoder())
+            try pipeline.addHandler(ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: maxLineBytes)))
+            try pipeline.addHandler(WebSocketFraming(maxMessageBytes: maxLineBytes))
+            try lines.takeOver(channel, place)
+        }
+        return answer
+    }
+
+    private static func eventStream(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
+        guard let token = try exchange.token else {
+            throw ProtocolError(.unauthenticated, "Send the access token as a bearer's.")
+        }
+        let query = exchange.request.target
+        for (name, _) in query.query where !["cursor", "messages_per_conversation"].contains(name) {
+            throw ProtocolError(
+                .invalidParams, "/v1/changes takes no \"\(name.prefix(60))\".",
+                data: [.init(name: "field", value: .string(String(name.prefix(60))))])
+        }
+        let count = try query["messages_per_conversation"].map { text throws(ProtocolError) in
+            guard let count = Int(text), (0...100).contains(count) else {
+                throw ProtocolError(
+                    .invalidParams, "\"messages_per_conversation\" must be 0 to 100.",
+                    data: [.init(name: "field", value: .string("messages_per_conversation"))])
+            }
+            return count
+        }
+        // So that whoever may not is told so by the status.
+        _ = try await exchange.conversation.inSession(of: exchange) { _ throws(ProtocolError) in true }
+        var answer = HTTPAnswer(
+            .ok,
+            [
+                "Content-Type": "text/event-stream", "Connection": "close",
+                // For nginx, which would hold events back.
+                "X-Accel-Buffering": "no",
+            ])
+        let start = EventStreamFraming.Start(
+            accessToken: token, cursor: exchange.request.header("Last-Event-ID") ?? query["cursor"],
+            messagesPerConversation: count)
+        let (lines, address) = (exchange.gateway.lines, exchange.clientAddress)
+        answer.takeOver = { channel, place in
+            place.forwardedAddress = address
+            try channel.pipeline.syncOperations.addHandler(EventStreamFraming(start))
+            try lines.takeOver(channel, place)
+        }
+        return answer
+    }
+}

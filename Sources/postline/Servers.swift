@@ -1,0 +1,34 @@
+internal import Gateway
+internal import LineServer
+internal import ServiceLifecycle
+
+/// What clients connect to: it starts, and is told to stop, as one.
+struct Servers: Service {
+    let lines: LineServer
+
+    /// Nil where HTTP is not served.
+    let gateway: Gateway?
+
+    /// - Throws: `StartError` where one of them cannot listen.
+    func run() async throws {
+        try await withThrowingTaskGroup { group in
+            group.addTask {
+                do {
+                    try await lines.run()
+                } catch let error as ListenError {
+                    throw error.naming(host: "POSTLINE_HOST", port: "POSTLINE_PORT")
+                }
+            }
+            if let gateway {
+                group.addTask {
+                    do {
+                        try await gateway.run()
+                    } catch let error as ListenError {
+                        throw error.naming(host: "POSTLINE_HTTP_HOST", port: "POSTLINE_HTTP_PORT")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+}

@@ -1,0 +1,195 @@
+"""What the HTTP tests share. They run against real nodes, which scripts/test-http starts and names in the environment."""
+
+import itertools
+import json
+import logging
+import os
+import socket
+import subprocess
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+
+# That a test takes its time is nothing to tell.
+logging.getLogger("asyncio").setLevel(logging.ERROR)
+
+BASE = os.environ["POSTLINE_TEST_HTTP"]
+"""The dev world's node, without rate limits: `http://127.0.0.1:PORT`."""
+
+STRICT = os.environ["POSTLINE_TEST_HTTP_STRICT"]
+"""A second node over the same database: with rate limits, one foreign origin, a trusted proxy, and no console."""
+
+LINES = os.environ["POSTLINE_TEST_LINES"]
+"""The line port of the first: `127.0.0.1:PORT`."""
+
+PSQL = json.loads(os.environ["POSTLINE_TEST_PSQL"])
+"""The command that asks the database as its owner."""
+
+PASSWORD = "postline-dev"
+ALICE_BOB = "d0000000-0000-4000-8000-000000000001"
+ALICE = "a11ce000-0000-4000-8000-000000000001"
+BOB = "b0b00000-0000-4000-8000-000000000002"
+WAIT = 60
+"""How long anything is waited for, in seconds: room for a busy machine, not a promise."""
+
+
+class Answer:
+    """What came back over HTTP."""
+
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+def request(method, path, body=None, token=None, base=BASE, headers=None):
+    """One request on a connection of its own."""
+    data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    head = {"Content-Type": "application/json"} if data is not None else {}
+    if token:
+        head["Authorization"] = f"Bearer {token}"
+    head.update(headers or {})
+    asked = urllib.request.Request(base + path, data=data, method=method, headers=head)
+    try:
+        with urllib.request.urlopen(asked, timeout=WAIT) as answer:
+            return Answer(answer.status, answer.headers, answer.read())
+    except urllib.error.HTTPError as error:
+        return Answer(error.code, error.headers, error.read())
+
+
+def call(method, params=None, token=None, **options):
+    return request("POST", f"/v1/{method}", params or {}, token, **options)
+
+
+def tokens(name="alice", base=BASE):
+    answer = call("auth.login", {"email": f"{name}@example.com", "password": PASSWORD}, base=base)
+    assert answer.status == 200, answer.body
+    return answer.json
+
+
+def token(name="alice", base=BASE):
+    return tokens(name, base)["access_token"]
+
+
+def register(name="Sam Stranger"):
+    """A new user: the tokens."""
+    answer = call("auth.register", {"email": f"{uuid.uuid4()}@new.example.com", "password": PASSWORD, "full_name": name})
+    assert answer.status == 200, answer.body
+    return answer.json
+
+
+def sql(text):
+    """Asks the database as its owner: the rows, a line each."""
+    done = subprocess.run(PSQL + ["-qAtc", text], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+def curl(*arguments, base=BASE):
+    """What curl prints with `-i`: the status, the headers in lower case, and the body."""
+    done = subprocess.run(["curl", "-sSi", "--max-time", str(WAIT), *arguments], capture_output=True, check=True)
+    head, _, body = done.stdout.partition(b"\r\n\r\n")
+    while head.startswith(b"HTTP/1.1 100"):
+        head, _, body = body.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines[1:])}
+    return Answer(int(lines[0].split()[1]), headers, body)
+
+
+def raw(data, base=BASE):
+    """Sends bytes as they are, and gives all that comes until the server closes."""
+    place = urllib.parse.urlsplit(base)
+    with socket.create_connection((place.hostname, place.port), timeout=WAIT) as peer:
+        try:
+            peer.sendall(data)
+        except OSError:
+            pass
+        received = b""
+        while True:
+            try:
+                piece = peer.recv(65_536)
+            except ConnectionResetError:
+                return received
+            if not piece:
+                return received
+            received += piece
+
+
+class Line:
+    """A client of the line protocol over TCP."""
+
+    def __init__(self):
+        host, _, port = LINES.partition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=WAIT)
+        self.file = self.socket.makefile("rw", encoding="utf-8", newline="\n")
+        self.numbers = itertools.count(1)
+        self.hello = json.loads(self.file.readline())
+
+    def call(self, method, params=None):
+        number = next(self.numbers)
+        self.file.write(json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params or {}}) + "\n")
+        self.file.flush()
+        while True:
+            line = json.loads(self.file.readline())
+            if line.get("id") == number:
+                return line
+
+    def close(self):
+        self.socket.close()
+
+
+class Events:
+    """A client of /v1/changes: events as they come, on a connection that can be cut."""
+
+    def __init__(self, token=None, cursor=None, query="", base=BASE, ticket=None):
+        place = urllib.parse.urlsplit(base)
+        self.socket = socket.create_connection((place.hostname, place.port), timeout=WAIT)
+        head = [f"GET /v1/changes{query} HTTP/1.1", f"Host: {place.netloc}", "Accept: text/event-stream"]
+        if token:
+            head.append(f"Authorization: Bearer {token}")
+        if cursor:
+            head.append(f"Last-Event-ID: {cursor}")
+        self.socket.sendall(("\r\n".join(head) + "\r\n\r\n").encode())
+        self.file = self.socket.makefile("rb")
+        self.status = int(self.file.readline().split()[1])
+        self.headers = {}
+        while line := self.file.readline().strip():
+            name, _, value = line.decode().partition(": ")
+            self.headers[name.lower()] = value
+
+    def __iter__(self):
+        """Each event: (name, id, data)."""
+        name, number, data = "message", None, []
+        for line in self.file:
+            line = line.decode().rstrip("\n")
+            if not line:
+                if data:
+                    yield name, number, json.loads("\n".join(data))
+                name, data = "message", []
+                continue
+            field, _, value = line.partition(": ")
+            if field == "data":
+                data.append(value)
+            elif field == "id":
+                number = value
+            elif field == "event":
+                name = value
+
+    def cut(self):
+        """Ends the connection as a lost network does."""
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+        self.socket.close()
+
+
+def background(work):
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread

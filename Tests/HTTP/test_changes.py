@@ -1,0 +1,150 @@
+"""Server-sent events: each change once and in order, however often the stream is cut."""
+
+import subprocess
+import threading
+import unittest
+import uuid
+
+from support import *
+
+
+class Changes(unittest.TestCase):
+    def test_a_stream_begins_with_the_whole_world_and_goes_on_with_each_change(self):
+        stream = Events(token("bob"))
+        self.assertEqual((stream.status, stream.headers["content-type"]), (200, "text/event-stream"))
+        events = iter(stream)
+        name, cursor, first = next(events)
+        self.assertEqual((name, cursor), ("message", first["cursor"]))
+        self.assertTrue(first["reset"])
+        self.assertEqual(first["me"]["username"], "bob")
+        text = f"streamed {uuid.uuid4()}"
+        sent = call("messages.send", {"conversation_id": ALICE_BOB, "content": text}, token()).json
+        for _, cursor, changes in events:
+            self.assertEqual(cursor, changes["cursor"])
+            if any(message["seq"] == sent["seq"] for message in changes.get("messages", [])):
+                break
+        stream.cut()
+        # With the event's id it goes on where it was, as a browser asks by itself, and by the query for the first time.
+        for resumed in [Events(token("bob"), cursor), Events(token("bob"), query=f"?cursor={urllib.parse.quote(cursor)}")]:
+            _, _, changes = next(iter(resumed))
+            self.assertFalse(changes["reset"])
+            self.assertEqual(changes.get("messages", []), [])
+            resumed.cut()
+
+    def test_a_hundred_cuts_under_load_lose_nothing_and_double_nothing(self):
+        writer, reader = register("Wanda Writer"), register("Rita Reader")
+        conversation = call("conversations.open", {"user_id": reader["user_id"]}, writer["access_token"]).json["id"]
+        is_over = threading.Event()
+
+        def write():
+            number = 0
+            while not is_over.is_set():
+                number += 1
+                sent = call(
+                    "messages.send", {"conversation_id": conversation, "content": f"number {number}"},
+                    writer["access_token"])
+                assert sent.status == 200, sent.body
+
+        writers = [background(write) for _ in range(2)]
+        cursor, seen, cuts = None, [], 0
+        while cuts < 100:
+            stream = Events(reader["access_token"], cursor)
+            self.assertEqual(stream.status, 200)
+            for _, event, changes in stream:
+                seen += [message["seq"] for message in changes.get("messages", [])]
+                cursor = event
+                # After none, one or a few events, wherever the next one happens to be.
+                if len(seen) % 3 == cuts % 3:
+                    break
+            stream.cut()
+            cuts += 1
+        is_over.set()
+        for thread in writers:
+            thread.join(WAIT)
+        kept = [int(row) for row in sql(f"select seq from messages where conversation_id = '{conversation}' order by seq")]
+        stream = Events(reader["access_token"], cursor)
+        for _, _, changes in stream:
+            seen += [message["seq"] for message in changes.get("messages", [])]
+            if seen and seen[-1] == kept[-1]:
+                break
+        stream.cut()
+        self.assertEqual(seen, kept)
+
+    def test_a_world_of_several_pages_comes_as_several_events(self):
+        reader = register("Paula Pages")
+        writer = register("Will Writer")
+        conversations = []
+        for _ in range(12):
+            other = register("Otto Other")
+            conversations.append(
+                call("conversations.open", {"user_id": reader["user_id"]}, other["access_token"]).json["id"])
+            for _ in range(10):
+                params = {"conversation_id": conversations[-1], "content": "x" * 7_900}
+                self.assertEqual(call("messages.send", params, other["access_token"]).status, 200)
+        events = iter(Events(reader["access_token"], query="?messages_per_conversation=20"))
+        pages = []
+        while not pages or pages[-1]["more"]:
+            pages.append(next(events)[2])
+        self.assertGreater(len(pages), 1)
+        self.assertEqual([page["reset"] for page in pages], [True] + [False] * (len(pages) - 1))
+        self.assertEqual(sum(len(page.get("messages", [])) for page in pages), 120)
+        # And live from there.
+        params = {"conversation_id": conversations[0], "content": "after the pages"}
+        call("messages.send", params, reader["access_token"])
+        self.assertEqual(next(events)[2]["messages"][0]["content"], "after the pages")
+
+    def test_it_says_goodbye_when_the_session_ends(self):
+        given = register()
+        stream = Events(given["access_token"])
+        events = iter(stream)
+        next(events)
+        self.assertEqual(call("auth.logout", token=given["access_token"]).status, 200)
+        name, _, goodbye = next(events)
+        self.assertEqual((name, goodbye["code"], goodbye["reconnect"]), ("goodbye", "session_revoked", False))
+        self.assertEqual(list(events), [])
+        self.assertEqual(Events(given["access_token"]).status, 401)
+
+    def test_whoever_may_not_is_told_so_by_the_status(self):
+        self.assertEqual(Events().status, 401)
+        self.assertEqual(Events("nonsense").status, 401)
+        self.assertEqual(request("GET", "/v1/changes?messages_per_conversation=101", token=token()).status, 400)
+        self.assertEqual(request("GET", "/v1/changes?since=1", token=token()).status, 400)
+
+    def test_a_ticket_opens_one_stream_and_no_other(self):
+        bearer = token("erin")
+        answer = request("POST", "/v1/changes/ticket", {}, bearer)
+        self.assertEqual(answer.status, 200)
+        ticket = answer.json["ticket"]
+        # The token is nowhere in it, and nowhere readable in the database.
+        self.assertNotIn(bearer.split(".")[2], ticket)
+        kept = sql("select row_to_json(t) from app.stream_tickets t")
+        self.assertEqual(len(kept), 1)
+        self.assertNotIn(ticket, kept[0])
+        # On whichever node.
+        stream = Events(query=f"?ticket={ticket}", base=STRICT)
+        self.assertEqual(stream.status, 200)
+        self.assertEqual(next(iter(stream))[2]["me"]["username"], "erin")
+        stream.cut()
+        for used in [ticket, "nonsense", ""]:
+            self.assertEqual(Events(query=f"?ticket={used}").status, 401)
+        old = request("POST", "/v1/changes/ticket", {}, bearer).json
+        self.assertEqual(old["expires_in"], 30)
+        sql("update app.stream_tickets set expires_at = now() - interval '1 second'")
+        self.assertEqual(Events(query=f"?ticket={old['ticket']}").status, 401)
+        self.assertEqual(request("POST", "/v1/changes/ticket", {}).status, 401)
+
+    def test_curl_shows_it(self):
+        bearer = token("frank")
+        process = subprocess.Popen(
+            ["curl", "-sSN", BASE + "/v1/changes", "-H", f"Authorization: Bearer {bearer}"], stdout=subprocess.PIPE)
+        lines = [process.stdout.readline().decode() for _ in range(4)]
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        self.assertEqual(lines[:2], ["retry: 1000\n", "\n"])
+        self.assertTrue(lines[2].startswith("id: 1/"), lines[2])
+        self.assertTrue(lines[3].startswith('data: {"cursor":"'), lines[3][:80])
+
+
+if __name__ == "__main__":
+    unittest.main()

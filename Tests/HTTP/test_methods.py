@@ -1,0 +1,207 @@
+"""The methods over HTTP: the same answers as on a line, with their statuses."""
+
+import gzip
+import http.client
+import json
+import time
+import unittest
+import uuid
+
+from support import *
+
+
+class Methods(unittest.TestCase):
+    def test_each_method_gives_the_same_over_a_line_over_post_and_over_rpc(self):
+        line, bearer = Line(), token()
+        line.call("session.authenticate", {"access_token": bearer})
+        cases = [
+            ("me.get", {}), ("avatars.list", {}), ("conversations.list", {}), ("conversations.list", {"limit": 1}),
+            ("messages.list", {"conversation_id": ALICE_BOB, "limit": 3}), ("profiles.get", {"ids": [ALICE, BOB]}),
+            ("profiles.search", {"query": "bob"}), ("conversations.get", {"conversation_id": ALICE_BOB}),
+            ("conversations.open", {"user_id": BOB, "profiles": True}),
+            # What is refused is refused alike.
+            ("me.update", {"displayName": "x"}), ("profiles.get", {"username": "nobody.there"}),
+            ("conversations.get", {"conversation_id": str(uuid.uuid4())}), ("no.such", {}),
+            ("messages.send", {"conversation_id": ALICE_BOB}), ("me.update", {"if_version": 0, "bio": "x"}),
+        ]
+        for method, params in cases:
+            with self.subTest(method=method, params=params):
+                on_line = line.call(method, params)
+                posted = call(method, params, bearer)
+                envelope = {"jsonrpc": "2.0", "id": 7, "method": method, "params": params}
+                rpc = request("POST", "/v1/rpc", envelope, bearer)
+                self.assertEqual(rpc.status, 200)
+                self.assertEqual(rpc.json["id"], 7)
+                if "result" in on_line:
+                    self.assertEqual(posted.status, 200)
+                    self.assertEqual(posted.json, on_line["result"])
+                    self.assertEqual(rpc.json["result"], on_line["result"])
+                else:
+                    self.assertGreaterEqual(posted.status, 400)
+                    self.assertEqual(posted.json, on_line["error"])
+                    self.assertEqual(rpc.json["error"], on_line["error"])
+        line.close()
+
+    def test_a_send_over_http_reaches_a_line_and_one_over_a_line_is_read_over_http(self):
+        text = f"over HTTP {uuid.uuid4()}"
+        sent = call("messages.send", {"conversation_id": ALICE_BOB, "content": text}, token()).json
+        line = Line()
+        line.call("session.authenticate", {"access_token": token("bob")})
+        newest = line.call("messages.list", {"conversation_id": ALICE_BOB, "limit": 1})["result"]["messages"]
+        self.assertEqual([message["content"] for message in newest], [text])
+        self.assertEqual(newest[0]["seq"], sent["seq"])
+        line.close()
+
+    def test_errors_have_their_status_and_the_error_object(self):
+        bearer = token()
+        cases = [
+            (400, "invalid_params", call("me.update", {"phone": "1"}, bearer)),
+            (400, "parse_error", request("POST", "/v1/me.get", b"{", bearer)),
+            (400, "invalid_utf8", request("POST", "/v1/me.get", b'{"a":"\xff"}', bearer)),
+            (400, "invalid_request", request("POST", "/v1/me.get", b"[1]", bearer)),
+            (401, "unauthenticated", call("me.get")),
+            (401, "invalid_token", call("me.get", token="nonsense")),
+            (401, "invalid_token", call("me.get", headers={"Authorization": "Basic eA=="})),
+            (401, "invalid_credentials", call("auth.login", {"email": "alice@example.com", "password": "wrong one"})),
+            (403, "forbidden", call("conversations.update", {"conversation_id": ALICE_BOB, "title": "x"}, bearer)),
+            (404, "not_found", call("conversations.get", {"conversation_id": str(uuid.uuid4())}, bearer)),
+            (404, "unknown_method", call("me.gett", token=bearer)),
+            (404, "not_found", request("GET", "/nowhere")),
+            (405, "invalid_request", request("GET", "/v1/me.get", token=bearer)),
+            (409, "username_taken", call("me.change_username", {"username": "bob"}, bearer)),
+            (409, "version_conflict", call("me.update", {"bio": "x", "if_version": 0}, bearer)),
+            (400, "invalid_params", call("sync.open", {"live": True}, bearer)),
+            (413, "line_too_long", request("POST", "/v1/me.get", b" " * 70_000, bearer)),
+        ]
+        for status, code, answer in cases:
+            with self.subTest(status=status, code=code):
+                self.assertEqual(answer.status, status, answer.body)
+                self.assertEqual(answer.json["data"]["code"], code)
+                self.assertIn("retryable", answer.json["data"])
+                self.assertTrue(answer.json["message"].endswith((".", "?")), answer.json["message"])
+                self.assertEqual(answer.headers["Content-Type"], "application/json")
+                if status == 401:
+                    self.assertIn("Bearer", answer.headers["WWW-Authenticate"])
+
+    def test_over_the_limit_it_is_told_when_to_come_back(self):
+        answers = [call("auth.guest", base=STRICT) for _ in range(8)]
+        refused = [answer for answer in answers if answer.status == 429]
+        self.assertTrue(refused)
+        self.assertEqual(int(refused[0].headers["Retry-After"]), refused[0].json["data"]["retry_after"])
+
+    def test_an_idempotency_key_keeps_a_send_once(self):
+        bearer, key = token(), str(uuid.uuid4())
+        params = {"conversation_id": ALICE_BOB, "content": f"once {key}"}
+        first = call("messages.send", params, bearer, headers={"Idempotency-Key": key})
+        again = call("messages.send", params, bearer, headers={"Idempotency-Key": f'"{key}"'})
+        self.assertEqual((first.status, again.status), (200, 200))
+        self.assertEqual(first.json["seq"], again.json["seq"])
+        self.assertEqual(sql(f"select count(*) from messages where content = 'once {key}'"), ["1"])
+        other = call("messages.send", {**params, "content": "other"}, bearer, headers={"Idempotency-Key": key})
+        self.assertEqual(other.json["data"]["code"], "client_id_reused")
+        crossed = call(
+            "messages.send", {**params, "client_id": str(uuid.uuid4())}, bearer, headers={"Idempotency-Key": key})
+        self.assertEqual(crossed.status, 400)
+        self.assertEqual(call("messages.send", params, bearer, headers={"Idempotency-Key": "x"}).status, 400)
+
+    def test_rpc_answers_batches_in_order_and_notifications_not_at_all(self):
+        bearer = token()
+        batch = [
+            {"jsonrpc": "2.0", "id": "a", "method": "me.get"}, {"jsonrpc": "2.0", "method": "me.get"},
+            {"jsonrpc": "2.0", "id": 2, "method": "no.such"}, 5,
+        ]
+        answers = request("POST", "/v1/rpc", batch, bearer).json
+        self.assertEqual([answer["id"] for answer in answers], ["a", 2, None])
+        self.assertEqual(answers[0]["result"]["id"], ALICE)
+        nothing = request("POST", "/v1/rpc", {"jsonrpc": "2.0", "method": "me.get"}, bearer)
+        self.assertEqual((nothing.status, nothing.body), (204, b""))
+        whole = request("POST", "/v1/rpc", [{"jsonrpc": "2.0", "id": 1, "method": "me.get"}] * 51, bearer).json
+        self.assertEqual(whole["error"]["data"]["code"], "invalid_request")
+
+    def test_a_session_that_has_ended_is_over_on_a_connection_that_stays(self):
+        given = tokens("carol")
+        connection = http.client.HTTPConnection(BASE.removeprefix("http://"), timeout=WAIT)
+        bearer = {"Authorization": f"Bearer {given['access_token']}"}
+
+        def ask(method):
+            connection.request("POST", f"/v1/{method}", headers=bearer)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+
+        self.assertEqual(ask("me.get")[0], 200)
+        self.assertEqual(call("auth.logout", token=given["access_token"]).status, 200)
+        # Told by the database's notification: within 5 s, on whichever connection.
+        end = time.monotonic() + WAIT
+        status, body = ask("me.get")
+        while status != 401 and time.monotonic() < end:
+            status, body = ask("me.get")
+        self.assertEqual((status, body["data"]["code"]), (401, "session_revoked"))
+        # The same connection goes on with another token.
+        bearer["Authorization"] = f"Bearer {token('bob')}"
+        self.assertEqual(ask("me.get")[1]["username"], "bob")
+        connection.close()
+
+
+class Headers(unittest.TestCase):
+    def test_pages_of_other_origins_may_not_unless_they_are_named(self):
+        named, other = "https://app.example.com", "https://evil.example.com"
+        preflight = {
+            "Origin": named, "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": "authorization,content-type",
+        }
+        allowed = request("OPTIONS", "/v1/me.get", base=STRICT, headers=preflight)
+        self.assertEqual(allowed.status, 204)
+        self.assertEqual(allowed.headers["Access-Control-Allow-Origin"], named)
+        self.assertIn("POST", allowed.headers["Access-Control-Allow-Methods"])
+        self.assertIn("Authorization", allowed.headers["Access-Control-Allow-Headers"])
+        self.assertIn("Origin", allowed.headers["Vary"])
+        refused = request("OPTIONS", "/v1/me.get", base=STRICT, headers={**preflight, "Origin": other})
+        self.assertIsNone(refused.headers["Access-Control-Allow-Origin"])
+        answer = call("server.info", base=STRICT, headers={"Origin": named})
+        self.assertEqual(answer.headers["Access-Control-Allow-Origin"], named)
+        self.assertIsNone(call("server.info", base=STRICT, headers={"Origin": other}).headers["Access-Control-Allow-Origin"])
+        # By default there is none.
+        self.assertIsNone(call("server.info", headers={"Origin": named}).headers["Access-Control-Allow-Origin"])
+
+    def test_every_answer_says_what_browsers_and_caches_must_know(self):
+        for answer in [call("server.info"), request("GET", "/nowhere"), call("me.get")]:
+            self.assertEqual(answer.headers["X-Content-Type-Options"], "nosniff")
+            self.assertEqual(answer.headers["Cache-Control"], "no-store")
+
+    def test_large_answers_are_compressed_for_whoever_asks(self):
+        bearer = token()
+        plain = call("conversations.list", token=bearer)
+        packed = curl(
+            BASE + "/v1/conversations.list", "-X", "POST", "-H", f"Authorization: Bearer {bearer}", "-H",
+            "Accept-Encoding: gzip")
+        self.assertEqual(packed.headers["content-encoding"], "gzip")
+        self.assertIn("Accept-Encoding", packed.headers["vary"])
+        self.assertEqual(json.loads(gzip.decompress(packed.body)), plain.json)
+        small = curl(BASE + "/v1/server.info", "-X", "POST", "-H", "Accept-Encoding: gzip")
+        self.assertNotIn("content-encoding", small.headers)
+
+    def test_a_path_tells_its_methods(self):
+        answer = request("OPTIONS", "/v1/me.get")
+        self.assertEqual((answer.status, answer.headers["Allow"]), (204, "POST, OPTIONS"))
+        refused = request("DELETE", "/v1/me.get")
+        self.assertEqual((refused.status, refused.headers["Allow"]), (405, "POST, OPTIONS"))
+        head = curl("-I", BASE + "/v1/openapi.json")
+        self.assertEqual((head.status, head.body), (200, b""))
+
+    def test_the_address_that_a_trusted_proxy_names_is_the_clients(self):
+        # Each has its own sign-ins, of which the node gives six a minute.
+        for host in range(1, 5):
+            address = {"X-Forwarded-For": f"10.9.9.9, 192.0.2.{host}"}
+            self.assertEqual([call("auth.guest", base=STRICT, headers=address).status for _ in range(4)], [200] * 4)
+        # A client that adds an address of its own choice changes nothing: the last before the proxy counts.
+        answers = [
+            call("auth.guest", base=STRICT, headers={"X-Forwarded-For": f"198.51.100.{host}, 192.0.2.77"}).status
+            for host in range(12)
+        ]
+        self.assertIn(429, answers)
+        # The other node believes nobody.
+        self.assertEqual(call("server.info", headers={"X-Forwarded-For": "nonsense"}).status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
