@@ -44,6 +44,16 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         }
     }
 
+    /// The status of an answer over HTTP.
+    public var httpStatus: Int {
+        switch number {
+        case ErrorCode.unknownMethod.number: 404
+        case ErrorCode.internalError.number: 500
+        case ..<0: 400
+        default: number
+        }
+    }
+
     /// Whether the same request may succeed later, unchanged.
     public var isRetryable: Bool {
         switch self {
