@@ -215,7 +215,7 @@ let package = Package(
         .testTarget(
             name: "MessagingTests",
             dependencies: [
-                "Messaging", "Postgres", "TestSupport", "Threads",
+                "Messaging", "Postgres", "SchemaValidation", "TestSupport", "Threads",
                 .product(name: "JWTKit", package: "jwt-kit"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -225,6 +225,9 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "BoundedWait", path: "Tests/BoundedWait", swiftSettings: settings),
         .target(name: "FuzzedLines", path: "Tests/FuzzedLines", swiftSettings: settings),
+        .target(
+            name: "SchemaValidation", dependencies: ["Messaging"], path: "Tests/SchemaValidation",
+            swiftSettings: settings),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
         .testTarget(
             name: "LineServerTests",
@@ -262,7 +265,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "BoundedWait", "FuzzedLines", "LineClient", "LineServer", "Messaging", "Metering", "Postgres",
-                "PrivatePostgres", "TestSupport",
+                "PrivatePostgres", "SchemaValidation", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),

@@ -44,12 +44,12 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         }
     }
 
-    /// The status of the error over HTTP: its class, where that is one.
+    /// The status of an answer over HTTP.
     public var httpStatus: Int {
-        switch self {
-        case .parseError, .invalidUTF8, .invalidRequest, .invalidParams: 400
-        case .unknownMethod: 404
-        case .internalError: 500
+        switch number {
+        case ErrorCode.unknownMethod.number: 404
+        case ErrorCode.internalError.number: 500
+        case ..<0: 400
         default: number
         }
     }

@@ -67,6 +67,7 @@ actor Session: LineSession {
                 guard user != nil else { throw .unauthenticated }
                 if hasEnded { throw .sessionRevoked }
             }
+            try params.check()
             return try await bounded(operation.perform(self, params))
         } catch {
             return Answer(.failure(file(error, of: operation, id)))

@@ -70,7 +70,6 @@ class Methods(unittest.TestCase):
             (405, "invalid_request", request("GET", "/v1/me.get", token=bearer)),
             (409, "username_taken", call("me.change_username", {"username": "bob"}, bearer)),
             (409, "version_conflict", call("me.update", {"bio": "x", "if_version": 0}, bearer)),
-            (400, "invalid_params", call("sync.open", {"live": True}, bearer)),
             (413, "line_too_long", request("POST", "/v1/me.get", b" " * 70_000, bearer)),
         ]
         for status, code, answer in cases:

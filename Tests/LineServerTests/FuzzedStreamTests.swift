@@ -36,7 +36,7 @@ struct FuzzedStreamTests {
     private static let methods = Operation.all.map { operation in
         FuzzedLines.Method(
             operation.method,
-            operation.parameters.map { name in
+            operation.parameters.names.map { name in
                 if name.hasSuffix("ids") { return (name, "[\"\(ID.random())\"]") }
                 if name.hasSuffix("id") { return (name, "\"\(ID.random())\"") }
                 if name.contains("seq") || name == "limit" { return (name, "7") }

@@ -80,7 +80,7 @@ struct ParamsTests {
             for operation in Operation.me + Operation.auth where !operation.parameters.contains(canonical) {
                 let error = try #require(
                     try refusal(JSONObject([.init(name: spelling, value: .string("x"))]), of: operation.method))
-                if let parent = operation.members.first(where: { $0.value.contains(canonical) })?.key {
+                if let parent = operation.objects.first(where: { operation.names(in: $0).contains(canonical) }) {
                     #expect(error["suggestion"] == .string("\(parent).\(canonical)"), "\(operation.method) \(spelling)")
                     #expect(error["method"] == nil)
                     continue
@@ -174,15 +174,16 @@ struct ParamsTests {
         ])
     func integers(value: JSON) throws {
         let params = try Params(["limit": value], of: Operation.named("conversations.list"))
-        let error = #expect(throws: ProtocolError.self) { try params.integer("limit", in: 1...100) }
+        let error = #expect(throws: ProtocolError.self) { try params.check() }
         #expect(error?["field"] == .string("limit"))
     }
 
     @Test("that are integers are taken however they are written", arguments: [("20.0", 20), ("2e1", 20), ("-0", 0)])
     func integerForms(text: String, value: Int64) throws {
         let params = try Params(
-            ["limit": .number(JSONNumber(checked: text))], of: Operation.named("conversations.list"))
-        #expect(try params.integer("limit", in: 0...100) == value)
+            ["messages_per_conversation": .number(JSONNumber(checked: text))], of: Operation.named("sync.open"))
+        try params.check()
+        #expect(params.integer("messages_per_conversation") == value)
     }
 }
 

@@ -34,10 +34,30 @@ struct PublishedProtocolTests {
         #expect(Set(served) == Set(Operation.all.map(\.method)))
     }
 
+    @Test("says of each method which params it takes, which of them may be absent, and their bounds")
+    func params() throws {
+        var documented: [String: String] = [:]
+        for row in try rows(of: "## 5. Methods") { documented[Repository.quoted(row[0]).first ?? ""] = row[2] }
+        for operation in Operation.all {
+            #expect(documented[operation.method] == operation.writtenParams, "\(operation.method)")
+        }
+    }
+
+    @Test("says of each method whether it needs a session")
+    func access() throws {
+        for row in try rows(of: "## 5. Methods") {
+            let operation = try Operation.named(Repository.quoted(row[0]).first ?? "")
+            #expect(row[0].hasSuffix(" U") == (operation.access == .anyone), "\(row[0])")
+        }
+    }
+
     /// The rows of a section's table, without its head.
     private func rows(of heading: String) throws -> [[String]] {
         try section(heading).split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst().map { row in
-            row.split(separator: "|").map { $0.trimmed }
+            // A bar within a cell is escaped.
+            row.replacing(#"\|"#, with: "\u{0}").split(separator: "|").map {
+                $0.trimmed.replacing("\u{0}", with: "|")
+            }
         }
     }
 

@@ -2,76 +2,113 @@ internal import Postgres
 
 extension Operation {
     /// `conversations.*`.
-    static let conversations = [
-        Operation("conversations.open", .user, ["user_id", "profiles"]) { session, params throws(ProtocolError) in
-            try await session.change(
-                Statement("api.open_conversation", "select api.open_conversation($1::uuid, $2::boolean)"),
-                [try params.required("user_id", params.uuid), try params.withProfiles()])
-        },
-        Operation("conversations.get", .user, ["conversation_id", "profiles"]) {
-            session, params throws(ProtocolError) in
-            try await session.read(
-                Statement("api.conversation", "select api.conversation($1::uuid, $2::boolean)"),
-                [try params.required("conversation_id", params.uuid), try params.withProfiles()])
-        },
-        Operation("conversations.list", .user, ["limit", "before"]) { session, params throws(ProtocolError) in
-            let limit = try params.integer("limit", in: 1...100) ?? 50
-            return try await session.read(
-                Statement("api.conversations", "select api.conversations($1::int, $2)"),
-                [String(limit), try params.string("before")])
-        },
-        Operation("conversations.create_group", .user, ["title", "member_ids", "profiles"]) {
-            session, params throws(ProtocolError) in
-            let title = try params.requiredString("title")
-            let members = try params.required("member_ids") { name throws(ProtocolError) in
-                try params.uuids(name, count: 1...255)
-            }
-            return try await session.change(
-                Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean)"),
-                [title, members, try params.withProfiles()])
-        },
-        Operation("conversations.update", .user, ["conversation_id", "title", "profiles"]) {
-            session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            let title = try params.requiredString("title")
-            return try await session.change(
-                Statement("api.update_conversation", "select api.update_conversation($1::uuid, $2, $3::boolean)"),
-                [conversation, title, try params.withProfiles()])
-        },
-        Operation("conversations.add_members", .user, ["conversation_id", "user_ids", "profiles"]) {
-            session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            let users = try params.required("user_ids") { name throws(ProtocolError) in
-                try params.uuids(name, count: 1...255)
-            }
-            return try await session.change(
-                Statement("api.add_members", "select api.add_members($1::uuid, $2::uuid[], $3::boolean)"),
-                [conversation, users, try params.withProfiles()])
-        },
-        Operation("conversations.remove_member", .user, ["conversation_id", "user_id"]) {
-            session, params throws(ProtocolError) in
-            try await session.change(
-                Statement("api.remove_member", "select api.remove_member($1::uuid, $2::uuid)"),
-                [try params.required("conversation_id", params.uuid), try params.required("user_id", params.uuid)])
-        },
-        Operation("conversations.set_role", .user, ["conversation_id", "user_id", "role", "profiles"]) {
-            session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            let user = try params.required("user_id", params.uuid)
-            let role = try params.requiredString("role")
-            guard ["owner", "admin", "member"].contains(role) else {
-                throw .invalid("role", "must be owner, admin or member")
-            }
-            return try await session.change(
-                Statement("api.set_member_role", "select api.set_member_role($1::uuid, $2::uuid, $3, $4::boolean)"),
-                [conversation, user, role, try params.withProfiles()])
-        },
-    ]
+    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole]
+
+    private static let open = Operation(
+        "conversations.open", .user, "The one direct conversation with another user, made if there was none.",
+        [.user, .profiles], result: .conversationWithPeople, errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.open_conversation", "select api.open_conversation($1::uuid, $2::boolean)"),
+            [params.uuid("user_id"), params.withProfiles])
+    }
+
+    private static let get = Operation(
+        "conversations.get", .user, "One conversation of the caller's.", [.conversation, .profiles],
+        result: .conversationWithPeople, errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.read(
+            Statement("api.conversation", "select api.conversation($1::uuid, $2::boolean)"),
+            [params.uuid("conversation_id"), params.withProfiles])
+    }
+
+    private static let list = Operation(
+        "conversations.list", .user, "The caller's conversations and their people, newest message first.",
+        [
+            Parameter("limit", .integer(1...100), .optional, default: .integer(50), "How many at most."),
+            Parameter("before", .string(.any), .optional, "The \"next\" of the page before."),
+        ],
+        result: .object([
+            ("conversations", .array(of: .conversation)), ("profiles", .array(of: .profile)),
+            ("next", .string.nullable),
+        ])
+    ) { session, params throws(ProtocolError) in
+        try await session.read(
+            Statement("api.conversations", "select api.conversations($1::int, $2)"),
+            [params.digits("limit"), params.string("before")])
+    }
+
+    private static let createGroup = Operation(
+        "conversations.create_group", .user, "Makes a group, which the caller owns.",
+        [
+            .title, Parameter("member_ids", .uuids(1...255), "Who else is in it, as a set: 256 members in all."),
+            .profiles,
+        ],
+        result: .conversationWithPeople, errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean)"),
+            [params.string("title"), params.uuids("member_ids"), params.withProfiles])
+    }
+
+    private static let update = Operation(
+        "conversations.update", .user, "Names a group.", [.conversation, .title, .profiles],
+        result: .conversationWithPeople, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.update_conversation", "select api.update_conversation($1::uuid, $2, $3::boolean)"),
+            [params.uuid("conversation_id"), params.string("title"), params.withProfiles])
+    }
+
+    private static let addMembers = Operation(
+        "conversations.add_members", .user, "Adds users to a group.",
+        [
+            .conversation, Parameter("user_ids", .uuids(1...255), "Whom to add; who is in it stays as is."), .profiles,
+        ],
+        result: .conversationWithPeople, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.add_members", "select api.add_members($1::uuid, $2::uuid[], $3::boolean)"),
+            [params.uuid("conversation_id"), params.uuids("user_ids"), params.withProfiles])
+    }
+
+    private static let removeMember = Operation(
+        "conversations.remove_member", .user, "Removes a member from a group; oneself: leaves it.",
+        [.conversation, .user],
+        result: .either(.conversation, .object([("conversation_id", .uuid), ("left", .bool)])),
+        errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.remove_member", "select api.remove_member($1::uuid, $2::uuid)"),
+            [params.uuid("conversation_id"), params.uuid("user_id")])
+    }
+
+    private static let setRole = Operation(
+        "conversations.set_role", .user, "Gives a member of a group a role; to give \"owner\" is to hand it over.",
+        [
+            .conversation, .user,
+            Parameter("role", .string(.choice(["owner", "admin", "member"])), "The member's from now on."), .profiles,
+        ],
+        result: .conversationWithPeople, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.set_member_role", "select api.set_member_role($1::uuid, $2::uuid, $3, $4::boolean)"),
+            [params.uuid("conversation_id"), params.uuid("user_id"), params.string("role"), params.withProfiles])
+    }
+}
+
+extension Parameter {
+    /// The conversation that a method is about, of which the caller is a member.
+    static let conversation = Parameter("conversation_id", .uuid, "A conversation of the caller's.")
+
+    fileprivate static let user = Parameter("user_id", .uuid, "The other user.")
+    fileprivate static let title = Parameter(
+        "title", .string(.characters(1...100), heldBy: .database), "The group's name.")
+    fileprivate static let profiles = Parameter(
+        "profiles", .bool, .optional, default: .bool(false), "Whether the members' profiles come with it.")
 }
 
 extension Params {
     /// Whether the profiles of the conversation's members are to come with it, as PostgreSQL reads it.
-    fileprivate func withProfiles() throws(ProtocolError) -> String {
-        String(try bool("profiles") ?? false)
-    }
+    fileprivate var withProfiles: String { String(bool("profiles")) }
 }

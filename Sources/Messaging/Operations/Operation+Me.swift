@@ -2,89 +2,135 @@ internal import Postgres
 
 extension Operation {
     /// `me.*`: the user's own data, always answered whole.
-    static let me = [
-        Operation("me.get") { session, _ throws(ProtocolError) in
-            try await session.read(Statement("api.me", "select api.me()"), [])
-        },
-        Operation("me.update", .user, fields + ["if_version"]) { session, params throws(ProtocolError) in
-            try params.checkFields()
-            return try await session.change(
-                Statement("api.update_me", "select api.update_me($1::jsonb, $2::bigint)"),
-                [params.patch(fields), params.version()])
-        },
-        Operation("me.update_physical", .user, physical + ["if_version"]) { session, params throws(ProtocolError) in
-            try params.checkPhysical()
-            return try await session.change(
-                Statement("api.update_physical", "select api.update_physical($1::jsonb, $2::bigint)"),
-                [params.patch(physical), params.version()])
-        },
-        Operation("me.change_username", .user, ["username", "if_version"]) { session, params throws(ProtocolError) in
-            let username = try params.requiredString("username")
-            return try await session.change(
-                Statement("api.change_username", "select api.change_username($1, $2::bigint)"),
-                [username, params.version()])
-        },
-        Operation("me.set_avatar", .user, avatar + ["if_version"]) { session, params throws(ProtocolError) in
-            try params.checkAvatar()
-            return try await session.change(
-                Statement("api.set_avatar", "select api.set_avatar($1, $2, $3, $4::bigint)"),
-                avatar.map { name throws(ProtocolError) in try params.string(name) } + [params.version()])
-        },
-        Operation(
-            "me.save", .user, saved + ["if_version"], members: ["avatar": avatar, "physical": physical]
-        ) { session, params throws(ProtocolError) in
-            try params.checkFields()
-            _ = try params.string("username")
-            try params.fields("avatar")?.checkAvatar()
-            try params.fields("physical")?.checkPhysical()
-            return try await session.change(
-                Statement("api.save_me", "select api.save_me($1::jsonb, $2::bigint)"),
-                [params.patch(saved), params.version()])
-        },
-        Operation("me.delete", .user, ["password"]) { session, params throws(ProtocolError) in
-            let password = try params.givenPassword("password")
-            let token = try await session.token
-            let deleted = try await session.end { () throws(ProtocolError) in
-                try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
-                    try await session.service.accounts.delete(token.user, password: password)
-                }
-            }
-            session.service.feed.changed()
-            return Answer(.result(deleted))
-        },
-    ]
+    static let me = [get, update, updatePhysical, changeUsername, setAvatar, save, delete]
 
-    fileprivate static let fields = [
-        "full_name", "bio", "website", "location", "language_code", "phone_number", "date_of_birth",
-        "preferred_unit_system", "preferences",
-    ]
-    fileprivate static let physical = ["biological_sex", "height_cm", "date_of_birth"]
-    fileprivate static let avatar = ["avatar_type", "avatar_id", "avatar_url"]
-    private static let saved = fields + ["username", "avatar", "physical"]
+    private static let get = Operation("me.get", .user, "The user's own data.", result: .me) {
+        session, _ throws(ProtocolError) in
+        try await session.read(Statement("api.me", "select api.me()"), [])
+    }
+
+    private static let update = Operation(
+        "me.update", .user, "Changes some of the user's own data.", fields + [.version], result: .me,
+        errors: [.versionConflict]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.update_me", "select api.update_me($1::jsonb, $2::bigint)"),
+            [params.patch(without: Parameter.version.name), params.version])
+    }
+
+    private static let updatePhysical = Operation(
+        "me.update_physical", .user, "Changes some of the user's physical data.", physical + [.version], result: .me,
+        errors: [.versionConflict]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.update_physical", "select api.update_physical($1::jsonb, $2::bigint)"),
+            [params.patch(without: Parameter.version.name), params.version])
+    }
+
+    private static let changeUsername = Operation(
+        "me.change_username", .user, "Changes the user's name that is nobody else's, once in 90 days.",
+        [.newUsername(.required), .version], result: .me,
+        errors: [.usernameTaken, .usernameCooldown, .versionConflict]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.change_username", "select api.change_username($1, $2::bigint)"),
+            [params.string("username"), params.version])
+    }
+
+    private static let setAvatar = Operation(
+        "me.set_avatar", .user, "Sets or removes the user's avatar.", avatar + [.version], result: .me,
+        errors: [.versionConflict]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.set_avatar", "select api.set_avatar($1, $2, $3, $4::bigint)"),
+            avatar.map { params.string($0.name) } + [params.version])
+    }
+
+    private static let save = Operation(
+        "me.save", .user, "Saves a whole edit screen: all of it, or nothing.",
+        fields + [
+            .newUsername(.optionalNotNull),
+            Parameter("avatar", .fields(avatar), .optionalNotNull, "What me.set_avatar takes."),
+            Parameter("physical", .fields(physical), .optionalNotNull, "What me.update_physical takes."),
+            .version,
+        ],
+        result: .me, errors: [.usernameTaken, .usernameCooldown, .versionConflict]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.save_me", "select api.save_me($1::jsonb, $2::bigint)"),
+            [params.patch(without: Parameter.version.name), params.version])
+    }
+
+    private static let delete = Operation(
+        "me.delete", .user, "Deletes the account; its messages stay under a tombstone.",
+        [Parameter("password", .string(.bytes(0...72)), .optional, "The account's; a guest has none.")],
+        result: .object([("deleted", .bool)]), errors: [.invalidCredentials, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let password = params.string("password")
+        let token = try await session.token
+        let deleted = try await session.end { () throws(ProtocolError) in
+            try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
+                try await session.service.accounts.delete(token.user, password: password)
+            }
+        }
+        session.service.feed.changed()
+        return Answer(.result(deleted))
+    }
 }
 
-/// What can be said of the user's own data before the database is asked.
+/// The user's own data. What the texts may be, the database holds, whoever writes them.
+extension Operation {
+    private static let fields = [
+        Parameter(
+            "full_name", .string(.characters(1...100), heldBy: .database), .optionalNotNull, "It cannot be cleared."),
+        Parameter("bio", .string(.characters(0...500), heldBy: .database), .clearable, "About the user."),
+        Parameter(
+            "website", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .clearable, "The user's own page."),
+        Parameter("location", .string(.characters(0...100), heldBy: .database), .clearable, "Where the user is."),
+        Parameter("language_code", .string(.languageTag, heldBy: .database), .clearable, "The user's language."),
+        Parameter("phone_number", .string(.phoneNumber, heldBy: .database), .clearable, "Seen by the user alone."),
+        dateOfBirth,
+        Parameter(
+            "preferred_unit_system", .string(.choice(["metric", "imperial"]), heldBy: .database), .clearable,
+            "Metric where it is cleared."),
+        Parameter(
+            "preferences", .object(maxBytes: 16 * 1024), .clearable,
+            "The app's own; merged key by key, a null removes its key, and all there are together have the bound too."),
+    ]
+
+    private static let physical = [
+        Parameter(
+            "biological_sex", .string(.choice(["male", "female", "other"]), heldBy: .database), .clearable,
+            "Seen by the user alone."),
+        Parameter("height_cm", .number(30...300), .clearable, "Seen by the user alone."),
+        dateOfBirth,
+    ]
+
+    private static let avatar = [
+        Parameter(
+            "avatar_type", .string(.choice(["built_in", "custom"]), heldBy: .database), .requiredOrNull,
+            "Null is no avatar."),
+        Parameter("avatar_id", .string(.any), .optional, "What a built-in one needs: one of avatars.list."),
+        Parameter(
+            "avatar_url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .optional,
+            "What a custom one needs."),
+    ]
+
+    private static let dateOfBirth = Parameter(
+        "date_of_birth", .string(.date, heldBy: .database), .clearable,
+        "Between 1900 and today; seen by the user alone.")
+}
+
+extension Parameter {
+    fileprivate static let version = Parameter(
+        "if_version", .integer(0 ... .max), .optional, "The version of the user's data that the client knows.")
+
+    fileprivate static func newUsername(_ presence: Presence) -> Parameter {
+        Parameter("username", .string(.username, heldBy: .database), presence, "Nobody else's, in any case.")
+    }
+}
+
 extension Params {
-    fileprivate func checkFields() throws(ProtocolError) {
-        for name in Operation.fields where name != "preferences" { _ = try string(name) }
-        if let preferences = try object("preferences"), preferences.utf8.count > 16 * 1024 {
-            throw .invalid("preferences", "must be at most 16 KiB of JSON")
-        }
-    }
-
-    fileprivate func checkPhysical() throws(ProtocolError) {
-        for name in Operation.physical where name != "height_cm" { _ = try string(name) }
-        try requireNumber("height_cm", in: 30...300)
-    }
-
-    fileprivate func checkAvatar() throws(ProtocolError) {
-        // Null is a choice, to have none; to leave it out is none.
-        try requirePresent("avatar_type")
-        for name in Operation.avatar { _ = try string(name) }
-    }
-
     /// The version of its own data that a client knows, as PostgreSQL reads it; nil where it does not mind.
-    fileprivate func version() throws(ProtocolError) -> String? {
-        try integer("if_version", in: 0 ... .max).map { String($0) }
-    }
+    fileprivate var version: String? { digits(Parameter.version.name) }
 }

@@ -2,74 +2,112 @@ internal import Postgres
 
 extension Operation {
     /// `messages.*`.
-    static let messages = [
-        Operation("messages.send", .user, ["conversation_id", "content", "client_id", "kind", "attachment"]) {
-            session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            let kind = try params.string("kind") ?? "text"
-            guard kind == "text" || kind == "image" else { throw .invalid("kind", "must be text or image") }
-            // An image speaks for itself: its content may be empty.
-            let content = try params.string("content", characters: (kind == "image" ? 0 : 1)...8_000)
-            guard content != nil || kind == "image" else { throw .invalid("content", "is missing") }
-            try await session.limits.takeSend(of: session.token.user)
-            let message: [String?] = [
-                conversation, content ?? "", try params.uuid("client_id"), kind, try params.object("attachment"),
-            ]
-            do throws(ProtocolError) {
-                return try await session.write(
-                    Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
-                    message)
-            } catch {
-                guard error.code == .clientIDReused else { throw error }
-                // Sent before, as it seems. What became of it is the answer, if the same was sent.
-                return try await session.read(
-                    Statement("api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
-                    message)
-            }
-        },
-        Operation("messages.list", .user, ["conversation_id", "before_seq", "after_seq", "limit"]) {
-            session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            let before = try params.integer("before_seq", in: 1 ... .max)
-            let after = try params.integer("after_seq", in: 0 ... .max)
-            guard before == nil || after == nil else {
-                throw .invalid("after_seq", "cannot be given together with \"before_seq\"")
-            }
-            let limit = try params.integer("limit", in: 1...200) ?? 50
+    static let messages = [send, list, edit, delete, markRead]
+
+    private static let send = Operation(
+        "messages.send", .user, "Sends a message; with the client_id of an earlier one it is that message, once.",
+        [
+            .conversation,
+            Parameter(
+                "content", .string(.characters(1...8_000)), unless: .init(parameter: "kind", value: "image"),
+                "Kept as it is sent."),
+            Parameter("client_id", .uuid, .optional, "The client's own for this message, so that it is sent once."),
+            Parameter(
+                "kind", .string(.choice(["text", "image"])), .optional, default: .string("text"),
+                "An image speaks for itself: its content may be empty or absent."),
+            Parameter("attachment", .object(members: attachment), .optional, "What an image needs."),
+        ],
+        result: .message, errors: [.notFound, .clientIDReused]
+    ) { session, params throws(ProtocolError) in
+        try await session.limits.takeSend(of: session.token.user)
+        let message: [String?] = [
+            params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
+            params.string("kind"), params.object("attachment"),
+        ]
+        do throws(ProtocolError) {
+            return try await session.write(
+                Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
+                message)
+        } catch {
+            guard error.code == .clientIDReused else { throw error }
+            // Sent before, as it seems. What became of it is the answer, if the same was sent.
             return try await session.read(
-                Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
-                [conversation, before.map(String.init), after.map(String.init), String(limit)])
-        },
-        Operation("messages.edit", .user, ["conversation_id", "seq", "content"]) {
-            session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            let seq = try params.requiredSeq(from: 1)
-            // An image's may be empty, which the database knows.
-            let content = try params.required("content") { name throws(ProtocolError) in
-                try params.string(name, characters: 0...8_000)
-            }
-            return try await session.change(
-                Statement("api.edit_message", "select api.edit_message($1::uuid, $2::bigint, $3)"),
-                [conversation, seq, content])
-        },
-        Operation("messages.delete", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            return try await session.change(
-                Statement("api.delete_message", "select api.delete_message($1::uuid, $2::bigint)"),
-                [conversation, try params.requiredSeq(from: 1)])
-        },
-        Operation("messages.mark_read", .user, ["conversation_id", "seq"]) { session, params throws(ProtocolError) in
-            let conversation = try params.required("conversation_id", params.uuid)
-            return try await session.change(
-                Statement("api.mark_read", "select api.mark_read($1::uuid, $2::bigint)"),
-                [conversation, try params.requiredSeq(from: 0)])
-        },
+                Statement("api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
+                message)
+        }
+    }
+
+    private static let attachment = [
+        Parameter("url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), "Where the picture is."),
+        Parameter("mime_type", .string(.bytes(0...255), heldBy: .database), .optional, "What it is."),
+        Parameter("width", .integer(count), .optional, "In pixels."),
+        Parameter("height", .integer(count), .optional, "In pixels."),
+        Parameter("bytes", .integer(count), .optional, "How large it is."),
     ]
+
+    /// What a double holds exactly, as every client does.
+    private static let count: ClosedRange<Int64> = 0...(1 << 53)
+
+    private static let list = Operation(
+        "messages.list", .user, "Messages of a conversation: the newest, or those just before or after one.",
+        [
+            .conversation,
+            Parameter("before_seq", .integer(1 ... .max), .optional, "The newest of those before this one."),
+            Parameter("after_seq", .integer(0 ... .max), .optional, "The oldest of those after this one."),
+            Parameter("limit", .integer(1...200), .optional, default: .integer(50), "How many at most."),
+        ],
+        alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
+        result: .object([("messages", .array(of: .message))]), errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.read(
+            Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
+            [
+                params.uuid("conversation_id"), params.digits("before_seq"), params.digits("after_seq"),
+                params.digits("limit"),
+            ])
+    }
+
+    private static let edit = Operation(
+        "messages.edit", .user, "Changes the content of one's own message.",
+        [
+            .conversation, .message,
+            // That a text's is not empty, the database knows: here it is not known which kind it is.
+            Parameter("content", .string(.characters(0...8_000)), "The new one; only an image's may be empty."),
+        ],
+        result: .message, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.edit_message", "select api.edit_message($1::uuid, $2::bigint, $3)"),
+            [params.uuid("conversation_id"), params.digits("seq"), params.string("content")])
+    }
+
+    private static let delete = Operation(
+        "messages.delete", .user, "Deletes a message, which keeps its place.", [.conversation, .message],
+        result: .message, errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.delete_message", "select api.delete_message($1::uuid, $2::bigint)"),
+            [params.uuid("conversation_id"), params.digits("seq")])
+    }
+
+    private static let markRead = Operation(
+        "messages.mark_read", .user, "Moves the caller's read mark of a conversation forward.",
+        [
+            .conversation,
+            Parameter("seq", .integer(0 ... .max), "The last message that was read; beyond the last it is the last."),
+        ],
+        result: .object([
+            ("conversation_id", .uuid), ("user_id", .uuid), ("last_read_seq", .integer), ("unread_count", .integer),
+        ]),
+        errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.mark_read", "select api.mark_read($1::uuid, $2::bigint)"),
+            [params.uuid("conversation_id"), params.digits("seq")])
+    }
 }
 
-extension Params {
-    /// The number of a message, as PostgreSQL reads it.
-    fileprivate func requiredSeq(from least: Int64) throws(ProtocolError) -> String {
-        String(try required("seq") { name throws(ProtocolError) in try integer(name, in: least ... .max) })
-    }
+extension Parameter {
+    fileprivate static let message = Parameter(
+        "seq", .integer(1 ... .max), "The message's number in its conversation.")
 }

@@ -2,10 +2,16 @@ internal import FoundationEssentials
 
 extension Operation {
     /// `server.*`: what anybody may ask of the server itself.
-    static let server = [
-        Operation("server.info", .anyone) { session, _ throws(ProtocolError) in
-            let time = JSONObject.Member(name: "time", value: .string(Timestamp.text(.now)))
-            return Answer(.object(JSONObject(session.service.info.object.members + [time])))
-        }
-    ]
+    static let server = [info]
+
+    private static let info = Operation(
+        "server.info", .anyone, "What the server is, and its time.",
+        result: .object([
+            ("server", .string), ("version", .string), ("protocol", .integer), ("max_line_bytes", .integer),
+            ("max_in_flight", .integer), ("ping_seconds", .integer), ("time", .timestamp),
+        ])
+    ) { session, _ throws(ProtocolError) in
+        let time = JSONObject.Member(name: "time", value: .string(Timestamp.text(.now)))
+        return Answer(.object(JSONObject(session.service.info.object.members + [time])))
+    }
 }

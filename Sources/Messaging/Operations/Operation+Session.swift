@@ -1,18 +1,24 @@
 extension Operation {
     /// `session.*`: the connection's user.
-    static let session = [
-        Operation("session.authenticate", .anyone, ["access_token"]) { session, params throws(ProtocolError) in
-            let text = try params.requiredString("access_token")
-            let token = try await session.service.accounts.verify(accessToken: text)
-            try await session.become(token)
-            return Answer(
-                .object(
-                    [
-                        "user_id": .string(token.user.description),
-                        "session_id": token.session.map { .string($0.description) } ?? .null,
-                        "is_guest": .bool(token.isGuest),
-                        "expires_at": .string(token.expiresAt),
-                    ]))
-        }
-    ]
+    static let session = [authenticate]
+
+    private static let authenticate = Operation(
+        "session.authenticate", .anyone, "Makes the connection the user's whose access token it is.",
+        [Parameter("access_token", .string(.any), "One of this server, or of the one that keeps its accounts.")],
+        result: .object([
+            ("user_id", .uuid), ("session_id", .uuid.nullable), ("is_guest", .bool), ("expires_at", .timestamp),
+        ]),
+        errors: [.invalidToken, .tokenExpired, .sessionRevoked]
+    ) { session, params throws(ProtocolError) in
+        let token = try await session.service.accounts.verify(accessToken: try params.required("access_token"))
+        try await session.become(token)
+        return Answer(
+            .object(
+                [
+                    "user_id": .string(token.user.description),
+                    "session_id": token.session.map { .string($0.description) } ?? .null,
+                    "is_guest": .bool(token.isGuest),
+                    "expires_at": .string(token.expiresAt),
+                ]))
+    }
 }

@@ -2,24 +2,31 @@ internal import NIOCore
 
 extension Operation {
     /// `sync.*`: what has changed, and what changes from now on.
-    static let sync = [
-        Operation("sync.open", .user, ["cursor", "messages_per_conversation", "live"]) {
-            session, params throws(ProtocolError) in
-            let request = SyncRequest(
-                cursor: try params.string("cursor").flatMap { Cursor($0) },
-                messagesPerConversation: Int(try params.integer("messages_per_conversation", in: 0...100) ?? 20))
-            let takesPushes = session.sink.takesPushes
-            let live = try params.bool("live") ?? takesPushes
-            if live, !takesPushes {
-                throw .invalid("live", "needs a connection that stays: a line, a WebSocket, or /v1/changes")
-            }
-            return try await session.openSync(request, live: live)
-        },
-        Operation("sync.close") { session, _ throws(ProtocolError) in
-            await session.endSync()
-            return Answer(.object(JSONObject([])))
-        },
-    ]
+    static let sync = [open, close]
+
+    private static let open = Operation(
+        "sync.open", .user, "All that the user may see, or what of it has changed since a cursor.",
+        [
+            Parameter("cursor", .string(.any), .optional, "The last one that the client saw."),
+            Parameter(
+                "messages_per_conversation", .integer(0...100), .optional, default: .integer(20),
+                "How many of the newest messages of each conversation are given at most."),
+            Parameter("live", .bool, .optional, default: .bool(true), "Whether later changes are pushed."),
+        ],
+        result: .changes
+    ) { session, params throws(ProtocolError) in
+        let request = SyncRequest(
+            cursor: params.string("cursor").flatMap { Cursor($0) },
+            messagesPerConversation: params.integer("messages_per_conversation").map { Int($0) } ?? 0)
+        // A request over HTTP is answered with the page alone.
+        return try await session.openSync(request, live: params.bool("live") && session.sink.takesPushes)
+    }
+
+    private static let close = Operation("sync.close", .user, "Ends the pushes.", result: .object([])) {
+        session, _ throws(ProtocolError) in
+        await session.endSync()
+        return Answer(.object(JSONObject([])))
+    }
 }
 
 extension Answer.Content {

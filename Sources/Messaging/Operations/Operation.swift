@@ -1,15 +1,23 @@
-/// One method of the protocol: who may call it, what it takes, and what it does.
+/// One method of the protocol: who may call it, what it takes, what it does, and what it answers.
 struct Operation: Sendable {
     /// The protocol's word for it, such as `messages.send`.
     let method: String
 
     let access: Access
 
-    /// The canonical names of its params. Any other is refused.
-    let parameters: [String]
+    /// One line.
+    let summary: String
 
-    /// The canonical names of the members of those params that are objects of fields. Any other is refused.
-    let members: [String: [String]]
+    /// Its params. Any other is refused.
+    let parameters: [Parameter]
+
+    /// Two of its params that exclude each other; nil where none do.
+    let alternatives: Alternatives?
+
+    let result: Schema
+
+    /// The errors that it has beyond those of every method.
+    let errors: [ErrorCode]
 
     let perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
 
@@ -23,21 +31,36 @@ struct Operation: Sendable {
     }
 
     init(
-        _ method: String, _ access: Access = .user, _ parameters: [String] = [], members: [String: [String]] = [:],
+        _ method: String, _ access: Access, _ summary: String, _ parameters: [Parameter] = [],
+        alternatives: Alternatives? = nil, result: Schema, errors: [ErrorCode] = [],
         perform: @escaping @Sendable (Session, Params) async throws(ProtocolError) -> Answer
     ) {
         self.method = method
         self.access = access
+        self.summary = summary
         self.parameters = parameters
-        self.members = members
+        self.alternatives = alternatives
+        self.result = result
+        self.errors = errors
         self.perform = perform
     }
 
-    /// The names that it takes: of its params, or of the members of one that is an object.
-    func names(in object: String?) -> [String] {
-        guard let object else { return parameters }
-        return members[object] ?? []
+    /// What the param of that name takes where it is an object of fields; nil where it is none.
+    func members(of name: String) -> [Parameter]? {
+        guard let index = parameters.index(of: name), case .fields(let members) = parameters[index].type else {
+            return nil
+        }
+        return members
     }
+
+    /// The names that it takes: of its params, or of the members of one that is an object of fields.
+    func names(in object: String?) -> [String] {
+        guard let object else { return parameters.names }
+        return members(of: object)?.names ?? []
+    }
+
+    /// Those of its params that are objects of fields.
+    var objects: [String] { parameters.names.filter { members(of: $0) != nil } }
 }
 
 extension Operation {

@@ -1,47 +1,46 @@
-/// The params of a request, read by name and type.
+/// The params of a request, held against their declarations and read by name.
 ///
 /// Every failure is `invalid_params` and names the param in `data.field`.
 struct Params: Sendable {
     private let object: JSONObject
 
-    /// What stands before a name in an error: of the members of an object, its own name and a point.
-    private let path: String
-
-    private init(_ object: JSONObject, path: String) {
-        self.object = object
-        self.path = path
-    }
+    /// What the method takes.
+    private let parameters: [Parameter]
+    private let alternatives: Alternatives?
 
     /// Refuses what no method takes: a param of another name, one that stands twice, a NUL in a string; and the same of
     /// the members of a param that is an object of fields.
     ///
     /// A NUL is refused here because PostgreSQL's `text` cannot hold one, and libpq would cut the string at it.
     init(_ object: JSONObject, of operation: Operation) throws(ProtocolError) {
-        try Self.check(object, of: operation)
+        try Self.checkNames(of: object, as: operation.parameters, in: nil, of: operation)
         for member in object.members {
             if member.value.containsNUL { throw .invalid(member.name, "must not contain a NUL character") }
-            if operation.members[member.name] != nil, case .object(let fields) = member.value {
-                try Self.check(fields, in: member.name, of: operation)
+            if case .object(let fields) = member.value, let declared = operation.members(of: member.name) {
+                try Self.checkNames(of: fields, as: declared, in: member.name, of: operation)
             }
         }
-        self.init(object, path: "")
+        self.object = object
+        parameters = operation.parameters
+        alternatives = operation.alternatives
+    }
+
+    /// Holds each value against its declaration, in the order of declaration. What is read before is as it was given.
+    ///
+    /// A step of its own: who may not call the method is told that, and not what it takes.
+    func check() throws(ProtocolError) {
+        for index in parameters.indices { try parameters[index].check(in: object, path: "") }
+        try alternatives?.check(in: object)
     }
 
     /// - Parameter parent: the param that this object is; nil where it is the params.
-    private static func check(
-        _ object: JSONObject, in parent: String? = nil, of operation: Operation
+    private static func checkNames(
+        of object: JSONObject, as parameters: [Parameter], in parent: String?, of operation: Operation
     ) throws(ProtocolError) {
-        let path = Self.path(in: parent)
-        if let twice = object.duplicate { throw .invalid(path + Self.shown(twice), "is given twice") }
-        let names = operation.names(in: parent)
-        for member in object.members where !names.contains(member.name) {
+        if let twice = object.duplicate { throw .invalid(path(in: parent) + shown(twice), "is given twice") }
+        for member in object.members where !parameters.contains(member.name) {
             throw unknown(member.name, in: parent, of: operation)
         }
-    }
-
-    /// The params as one JSON text, for functions that take a patch: an absent member stays absent, null stays null.
-    func patch(_ names: [String]) -> String {
-        JSON.object(JSONObject(object.members.filter { names.contains($0.name) })).text
     }
 
     private static func unknown(_ name: String, in parent: String?, of operation: Operation) -> ProtocolError {
@@ -64,149 +63,69 @@ struct Params: Sendable {
     /// What stands before the names of an object's members; nothing before those of the params.
     static func path(in parent: String?) -> String { parent.map { "\($0)." } ?? "" }
 
-    private func invalid(_ name: String, _ what: String) -> ProtocolError { .invalid(path + name, what) }
-
     /// A name that a client made up, as an error shows it.
-    private static func shown(_ name: String) -> String {
+    static func shown(_ name: String) -> String {
         name.utf8.count <= 64 && !name.utf8.contains(0) ? name : String(name.unicodeScalars.prefix(60)) + "…"
     }
 }
 
+/// How operations read what ``check()`` has let pass: of the declared type, or nil where it is absent, null, or another.
 extension Params {
-    /// A string param; nil where it is absent or null.
-    func string(_ name: String, bytes limits: ClosedRange<Int>? = nil) throws(ProtocolError) -> String? {
+    /// The value of that param, or else what is declared to count.
+    private func value(of name: String) -> JSON? {
+        assert(parameters.contains(name), "\(name) is not declared")
         switch object[name] {
-        case nil, .null: return nil
-        case .string(let value):
-            if let limits, !limits.contains(value.utf8.count) {
-                let least = limits.lowerBound == 0 ? "at most" : "\(limits.lowerBound) to"
-                throw invalid(name, "must be \(least) \(limits.upperBound) bytes long")
-            }
-            return value
-        default: throw invalid(name, "must be a string")
+        case nil, .null: return parameters.index(of: name).flatMap { parameters[$0].standard }
+        case let given?: return given
         }
     }
 
-    /// A string param that must be there.
-    func requiredString(_ name: String) throws(ProtocolError) -> String {
-        try required(name) { name throws(ProtocolError) in try string(name) }
+    func string(_ name: String) -> String? {
+        guard case .string(let text)? = value(of: name) else { return nil }
+        return text
     }
 
-    /// A string of so many Unicode code points; nil where it is absent or null.
-    func string(_ name: String, characters limits: ClosedRange<Int>) throws(ProtocolError) -> String? {
-        guard let value = try string(name) else { return nil }
-        if !limits.contains(value.unicodeScalars.count) {
-            throw invalid(name, "must be \(limits.lowerBound) to \(limits.upperBound) characters long")
-        }
+    /// A string that must be there.
+    func required(_ name: String) throws(ProtocolError) -> String {
+        guard let text = string(name) else { throw .invalid(name, "is missing") }
+        return text
+    }
+
+    func integer(_ name: String) -> Int64? {
+        guard case .number(let number)? = value(of: name) else { return nil }
+        return number.integer
+    }
+
+    /// An integer as PostgreSQL reads it.
+    func digits(_ name: String) -> String? { integer(name).map { String($0) } }
+
+    func bool(_ name: String) -> Bool {
+        guard case .bool(let value)? = value(of: name) else { return false }
         return value
     }
 
-    /// An integer param as PostgreSQL reads it; nil where it is absent or null.
-    func integer(_ name: String, in limits: ClosedRange<Int64>) throws(ProtocolError) -> Int64? {
-        switch object[name] {
-        case nil, .null: return nil
-        case .number(let number):
-            guard let value = number.integer else { throw invalid(name, "must be an integer") }
-            guard limits.contains(value) else {
-                throw invalid(
-                    name,
-                    limits.upperBound == .max
-                        ? "must be \(limits.lowerBound) or more"
-                        : "must be \(limits.lowerBound) to \(limits.upperBound)")
-            }
-            return value
-        default: throw invalid(name, "must be an integer")
+    /// A UUID in the protocol's form, lower case.
+    func uuid(_ name: String) -> String? { string(name).flatMap { ID($0)?.description } }
+
+    /// A list of UUIDs as PostgreSQL's array text.
+    func uuids(_ name: String) -> String? {
+        guard case .array(let elements)? = value(of: name) else { return nil }
+        let ids = elements.compactMap { element -> String? in
+            guard case .string(let text) = element else { return nil }
+            return ID(text)?.description
         }
+        return "{\(ids.joined(separator: ","))}"
     }
 
-    /// Holds a number param, fractions included, against its limits; one that is absent or null passes.
-    func requireNumber(_ name: String, in limits: ClosedRange<Double>) throws(ProtocolError) {
-        switch object[name] {
-        case nil, .null: break
-        case .number(let number):
-            if number.hasTooManyDigits { throw invalid(name, "has too many digits") }
-            guard let value = number.double, limits.contains(value) else {
-                throw invalid(name, "must be \(Int(limits.lowerBound)) to \(Int(limits.upperBound))")
-            }
-        default: throw invalid(name, "must be a number")
-        }
+    /// An object as JSON text.
+    func object(_ name: String) -> String? {
+        guard case .object(let members)? = value(of: name) else { return nil }
+        return members.text
     }
 
-    func bool(_ name: String) throws(ProtocolError) -> Bool? {
-        switch object[name] {
-        case nil, .null: return nil
-        case .bool(let value): return value
-        default: throw invalid(name, "must be true or false")
-        }
-    }
-
-    /// A UUID in the protocol's form, lower case; nil where it is absent or null.
-    func uuid(_ name: String) throws(ProtocolError) -> String? {
-        switch object[name] {
-        case nil, .null: return nil
-        case .string(let text):
-            guard let id = ID(text) else { throw invalid(name, "must be a UUID") }
-            return id.description
-        default: throw invalid(name, "must be a UUID")
-        }
-    }
-
-    /// A list of UUIDs as PostgreSQL's array text; nil where it is absent or null.
-    func uuids(_ name: String, count limits: ClosedRange<Int>) throws(ProtocolError) -> String? {
-        switch object[name] {
-        case nil, .null: return nil
-        case .array(let elements):
-            guard limits.contains(elements.count) else {
-                throw invalid(name, "must hold \(limits.lowerBound) to \(limits.upperBound) UUIDs")
-            }
-            var ids: [String] = []
-            for element in elements {
-                guard case .string(let text) = element, let id = ID(text) else {
-                    throw invalid(name, "must hold UUIDs only")
-                }
-                ids.append(id.description)
-            }
-            return "{\(ids.joined(separator: ","))}"
-        default: throw invalid(name, "must be a list of UUIDs")
-        }
-    }
-
-    /// An object param as JSON text; nil where it is absent or null.
-    func object(_ name: String) throws(ProtocolError) -> String? {
-        switch object[name] {
-        case nil, .null: return nil
-        case .object(let value):
-            if let twice = JSON.object(value).duplicate {
-                throw invalid(name, "has the member \"\(Self.shown(twice))\" twice")
-            }
-            if JSON.object(value).hasUnboundedNumber {
-                throw invalid(name, "has a number that is out of range")
-            }
-            return JSON.object(value).text
-        default: throw invalid(name, "must be an object")
-        }
-    }
-
-    /// The members of a param that is an object of fields; nil where it is absent. Null is no object.
-    func fields(_ name: String) throws(ProtocolError) -> Params? {
-        switch object[name] {
-        case nil: return nil
-        case .object(let fields): return Params(fields, path: Self.path(in: path + name))
-        default: throw invalid(name, "must be an object")
-        }
-    }
-
-    /// Refuses a param that is absent; one that is null is there.
-    func requirePresent(_ name: String) throws(ProtocolError) {
-        if object[name] == nil { throw invalid(name, "is missing") }
-    }
-
-    /// The value of a param that must be there.
-    func required<Value>(
-        _ name: String, _ read: (String) throws(ProtocolError) -> Value?
-    ) throws(ProtocolError) -> Value {
-        guard let value = try read(name) else { throw invalid(name, "is missing") }
-        return value
+    /// The params as one JSON text, for functions that take a patch: an absent member stays absent, null stays null.
+    func patch(without name: String) -> String {
+        JSONObject(object.members.filter { $0.name != name }).text
     }
 }
 
@@ -217,24 +136,7 @@ extension ProtocolError {
     }
 }
 
-extension JSONNumber {
-    /// Whether it is written with more digits than any use has. PostgreSQL's `numeric` takes more than these.
-    fileprivate var hasTooManyDigits: Bool { text.utf8.count > 400 }
-}
-
 extension JSON {
-    /// Whether a number stands anywhere in this value that no double comes near, and perhaps not even PostgreSQL's `jsonb`
-    /// can hold: too large, too small, or written with more digits than any use has.
-    var hasUnboundedNumber: Bool {
-        switch self {
-        case .null, .bool, .string: false
-        case .number(let number):
-            number.hasTooManyDigits || number.double == nil || number.double == 0 && number.integer != 0
-        case .array(let elements): elements.contains { $0.hasUnboundedNumber }
-        case .object(let object): object.members.contains { $0.value.hasUnboundedNumber }
-        }
-    }
-
     /// Whether a NUL stands in any string or name of this value.
     var containsNUL: Bool {
         switch self {

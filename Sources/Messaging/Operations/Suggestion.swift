@@ -18,7 +18,7 @@ public enum Suggestion {
         let letters = letters(of: name)
         let known = spellings[String(decoding: letters, as: UTF8.self)] ?? []
         // Where it stands, then wherever else this method takes something.
-        for object in [parent, nil] + operation.members.keys.sorted().map(Optional.some) {
+        for object in [parent, nil] + operation.objects.map(Optional.some) {
             let names = operation.names(in: object)
             let path = object.map { "\($0)." } ?? ""
             // In `avatar` a `type` is the avatar's.
@@ -81,16 +81,10 @@ public enum Suggestion {
         "lastmessage": ["content"],
     ]
 
-    /// Which method sets what of the user's own data.
-    private static let homes: KeyValuePairs = [
-        "me.update": [
-            "full_name", "bio", "website", "location", "language_code", "phone_number", "date_of_birth",
-            "preferred_unit_system", "preferences",
-        ],
-        "me.update_physical": ["biological_sex", "height_cm"],
-        "me.change_username": ["username"],
-        "me.set_avatar": ["avatar_type", "avatar_id", "avatar_url"],
-    ]
+    /// Which method sets what of the user's own data: those that are told which version of it they change.
+    private static let homes = Operation.me.filter { $0.parameters.contains("if_version") }.map { operation in
+        (method: operation.method, parameters: operation.parameters.names.filter { $0 != "if_version" })
+    }
 
     /// The candidate that is nearest to `name`: equal but for case and punctuation, or a few letters away.
     public static func nearest(to name: String, among candidates: [String]) -> String? {

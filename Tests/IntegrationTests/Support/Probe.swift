@@ -10,7 +10,7 @@ enum Probe {
     /// Good params of that method for Alice, with each param that it takes but those that exclude another.
     static func params(of method: Messaging.Operation) -> JSONObject? {
         var members: [JSONObject.Member] = []
-        for name in method.parameters where !(excluded[method.method] ?? []).contains(name) {
+        for name in method.parameters.names where !(excluded[method.method] ?? []).contains(name) {
             guard let value = values["\(method.method) \(name)"] ?? values[name] else { return nil }
             members.append(.init(name: name, value: value))
         }
@@ -20,7 +20,7 @@ enum Probe {
     /// The params that take strings, each alone beside those that the method cannot do without.
     static func stringParams(of method: Messaging.Operation) -> [String]? {
         var names: [String] = []
-        for name in method.parameters {
+        for name in method.parameters.names {
             guard let value = values["\(method.method) \(name)"] ?? values[name] else { return nil }
             switch value {
             case .string: names.append(name)

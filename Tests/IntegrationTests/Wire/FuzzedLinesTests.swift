@@ -58,7 +58,7 @@ struct FuzzedLinesTests {
         !["auth.logout", "auth.change_password", "me.delete"].contains($0.method)
     }.map { method in
         FuzzedLines.Method(
-            method.method, method.parameters.map { ($0, Probe.value(of: $0, in: method)?.text ?? "null") })
+            method.method, method.parameters.names.map { ($0, Probe.value(of: $0, in: method)?.text ?? "null") })
     }
 
     private static func residentBytes(of command: Command) throws -> Int {

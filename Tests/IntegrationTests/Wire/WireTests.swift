@@ -130,7 +130,7 @@ struct WireTests {
             let before = try await Self.fingerprint(node.database)
             var probes = 0
             for method in Probe.methods {
-                for name in method.parameters {
+                for name in method.parameters.names {
                     guard case .number? = Probe.value(of: name, in: method) else { continue }
                     for (number, expected) in [
                         ("1e131071", "invalid_params"), ("9223372036854775808", "invalid_params"),

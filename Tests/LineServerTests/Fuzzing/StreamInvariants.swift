@@ -228,22 +228,21 @@ extension StreamInvariants {
         else { throw Broken("an answer that is none: \(String(buffer: answer))", line) }
     }
 
-    /// Reads a request's params as each type there is, as methods do: it must be refused or read, and never trap.
+    /// Holds a request's params against their declarations, and reads them as each type there is, whatever came of that:
+    /// they must be refused or read, and never trap.
     private static func read(_ request: Request) {
         guard let operation = try? Operation.named(request.method),
             let params = try? Params(request.params, of: operation)
         else { return }
-        for name in operation.parameters {
-            _ = try? params.string(name, characters: 1...100)
-            _ = try? params.string(name, bytes: 8...72)
-            _ = try? params.integer(name, in: 0 ... .max)
-            _ = try? params.integer(name, in: .min...0)
-            try? params.requireNumber(name, in: 30...300)
-            _ = try? params.bool(name)
-            _ = try? params.uuid(name)
-            _ = try? params.uuids(name, count: 1...255)
-            _ = try? params.object(name)
-            if let text = (try? params.string(name)) ?? nil {
+        try? params.check()
+        for name in operation.parameters.names {
+            _ = try? params.required(name)
+            _ = params.integer(name)
+            _ = params.bool(name)
+            _ = params.uuid(name)
+            _ = params.uuids(name)
+            _ = params.object(name)
+            if let text = params.string(name) {
                 if let cursor = Cursor(text) { _ = Cursor(cursor.text) }
                 _ = ID(text)
             }

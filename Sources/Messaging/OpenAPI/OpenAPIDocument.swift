@@ -1,0 +1,142 @@
+public import NIOCore
+
+/// The description of the methods over HTTP, each `POST /v1/{method}`, as OpenAPI 3.1 has it.
+///
+/// It is made of the table of operations: a method that is added there is described here. Paths that are no methods are
+/// whoever's who serves them, and may refer to what stands under `components`: the schemas of the protocol's objects
+/// (`Profile`, `Me`, `Conversation`, `Message`, `Changes`, `Tokens`, `Error`), a response for each status of an error
+/// (`Error401`), and the security scheme `bearer`.
+public enum OpenAPIDocument {
+    /// The document as JSON text. It is made anew each time: who serves it keeps it.
+    ///
+    /// - Parameters:
+    ///   - version: the server's.
+    ///   - paths: path items by their paths, that stand behind those of the methods.
+    ///   - schemas: what they refer to beyond the protocol's objects, by its names under `components/schemas`.
+    public static func text(
+        version: String, adding paths: JSONObject = [:], schemas: JSONObject = [:]
+    ) -> ByteBuffer {
+        let info: JSONObject = [
+            "title": .string("Postline"), "version": .string(version), "description": .string(description),
+        ]
+        let objects = Schema.named.map { JSONObject.Member(name: $0.name, value: $0.schema.json) }
+        let components: JSONObject = [
+            "schemas": .object(JSONObject(objects + schemas.members)), "responses": .object(JSONObject(errorResponses)),
+            "securitySchemes": .object(["bearer": .object(bearer)]),
+        ]
+        let methods = Operation.all.map(\.path)
+        let document: JSONObject = [
+            "openapi": .string("3.1.0"), "info": .object(info),
+            "servers": .array([.object(["url": .string("/")])]),
+            "tags": .array(families.map { .object(["name": .string($0)]) }),
+            "paths": .object(JSONObject(methods + paths.members)), "components": .object(components),
+        ]
+        var buffer = ByteBuffer()
+        document.write(to: &buffer)
+        return buffer
+    }
+
+    private static let description = """
+        The methods of Postline's protocol, version 1, over HTTP. A null param is as good as an absent one, unless said \
+        otherwise. Answers may have more members in later versions: clients ignore them.
+        """
+
+    private static let bearer: JSONObject = [
+        "type": .string("http"), "scheme": .string("bearer"), "bearerFormat": .string("JWT"),
+    ]
+
+    /// What stands before the point in the methods' names, in the order of the table.
+    private static var families: [String] {
+        Operation.all.map(\.family).reduce(into: []) { families, family in
+            if families.last != family { families.append(family) }
+        }
+    }
+
+    /// A response for each status that an error may have.
+    private static var errorResponses: [JSONObject.Member] {
+        Dictionary(grouping: ErrorCode.allCases, by: \.httpStatus).sorted { $0.key < $1.key }.map { status, codes in
+            let names = codes.map { "`\($0.rawValue)`" }.joined(separator: ", ")
+            var response: [JSONObject.Member] = [.init(name: "description", value: .string("One of \(names)."))]
+            if let headers = Self.headers[status] { response.append(.init(name: "headers", value: .object(headers))) }
+            response.append(.init(name: "content", value: content(.error)))
+            return JSONObject.Member(name: "Error\(status)", value: .object(JSONObject(response)))
+        }
+    }
+
+    private static let headers: [Int: JSONObject] = [
+        401: [
+            "WWW-Authenticate": .object([
+                "description": .string("The scheme to authenticate by."), "required": .bool(true),
+                "schema": Schema.string.json,
+            ])
+        ],
+        429: [
+            "Retry-After": .object([
+                "description": .string("In how many seconds the request may succeed."), "required": .bool(true),
+                "schema": Schema.integer.json,
+            ])
+        ],
+    ]
+
+    fileprivate static func content(_ schema: Schema) -> JSON {
+        .object(["application/json": .object(["schema": schema.json])])
+    }
+}
+
+extension Operation {
+    /// `messages` of `messages.send`.
+    fileprivate var family: String { String(method.prefix { $0 != "." }) }
+
+    /// Its path, and the one way to ask there.
+    fileprivate var path: JSONObject.Member {
+        let request = Schema(of: parameters, alternatives: alternatives)
+        let needsBody = parameters.contains { $0.isRequired } || alternatives?.isRequired == true
+        var members: [JSONObject.Member] = [
+            .init(name: "operationId", value: .string(method)),
+            .init(name: "tags", value: .array([.string(family)])),
+            .init(name: "summary", value: .string(summary)),
+            .init(name: "description", value: .string(ownErrors)),
+            .init(name: "security", value: .array(access == .user ? [.object(["bearer": .array([])])] : [])),
+        ]
+        if parameters.contains("client_id") {
+            members.append(.init(name: "parameters", value: .array([Self.idempotencyKey])))
+        }
+        members += [
+            .init(
+                name: "requestBody",
+                value: .object(["required": .bool(needsBody), "content": OpenAPIDocument.content(request)])),
+            .init(name: "responses", value: .object(JSONObject([success] + failures))),
+        ]
+        return .init(name: "/v1/\(method)", value: .object(["post": .object(JSONObject(members))]))
+    }
+
+    /// A sentence that names them.
+    private var ownErrors: String {
+        guard !errors.isEmpty else { return "It has no errors but those of every method." }
+        return "Beyond the errors of every method: \(errors.map { "`\($0.rawValue)`" }.joined(separator: ", "))."
+    }
+
+    private var success: JSONObject.Member {
+        .init(
+            name: "200",
+            value: .object(["description": .string("Done."), "content": OpenAPIDocument.content(result)]))
+    }
+
+    private var failures: [JSONObject.Member] {
+        Set((Self.generalErrors + errors).map(\.httpStatus)).sorted().map { status in
+            .init(
+                name: "\(status)", value: .object(["$ref": .string("#/components/responses/Error\(status)")]))
+        }
+    }
+
+    /// What any method may be answered with.
+    private static let generalErrors: [ErrorCode] = [
+        .parseError, .invalidUTF8, .invalidRequest, .invalidParams, .internalError, .unauthenticated, .invalidToken,
+        .tokenExpired, .sessionRevoked, .lineTooLong, .rateLimited, .unavailable, .timeout,
+    ]
+
+    private static let idempotencyKey: JSON = .object([
+        "name": .string("Idempotency-Key"), "in": .string("header"), "required": .bool(false),
+        "description": .string("Stands for client_id."), "schema": Schema(of: .uuid).json,
+    ])
+}

@@ -1,0 +1,134 @@
+/// The protocol's objects (`docs/protocol.md`, sections 2, 3 and 5), each with all its members in their order.
+extension Schema {
+    /// What ``profile`` and its like refer to.
+    static let named: [(name: String, schema: Schema)] = [
+        ("Profile", object(profileMembers).described("What every authenticated user may see of another.")),
+        ("Me", object(profileMembers + ownMembers).described("What a user sees of itself.")),
+        ("Conversation", object(conversationMembers).described("A conversation as one of its members sees it.")),
+        (
+            "ConversationWithPeople",
+            object(conversationMembers, optional: [("profiles", .array(of: .profile))])
+                .described("A conversation, with its members' profiles where they were asked for.")
+        ),
+        ("Message", object(messageMembers).described("A message, with its sender at the moment of the answer.")),
+        ("Changes", object(changesMembers, optional: changesLists).described("What is new to a user.")),
+        ("Tokens", object(tokensMembers).described("What a session is used and renewed with.")),
+        (
+            "TokensAndMerged",
+            object(
+                tokensMembers, optional: [("merged", object([("conversations", .integer), ("messages", .integer)]))]
+            ).described("Tokens, with how much was merged where a guest was.")
+        ),
+        ("Error", errorObject),
+    ]
+
+    private static let avatarMembers: [(String, Schema)] = [
+        ("avatar_type", .choice(["built_in", "custom"]).nullable), ("avatar_id", .string.nullable),
+        ("avatar_url", .string.nullable),
+    ]
+
+    private static let names: [(String, Schema)] = [
+        ("id", .uuid), ("username", .string.nullable), ("full_name", .string.nullable),
+    ]
+
+    private static let aboutMembers: [(String, Schema)] = [
+        ("website", .string.nullable), ("location", .string.nullable), ("language_code", .string.nullable),
+        ("is_verified", .bool), ("is_guest", .bool), ("is_deleted", .bool),
+        ("attributes", .anyObject.described("The app's own data about the user.")),
+        ("version", .integer), ("created_at", .timestamp), ("updated_at", .timestamp),
+    ]
+
+    private static let bio: [(String, Schema)] = [("bio", .string.nullable)]
+
+    private static let profileMembers: [(String, Schema)] = names + bio + avatarMembers + aboutMembers
+
+    private static let senderVersion: [(String, Schema)] = [("version", .integer)]
+
+    private static let sender: Schema = object(names + avatarMembers + senderVersion)
+
+    private static let ownMembers: [(String, Schema)] = [
+        ("email", .string.nullable), ("phone_number", .string.nullable), ("phone_verified", .bool),
+        ("date_of_birth", .date.nullable), ("preferred_unit_system", .choice(["metric", "imperial"])),
+        ("preferences", .anyObject.described("The app's own.")),
+        (
+            "physical",
+            .object([
+                ("biological_sex", .choice(["male", "female", "other"]).nullable), ("height_cm", .number.nullable),
+                ("date_of_birth", .date.nullable),
+            ])
+        ),
+        ("username_changed_at", .timestamp.nullable), ("username_change_count", .integer),
+        ("username_change_allowed_at", .timestamp.nullable),
+    ]
+
+    private static let conversationMembers: [(String, Schema)] = [
+        ("id", .uuid), ("kind", .choice(["direct", "group"])), ("title", .string.nullable),
+        ("created_by", .uuid.nullable), ("participant1_id", .uuid.nullable), ("participant2_id", .uuid.nullable),
+        (
+            "members",
+            .array(
+                of: .object([
+                    ("user_id", .uuid), ("role", .choice(["owner", "admin", "member"])), ("joined_at", .timestamp),
+                    ("last_read_seq", .integer),
+                ]))
+        ),
+        ("last_seq", .integer), ("version", .integer), ("last_message_content", .string.nullable),
+        ("last_message_time", .timestamp.nullable), ("last_message_sender_id", .uuid.nullable),
+        ("last_read_seq", .integer), ("unread_count", .integer), ("created_at", .timestamp),
+        ("updated_at", .timestamp),
+    ]
+
+    private static let messageMembers: [(String, Schema)] = [
+        ("id", .uuid), ("conversation_id", .uuid), ("seq", .integer), ("sender_id", .uuid),
+        ("sender", sender), ("client_id", .uuid.nullable), ("kind", .choice(["text", "image", "system"])),
+        ("content", .string.nullable),
+        (
+            "attachment",
+            .object([
+                ("url", .string), ("mime_type", .string.nullable), ("width", .integer.nullable),
+                ("height", .integer.nullable), ("bytes", .integer.nullable),
+            ]).nullable
+        ),
+        ("is_read", .bool), ("version", .integer), ("created_at", .timestamp), ("edited_at", .timestamp.nullable),
+        ("deleted_at", .timestamp.nullable),
+    ]
+
+    private static let changesMembers: [(String, Schema)] = [("cursor", .string), ("reset", .bool), ("more", .bool)]
+
+    private static let changesLists: [(String, Schema)] = [
+        ("me", .me), ("profiles", .array(of: .profile)), ("conversations", .array(of: .conversation)),
+        ("messages", .array(of: .message)),
+        (
+            "reads",
+            .array(of: .object([("conversation_id", .uuid), ("user_id", .uuid), ("last_read_seq", .integer)]))
+        ),
+        ("left", .array(of: .uuid)), ("limited", .array(of: .uuid)),
+    ]
+
+    private static let tokensMembers: [(String, Schema)] = [
+        ("access_token", .string), ("token_type", .choice(["bearer"])), ("expires_in", .integer),
+        ("expires_at", .timestamp), ("refresh_token", .string), ("user_id", .uuid), ("is_guest", .bool),
+    ]
+
+    private static let errorObject = object([
+        ("code", Schema(["type": .string("integer")]).described("The class: JSON-RPC 2.0's number, or the status.")),
+        ("message", .string.described("A sentence for a person.")),
+        (
+            "data",
+            object(
+                [
+                    ("code", .choice(ErrorCode.allCases.map(\.rawValue)).described("The stable name to switch on.")),
+                    ("retryable", .bool.described("Whether the same request may succeed later unchanged.")),
+                ],
+                optional: [
+                    ("field", .string.described("The param that it is about, with its path.")),
+                    ("suggestion", .string.described("The name that was probably meant.")),
+                    ("method", .string.described("The method that takes what is suggested.")),
+                    ("current", .me.described("The object as it is now, where a version was not.")),
+                    ("retry_at", .timestamp.described("From when on it may succeed.")),
+                    ("retry_after", .number.described("In how many seconds it may succeed.")),
+                    ("incident", .string.described("The number under which the server's log has it.")),
+                ])
+        ),
+    ]).described("An error, as section 2 of the protocol has it.")
+}

@@ -1,0 +1,131 @@
+/// What params may be, as their declarations have it.
+///
+/// A schema holds for all that is taken. It may let pass what the server refuses: bytes are told as characters, of which
+/// there are no more, and some rules of texts in words alone.
+extension Schema {
+    /// An object of params, or of a param's members. Any other is refused.
+    init(of parameters: [Parameter], alternatives: Alternatives? = nil) {
+        let required = parameters.filter { $0.isRequired && $0.exemption == nil }.names
+        let properties = parameters.map { parameter in
+            JSONObject.Member(name: parameter.name, value: Schema(of: parameter).json)
+        }
+        var schema = Schema([
+            "type": .string("object"), "properties": .object(JSONObject(properties)),
+            "additionalProperties": .bool(false),
+        ])
+        if !required.isEmpty { schema = schema.adding(["required": .array(required.map { .string($0) })]) }
+        if let alternatives { schema = schema.adding(alternatives.rule(among: parameters)) }
+        for parameter in parameters { schema = schema.adding(parameter.exemptionRule) }
+        self = schema
+    }
+
+    private init(of parameter: Parameter) {
+        var schema = Schema(of: parameter.type)
+        if parameter.exemption != nil { schema = schema.without("minLength") }
+        if parameter.takesNull || parameter.exemption != nil { schema = schema.nullable }
+        if let standard = parameter.standard { schema = schema.adding(["default": standard]) }
+        let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
+        let null = parameter.presence == .clearable ? " Null clears it, to leave it out leaves it as it is." : ""
+        self = schema.described(parameter.summary + bound + null)
+    }
+
+    init(of type: ParameterType) {
+        switch type {
+        case .string(let rule, _): self.init(of: rule)
+        case .integer(let limits): self = .integer(in: limits)
+        case .number(let limits):
+            self = .number.adding([
+                "minimum": .integer(Int(limits.lowerBound)), "maximum": .integer(Int(limits.upperBound)),
+            ])
+        case .bool: self = .bool
+        case .uuid: self = .anyUUID
+        case .uuids(let limits):
+            self = .array(of: .anyUUID).adding([
+                "minItems": .integer(limits.lowerBound), "maxItems": .integer(limits.upperBound),
+            ])
+        case .object(_, let members): self = members.isEmpty ? .anyObject : Schema(of: members)
+        case .fields(let members): self = Schema(of: members)
+        }
+    }
+
+    private init(of rule: TextRule) {
+        switch rule {
+        case .any: self = .string
+        case .characters(let limits): self = .text(limits.lowerBound, limits.upperBound)
+        // A character takes one to four bytes.
+        case .bytes(let limits): self = .text((limits.lowerBound + 3) / 4, limits.upperBound)
+        case .choice(let choices): self = .choice(choices)
+        case .email: self = .text(3, 254).adding(["format": .string("email")])
+        case .httpsURL(let maxBytes):
+            self = .text(9, maxBytes).adding(["format": .string("uri"), "pattern": .string("^https://")])
+        case .languageTag: self = .string.adding(["pattern": .string("^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$")])
+        case .phoneNumber: self = .string.adding(["pattern": .string(#"^\+[1-9][0-9]{6,14}$"#)])
+        case .date: self = .date
+        case .username: self = .string.adding(["pattern": .string("^[A-Za-z][A-Za-z0-9_.]{2,29}$")])
+        }
+    }
+
+    /// In either case, which params may have.
+    private static let anyUUID = Schema(["type": .string("string"), "format": .string("uuid")])
+
+    private static func text(_ least: Int, _ most: Int) -> Schema {
+        let text = string.adding(["maxLength": .integer(most)])
+        return least == 0 ? text : text.adding(["minLength": .integer(least)])
+    }
+
+    private func without(_ name: String) -> Schema {
+        Schema(members: members.filter { $0.name != name })
+    }
+}
+
+extension ParameterType {
+    /// What of its bounds no schema can say.
+    fileprivate var boundInWords: String? {
+        switch self {
+        case .string(.bytes(let limits), _):
+            limits.lowerBound == 0
+                ? "At most \(limits.upperBound) bytes." : "\(limits.lowerBound) to \(limits.upperBound) bytes."
+        case .string(.languageTag, _): "A BCP 47 tag."
+        case .string(.phoneNumber, _): "An E.164 number."
+        case .string(.username, _): "It is stored in lower case."
+        case .object(let maxBytes?, _): "At most \(maxBytes / 1024) KiB, written without blanks."
+        case .string, .integer, .number, .bool, .uuid, .uuids, .object, .fields: nil
+        }
+    }
+}
+
+extension Alternatives {
+    fileprivate func rule(among parameters: [Parameter]) -> KeyValuePairs<String, JSON> {
+        // Null is as good as absent.
+        func given(_ names: [String]) -> JSON {
+            let types = names.compactMap { name in
+                parameters.index(of: name).flatMap { index in
+                    JSONObject(Schema(of: parameters[index].type).members)["type"]
+                }
+            }
+            let properties = zip(names, types).map { name, type in
+                JSONObject.Member(name: name, value: .object(["type": type]))
+            }
+            return .object([
+                "required": .array(names.map { .string($0) }), "properties": .object(JSONObject(properties)),
+            ])
+        }
+        return isRequired
+            ? ["oneOf": .array([given([first]), given([second])])] : ["not": given([first, second])]
+    }
+}
+
+extension Parameter {
+    /// Without what exempts it, it must be there as any other.
+    fileprivate var exemptionRule: KeyValuePairs<String, JSON> {
+        guard let exemption else { return [:] }
+        let value = JSON.object([exemption.parameter: .object(["const": .string(exemption.value)])])
+        return [
+            "if": .object(["required": .array([.string(exemption.parameter)]), "properties": value]),
+            "else": .object([
+                "required": .array([.string(name)]),
+                "properties": .object(JSONObject([.init(name: name, value: Schema(of: type).json)])),
+            ]),
+        ]
+    }
+}

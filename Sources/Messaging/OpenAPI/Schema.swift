@@ -1,0 +1,118 @@
+/// A JSON Schema (2020-12), the part of it that the protocol's objects and params need.
+struct Schema: Sendable {
+    let members: [JSONObject.Member]
+
+    var json: JSON { .object(JSONObject(members)) }
+
+    init(members: [JSONObject.Member]) {
+        self.members = members
+    }
+
+    init(_ members: KeyValuePairs<String, JSON>) {
+        self.members = members.map { JSONObject.Member(name: $0.key, value: $0.value) }
+    }
+
+    /// The schema with more said of it.
+    func adding(_ more: KeyValuePairs<String, JSON>) -> Schema {
+        Schema(members: members + more.map { JSONObject.Member(name: $0.key, value: $0.value) })
+    }
+
+    func described(_ description: String) -> Schema { adding(["description": .string(description)]) }
+
+    /// The schema, or null.
+    var nullable: Schema {
+        guard case .string(let type)? = JSONObject(members)["type"] else {
+            return Schema(["anyOf": .array([json, .object(["type": .string("null")])])])
+        }
+        return Schema(
+            members: members.map { member in
+                switch (member.name, member.value) {
+                case ("type", _):
+                    return .init(name: "type", value: .array([.string(type), .string("null")]))
+                case ("enum", .array(let choices)):
+                    return .init(name: "enum", value: .array(choices + [.null]))
+                default:
+                    return member
+                }
+            })
+    }
+}
+
+extension Schema {
+    static let string = Schema(["type": .string("string")])
+    static let bool = Schema(["type": .string("boolean")])
+    static let number = Schema(["type": .string("number")])
+
+    /// A count, a sequence number or a version.
+    static let integer: Schema = integer(in: 0 ... .max)
+
+    /// As answers have it: in lower case.
+    static let uuid = Schema([
+        "type": .string("string"), "format": .string("uuid"),
+        "pattern": .string("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
+    ])
+
+    /// RFC 3339 in UTC with microseconds.
+    static let timestamp = Schema([
+        "type": .string("string"), "format": .string("date-time"),
+        "pattern": .string(#"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$"#),
+    ])
+
+    static let date = Schema([
+        "type": .string("string"), "format": .string("date"), "pattern": .string(#"^\d{4}-\d{2}-\d{2}$"#),
+    ])
+
+    /// An object of somebody else's.
+    static let anyObject = Schema(["type": .string("object")])
+
+    static func integer(in limits: ClosedRange<Int64>) -> Schema {
+        let least = Schema(["type": .string("integer"), "minimum": .integer(limits.lowerBound)])
+        return limits.upperBound == .max ? least : least.adding(["maximum": .integer(limits.upperBound)])
+    }
+
+    static func choice(_ choices: [String]) -> Schema {
+        Schema(["type": .string("string"), "enum": .array(choices.map { .string($0) })])
+    }
+
+    static func array(of element: Schema) -> Schema {
+        Schema(["type": .string("array"), "items": element.json])
+    }
+
+    /// An object that has all of these members, and may have the optional ones.
+    ///
+    /// It is open: a later version may add members, which clients ignore.
+    static func object(_ properties: [(String, Schema)], optional: [(String, Schema)] = []) -> Schema {
+        Schema([
+            "type": .string("object"),
+            "properties": .object(
+                JSONObject((properties + optional).map { JSONObject.Member(name: $0.0, value: $0.1.json) })),
+            "required": .array(properties.map { .string($0.0) }),
+        ])
+    }
+
+    static func either(_ one: Schema, _ other: Schema) -> Schema {
+        Schema(["anyOf": .array([one.json, other.json])])
+    }
+
+    /// One of ``named``.
+    fileprivate static func reference(_ name: String) -> Schema {
+        Schema(["$ref": .string("#/components/schemas/\(name)")])
+    }
+}
+
+/// The protocol's objects by their names.
+extension Schema {
+    static let profile = reference("Profile")
+    static let me = reference("Me")
+    static let conversation = reference("Conversation")
+    static let message = reference("Message")
+    static let changes = reference("Changes")
+    static let tokens = reference("Tokens")
+    static let error = reference("Error")
+
+    /// A conversation, with its members' profiles where they were asked for.
+    static let conversationWithPeople = reference("ConversationWithPeople")
+
+    /// Tokens, with what was merged where a guest was.
+    static let tokensAndMerged = reference("TokensAndMerged")
+}

@@ -1,0 +1,299 @@
+import LineClient
+import SchemaValidation
+import Testing
+
+@testable import Messaging
+
+@Suite("The OpenAPI document, against a real server", .timeLimit(.minutes(60)))
+struct OpenAPITests {
+    private let api: SchemaValidator
+
+    init() throws {
+        api = SchemaValidator(try JSON(parsing: OpenAPIDocument.text(version: "test")))
+    }
+
+    @Test("has each member that the answer of any method has, and each answer has all that must be there")
+    func answers() async throws {
+        try await withNode { node in
+            let calls = Calls(api: api)
+            try await accounts(node, calls)
+            let alice = try await node.signedIn(.alice)
+            try await ownData(alice, calls)
+            try await conversations(alice, calls)
+            try await messages(alice, calls)
+            try await sync(alice, node, calls)
+            try await farewells(node, calls)
+            #expect(await calls.methods == Set(Operation.all.map(\.method)))
+        }
+    }
+
+    private func accounts(_ node: TestNode, _ calls: Calls) async throws {
+        let anybody = try await node.connect()
+        try await calls.call(anybody, "server.info")
+        try await calls.call(anybody, "avatars.list")
+        let tokens = try await calls.call(anybody, "auth.guest", ["full_name": "Gil Guest"])
+        try await calls.call(
+            try await node.connect(), "session.authenticate", ["access_token": tokens["access_token"] ?? .null])
+        try await calls.call(
+            anybody, "auth.upgrade", ["email": "gil@new.example.com", "password": "postline-dev"])
+        let registered = try await calls.call(
+            try await node.connect(), "auth.register",
+            [
+                "email": "rita@new.example.com", "password": "postline-dev", "username": "rita.r", "full_name": "Rita",
+            ])
+        try await calls.call(
+            try await node.connect(), "auth.refresh", ["refresh_token": registered["refresh_token"] ?? .null])
+        let guest = try await node.connect().becomeGuest()
+        try await calls.call(
+            try await node.connect(), "auth.login",
+            [
+                "email": "rita@new.example.com", "password": "postline-dev",
+                "guest_refresh_token": guest["refresh_token"] ?? .null,
+            ])
+        try await calls.call(
+            try await node.connect(), "auth.login", ["email": "rita@new.example.com", "password": "postline-dev"])
+    }
+
+    private func ownData(_ alice: TestClient, _ calls: Calls) async throws {
+        try await calls.call(alice, "me.get")
+        try await calls.call(
+            alice, "me.update",
+            [
+                "bio": "Hello", "website": "https://alice.example.com", "location": .null, "language_code": "pt-BR",
+                "phone_number": "+4915112345678", "date_of_birth": "1990-01-01", "preferred_unit_system": "imperial",
+                "preferences": ["theme": ["dark": true]],
+            ])
+        try await calls.call(alice, "me.update_physical", ["biological_sex": "other", "height_cm": 170.5])
+        try await calls.call(alice, "me.change_username", ["username": "Alice.Again"])
+        try await calls.call(alice, "me.set_avatar", ["avatar_type": .null])
+        try await calls.call(
+            alice, "me.set_avatar", ["avatar_type": "custom", "avatar_url": "https://alice.example.com/a.png"])
+        try await calls.call(
+            alice, "me.save",
+            [
+                "full_name": "Alice A.", "avatar": ["avatar_type": "built_in", "avatar_id": "fox"],
+                "physical": ["height_cm": .null],
+            ])
+        let bob = JSON.string(Person.bob.id)
+        try await calls.call(alice, "profiles.get", ["ids": [bob, .string(Person.carol.id), .string(nobody)]])
+        try await calls.call(alice, "profiles.get", ["username": "bob"])
+        try await calls.call(alice, "profiles.search", ["query": "bob", "limit": 5])
+    }
+
+    private func conversations(_ alice: TestClient, _ calls: Calls) async throws {
+        let (bob, frank) = (JSON.string(Person.bob.id), JSON.string(Person.frank.id))
+        try await calls.call(alice, "conversations.open", ["user_id": bob])
+        try await calls.call(alice, "conversations.open", ["user_id": frank, "profiles": true])
+        try await calls.call(alice, "conversations.list", ["limit": 2])
+        let group = try await calls.call(alice, "conversations.create_group", ["title": "New", "member_ids": [bob]])
+        let id = group["id"] ?? .null
+        try await calls.call(alice, "conversations.get", ["conversation_id": id, "profiles": true])
+        try await calls.call(alice, "conversations.update", ["conversation_id": id, "title": "Newer"])
+        try await calls.call(
+            alice, "conversations.add_members", ["conversation_id": id, "user_ids": [frank], "profiles": true])
+        try await calls.call(
+            alice, "conversations.set_role", ["conversation_id": id, "user_id": bob, "role": "owner"])
+        try await calls.call(alice, "conversations.remove_member", ["conversation_id": id, "user_id": frank])
+        try await calls.call(
+            alice, "conversations.remove_member", ["conversation_id": id, "user_id": .string(Person.alice.id)])
+    }
+
+    private func messages(_ alice: TestClient, _ calls: Calls) async throws {
+        let room = JSON.string(Room.aliceBob)
+        let text = try await calls.call(
+            alice, "messages.send",
+            ["conversation_id": room, "content": "x", "client_id": "12345678-1234-4234-8234-123456789ABC"])
+        try await calls.call(
+            alice, "messages.send",
+            [
+                "conversation_id": room, "kind": "image",
+                "attachment": ["url": "https://a.example.com/b.png", "mime_type": "image/png", "width": 3],
+            ])
+        let seq = text["seq"] ?? .null
+        try await calls.call(alice, "messages.edit", ["conversation_id": room, "seq": seq, "content": "y"])
+        try await calls.call(alice, "messages.delete", ["conversation_id": room, "seq": seq])
+        try await calls.call(alice, "messages.list", ["conversation_id": room, "limit": 200])
+        try await calls.call(alice, "messages.list", ["conversation_id": .string(Room.alps), "after_seq": 0])
+        try await calls.call(alice, "messages.mark_read", ["conversation_id": room, "seq": seq])
+    }
+
+    /// The pushes are of the answer's form too.
+    private func sync(_ alice: TestClient, _ node: TestNode, _ calls: Calls) async throws {
+        try await calls.call(alice, "sync.open", ["messages_per_conversation": 3, "live": false])
+        let changes = try #require(api.result(of: "sync.open"))
+        for page in try await alice.sync() {
+            #expect(api.flaws(of: page, against: changes, closed: true) == [])
+        }
+        let (bob, carol) = (try await node.signedIn(.bob), try await node.signedIn(.carol))
+        try await carol.sync()
+        try await bob.send("a push", to: Room.aliceBob)
+        try await bob.call("messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": 1_000])
+        try await bob.call("me.update", ["bio": "pushed"])
+        try await bob.call(
+            "conversations.remove_member",
+            ["conversation_id": .string(Room.alps), "user_id": .string(Person.carol.id)])
+        while await !carol.received.contains(where: { $0["left"] != nil }) { try await carol.nextChanges() }
+        try await alice.call("me.update", ["bio": "pushed to oneself"])
+        try await alice.follow { $0.me?["bio"] == "pushed to oneself" }
+        for push in await alice.received + carol.received {
+            #expect(api.flaws(of: push, against: changes, closed: true) == [])
+        }
+        try await calls.call(alice, "sync.close")
+    }
+
+    private func farewells(_ node: TestNode, _ calls: Calls) async throws {
+        let dave = try await node.signedIn(.dave)
+        try await calls.call(
+            dave, "auth.change_password", ["current_password": "postline-dev", "new_password": "postline-dev-2"])
+        try await calls.call(dave, "auth.logout", ["all": true])
+        let stranger = try await node.stranger()
+        try await calls.call(stranger, "me.delete", ["password": .string(TestNode.password)])
+    }
+
+    @Test("has each member of an error, and its status among those of the method")
+    func errors() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let room = JSON.string(Room.aliceBob)
+            let bob = JSON.string(Person.bob.id)
+            let client = JSON.string("12345678-1234-4234-8234-123456789abc")
+            try await alice.call("messages.send", ["conversation_id": room, "content": "x", "client_id": client])
+            try await alice.call("me.change_username", ["username": "alice.again"])
+            let refused: [(ErrorCode, String, JSON)] = [
+                (.invalidParams, "me.update", ["displayName": "x"]), (.invalidParams, "me.update", ["photoURL": "x"]),
+                (.invalidParams, "messages.list", ["limit": 0]), (.versionConflict, "me.save", ["if_version": 1]),
+                (.notFound, "conversations.get", ["conversation_id": .string(nobody)]),
+                (.notFound, "conversations.open", ["user_id": .string(nobody)]),
+                (.notFound, "profiles.get", ["username": "nobody"]),
+                (.notFound, "conversations.create_group", ["title": "x", "member_ids": [.string(nobody)]]),
+                (.forbidden, "conversations.update", ["conversation_id": room, "title": "x"]),
+                (.forbidden, "conversations.add_members", ["conversation_id": room, "user_ids": [bob]]),
+                (.forbidden, "conversations.remove_member", ["conversation_id": room, "user_id": bob]),
+                (.forbidden, "conversations.set_role", ["conversation_id": room, "user_id": bob, "role": "admin"]),
+                (.forbidden, "auth.upgrade", ["email": "a@b.example.com", "password": "postline-dev"]),
+                (.usernameCooldown, "me.change_username", ["username": "alice.third"]),
+                (.clientIDReused, "messages.send", ["conversation_id": room, "content": "y", "client_id": client]),
+                (.invalidCredentials, "me.delete", ["password": "wrong"]),
+                (.invalidCredentials, "auth.login", ["email": "alice@example.com", "password": "wrong"]),
+                (.invalidToken, "session.authenticate", ["access_token": "x"]),
+                (.invalidToken, "auth.refresh", ["refresh_token": "x"]),
+            ]
+            for (code, method, params) in refused {
+                try await expectError(code, try await alice.answerText(method, params), of: method)
+            }
+            let anybody = try await node.connect()
+            try await expectError(.unauthenticated, try await anybody.answerText("me.get", [:]), of: "me.get")
+            let taken: JSON = [
+                "email": "alice@example.com", "password": "postline-dev", "full_name": "Alice", "username": "al.ice",
+            ]
+            try await expectError(
+                .emailTaken, try await anybody.answerText("auth.register", taken), of: "auth.register")
+        }
+    }
+
+    @Test("tells the rules that the database alone holds as it holds them")
+    func databaseRules() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            var covered = 0
+            for method in Probe.methods where !method.method.hasPrefix("auth.") {
+                for parameter in method.parameters {
+                    guard case .string(let rule, heldBy: .database) = parameter.type else { continue }
+                    covered += 1
+                    for (text, isGood) in rule.samples {
+                        let params = try Self.params(of: method, with: parameter.name, text)
+                        let schema = try #require(api.request(of: method.method))
+                        let sample = "\(method.method) \(parameter.name) \(text.prefix(60))"
+                        #expect(api.flaws(of: params, against: schema).isEmpty == isGood, "\(sample)")
+                        let answer = try JSON(parsing: try await alice.answerText(method.method, params))
+                        let refused = answer["error"]?["data"]?["code"] == "invalid_params"
+                        #expect(refused == !isGood, "\(sample): \(answer.text.prefix(300))")
+                        if !isGood {
+                            #expect(answer["error"]?["data"]?["field"] == .string(parameter.name), "\(sample)")
+                        }
+                    }
+                }
+            }
+            #expect(covered >= 20)
+        }
+    }
+
+    /// What the method cannot do without, and one more.
+    private static func params(of method: Messaging.Operation, with name: String, _ text: String) throws -> JSON {
+        var members: [JSONObject.Member] = []
+        for parameter in method.parameters where parameter.isRequired && parameter.name != name {
+            // A URL is of one type of avatar, and a title of one kind of conversation.
+            let value: JSON? =
+                switch name {
+                case "avatar_url": "custom"
+                case "title" where parameter.name == "conversation_id": .string(Room.alps)
+                default: Probe.value(of: parameter.name, in: method)
+                }
+            members.append(.init(name: parameter.name, value: try #require(value)))
+        }
+        if name == "avatar_type", text == "built_in" { members.append(.init(name: "avatar_id", value: "fox")) }
+        if name == "avatar_type", text == "custom" {
+            members.append(.init(name: "avatar_url", value: "https://a.example.com/b.png"))
+        }
+        members.append(.init(name: name, value: .string(text)))
+        return .object(JSONObject(members))
+    }
+
+    private func expectError(_ code: ErrorCode, _ answer: String, of method: String) async throws {
+        let error = try #require(try JSON(parsing: answer)["error"], "\(answer)")
+        #expect(error["data"]?["code"] == .string(code.rawValue), "\(method)")
+        let schema = try #require(api.element("components", "schemas", "Error"))
+        #expect(api.flaws(of: error, against: schema, closed: true) == [], "\(answer)")
+        let responses = try #require(api.element("paths", "/v1/\(method)", "post", "responses"))
+        #expect(responses["\(code.httpStatus)"] != nil, "\(method) \(code.rawValue)")
+    }
+}
+
+/// Calls methods, and holds what they are given and what they answer against their schemas.
+private actor Calls {
+    private let api: SchemaValidator
+    private(set) var methods: Set<String> = []
+
+    init(api: SchemaValidator) { self.api = api }
+
+    @discardableResult
+    func call(_ client: TestClient, _ method: String, _ params: JSONObject = [:]) async throws -> JSON {
+        methods.insert(method)
+        let request = try #require(api.request(of: method), "\(method)")
+        #expect(api.flaws(of: .object(params), against: request) == [], "\(method)")
+        let answer = try await client.call(method, params)
+        let result = try #require(api.result(of: method), "\(method)")
+        #expect(api.flaws(of: answer, against: result, closed: true) == [], "\(method)")
+        return answer
+    }
+}
+
+extension TextRule {
+    /// Texts that are just within it, and texts that are just not, which come first: a name is changed once.
+    fileprivate var samples: [(text: String, isGood: Bool)] {
+        let texts: (bad: [String], good: [String]) =
+            switch self {
+            case .any: ([], [""])
+            case .characters(let limits):
+                (
+                    [limits.upperBound + 1, limits.lowerBound - 1].filter { $0 >= 0 }.map(Self.text),
+                    [limits.upperBound, max(limits.lowerBound, 1)].map(Self.text)
+                )
+            case .bytes(let limits): ([Self.text(limits.upperBound + 1)], [Self.text(limits.upperBound)])
+            case .choice(let choices): (["nonsense", choices[0].uppercased()], choices)
+            case .email: (["a"], ["a@b.example.com"])
+            case .httpsURL(let maxBytes):
+                (
+                    ["http://a.example.com/", "https://" + Self.text(maxBytes - 7)],
+                    ["https://" + Self.text(maxBytes - 8)]
+                )
+            case .languageTag: (["the english", "e_n", ""], ["en", "pt-BR"])
+            case .phoneNumber: (["12345678", "+0123456789", "+1 234 567 890"], ["+4915112345678"])
+            case .date: (["x", "1990-1-1"], ["1990-01-01"])
+            case .username: (["ab", "1abc", "a-bc", "a" + Self.text(30)], ["a" + Self.text(28) + "_"])
+            }
+        return texts.bad.map { ($0, false) } + texts.good.map { ($0, true) }
+    }
+
+    private static func text(_ count: Int) -> String { String(repeating: "x", count: count) }
+}
