@@ -5,7 +5,7 @@ import shutil
 import urllib.parse
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -53,7 +53,11 @@ class Browser:
                 return condition()
             except (NoSuchElementException, StaleElementReferenceException):
                 return False
-        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(holds, f"never: {what}")
+        try:
+            return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(holds)
+        except TimeoutException:
+            page = self.driver.execute_script("return document.body.innerText")
+            raise AssertionError(f"never: {what}\nlog: {self.complaints()}\npage: {page[:3000]}") from None
 
     def all(self, css):
         return self.driver.find_elements(By.CSS_SELECTOR, css)
