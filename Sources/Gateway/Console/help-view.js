@@ -11,7 +11,7 @@ const keys = [
   ['↑', 'In an empty field: edit what you wrote last'],
   ['E', 'On a message of yours: edit it'],
   ['Delete', 'On a message of yours: delete it'],
-  ['Ctrl L', 'The lines that go in and out'],
+  ['Ctrl .', 'The lines that go in and out'],
   ['Esc', 'Back, or close'],
 ]
 

@@ -69,7 +69,7 @@ function describeMessage(app, row, actions) {
         h('span', { class: 'meta' },
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
-          isMine && tick(isRead))),
+          isMine && !message.deleted_at && tick(isRead))),
       (mayEdit || mayRemove) && h('div', { class: 'row-actions' },
         mayEdit && actionButton('edit', 'Edit', () => actions.edit(message)),
         mayRemove && actionButton('trash', 'Delete', () => actions.remove(message))))

@@ -31,7 +31,7 @@ const parts = [
   },
 ]
 const sections = [
-  ['What others see', ['full_name', 'username', 'bio', 'location', 'website', 'language_code']],
+  ['What others see', ['full_name', 'username', 'bio', 'location', 'language_code', 'website']],
   ['For you alone', ['phone_number', 'date_of_birth', 'physical.height_cm', 'physical.biological_sex', 'preferred_unit_system']],
 ]
 
@@ -85,7 +85,7 @@ export function editProfile(app) {
       made.conflict.hidden = !conflicts.has(path)
       if (!conflicts.has(path)) continue
       const theirs = conflicts.get(path)
-      made.conflict.replaceChildren(theirs ? `Changed elsewhere to “${theirs}”. ` : 'Cleared elsewhere. ',
+      made.conflict.replaceChildren(theirs ? `Changed elsewhere, to “${theirs}” ` : 'Cleared elsewhere. ',
         h('button', {
           class: 'link-button', type: 'button',
           onclick: () => {
@@ -111,7 +111,7 @@ export function editProfile(app) {
         },
       }), chip)
     picker.replaceChildren(h('legend', {}, 'Avatar'),
-      choice(null, base.avatar_type === 'custom' ? 'A picture of your own, or your initial' : 'Your initial', nameChip(name)),
+      choice(null, base.avatar_type === 'custom' ? 'A picture of your own, or your initial' : 'Your initial', nameChip(name, 'medium', base.id)),
       ...[...store.avatars.values()].map((avatar) => choice(avatar.id, avatar.name, avatarChip(avatar, name))))
     drawPreview()
   }
@@ -120,7 +120,7 @@ export function editProfile(app) {
     const name = fields.get('full_name').value || store.name(base.id)
     const avatar = store.avatars.get(avatarID)
     preview.replaceChildren(
-      avatar ? avatarChip(avatar, name, 'large') : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large'),
+      avatar ? avatarChip(avatar, name, 'large') : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large', base.id),
       h('div', {}, h('p', { class: 'preview-name' }, name),
         h('p', { class: 'row-preview' }, base.is_guest ? 'Guest' : base.email ?? '')))
   }
