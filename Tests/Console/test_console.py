@@ -169,8 +169,8 @@ class ConsoleTests(unittest.TestCase):
         self.assertEqual(kept(mark), 2)
         bob.cable.mend()
         for browser in (alice, bob):
-            for text in [f"Bob {number} {mark}" for number in range(3)] + [f"Alice {number} {mark}" for number in range(2)]:
-                browser.sees_sent(text)
+            for text in ("Bob 0", "Bob 1", "Bob 2", "Alice 0", "Alice 1"):
+                browser.sees_sent(f"{text} {mark}")
         bob.until(bob.is_online, "no more words about the connection")
         self.assertEqual(kept(mark), 5)
         texts = [each for each in alice.texts(".message") if mark in each and "Bob " in each]
