@@ -31,7 +31,7 @@ class PythonClient(unittest.TestCase):
         self.assertEqual(client.paths["messages.send"], "/v1/messages.send")
         with self.assertRaises(example.Refused) as refused:
             client.call("me.get")
-        self.assertEqual(refused.exception.code, "unauthenticated")
+        self.assertEqual(refused.exception.data["code"], "unauthenticated")
         client.token = token()
         self.assertEqual(client.call("me.get")["id"], ALICE)
         text = f"from Python {uuid.uuid4()}"
@@ -45,7 +45,7 @@ class PythonClient(unittest.TestCase):
         with unittest.mock.patch("time.sleep") as sleep, self.assertRaises(example.Refused) as refused:
             while True:
                 client.call("auth.guest")
-        self.assertEqual(refused.exception.code, "rate_limited")
+        self.assertEqual(refused.exception.data["code"], "rate_limited")
         waits = [call.args[0] for call in sleep.call_args_list]
         self.assertTrue(waits and all(seconds > 0 for seconds in waits), waits)
 

@@ -17,15 +17,13 @@ class Refused(Exception):
 
     def __init__(self, error):
         super().__init__(error["message"])
-        self.code = error["data"]["code"]
         self.data = error["data"]
 
 
 class Postline:
     def __init__(self, base):
         self.base = base.rstrip("/")
-        self.token = None
-        self.paths = {}
+        self.token, self.paths = None, {}
         for path, item in self.request("GET", "/v1/openapi.json")["paths"].items():
             if "post" in item:
                 self.paths[item["post"]["operationId"]] = path
@@ -43,14 +41,16 @@ class Postline:
             with urllib.request.urlopen(asked, timeout=60) as answer:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            if error.code in (429, 503) and tries > 1:
-                time.sleep(int(error.headers["Retry-After"]))
-                return self.request(method, path, params, tries - 1)
-            raise Refused(json.load(error)) from None
+            with error:
+                refused = Refused(json.load(error))
+            if error.code not in (429, 503) or tries == 1:
+                raise refused from None
+            time.sleep(int(error.headers["Retry-After"]))
+            return self.request(method, path, params, tries - 1)
 
 
 if __name__ == "__main__":
-    client = Postline(sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:7433")
+    client = Postline(sys.argv[1])
     account = {"email": f"{uuid.uuid4()}@example.com", "password": "postline-dev", "full_name": "Robin Ray"}
     client.token = client.call("auth.register", **account)["access_token"]
     alice = client.call("profiles.get", username="alice")
