@@ -32,7 +32,7 @@ update app.stream_tickets set expires_at = expires_at - interval '1 second' wher
 select tests.keep('ee');
 select is(tests.take('ee'), '5ea1ed', 'the newest among them');
 select tests.keep('ff', 'bob');
-select is(tests.keep('ff', 'bob'), '23505', 'no two have one hash');
+select is(left(tests.keep('ff', 'bob'), 5), '23505', 'no two have one hash');
 
 select * from finish();
 rollback;
