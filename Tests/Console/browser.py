@@ -6,6 +6,7 @@ import urllib.parse
 
 from selenium import webdriver
 from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
+from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -31,7 +32,7 @@ class Browser:
             metrics = {"width": width, "height": height, "pixelRatio": 2, "touch": True}
             options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
+        service = Service(shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(options=options, service=service)
         if not is_phone:
             self.driver.execute_cdp_cmd(

@@ -1,8 +1,8 @@
 """The console in headless Chromium, against a real server with the people of the dev world.
 
-    POSTLINE_CONSOLE_URL   where the console is; http://127.0.0.1:7433/ unless set
-    POSTLINE_DATABASE_URL  for psql, as the owner: what `postline dev` prints
-    POSTLINE_CONSOLE_CUT   a shell command that kills the node and starts it again; without it that test is left out
+    POSTLINE_TEST_CONSOLE_URL   where the console is; http://127.0.0.1:7433/ unless set
+    POSTLINE_TEST_DATABASE_URL  for psql, as the owner: what `postline dev` prints
+    POSTLINE_TEST_CONSOLE_CUT   a shell command that kills the node and starts it again; without it that test is left out
 
 Needs selenium (PyPI), chromium and chromedriver. Run with `python3 Tests/Console/test_console.py`.
 """
@@ -18,9 +18,9 @@ from selenium.webdriver.common.keys import Keys
 
 from browser import Browser
 
-URL = os.environ.get("POSTLINE_CONSOLE_URL", "http://127.0.0.1:7433/")
-DATABASE = os.environ.get("POSTLINE_DATABASE_URL")
-CUT = os.environ.get("POSTLINE_CONSOLE_CUT")
+URL = os.environ.get("POSTLINE_TEST_CONSOLE_URL", "http://127.0.0.1:7433/")
+DATABASE = os.environ.get("POSTLINE_TEST_DATABASE_URL")
+CUT = os.environ.get("POSTLINE_TEST_CONSOLE_CUT")
 
 ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
 ALPS = "Weekend in the Alps"
@@ -205,7 +205,7 @@ class ConsoleTests(unittest.TestCase):
         bob.sees_sent(text)
         self.assertEqual(kept(text), 1)
 
-    @unittest.skipUnless(CUT, "POSTLINE_CONSOLE_CUT is not set")
+    @unittest.skipUnless(CUT, "POSTLINE_TEST_CONSOLE_CUT is not set")
     def test_both_go_on_after_the_node_was_killed(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
