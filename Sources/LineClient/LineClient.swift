@@ -56,12 +56,14 @@ public actor LineClient {
     /// - Parameters:
     ///   - trust: whom to trust over TLS; nil: lines are not encrypted.
     ///   - preface: goes out before all else, TLS included: what a balancer says, such as a PROXY header.
+    ///   - framing: what stands between the lines and the connection, such as a WebSocket's frames.
     ///   - group: the threads to run on; the process's own by default.
     ///   - timeout: how long connecting, and then waiting for the hello, may each take.
     ///   - onPush: called on the connection's thread for each notification, in place of `pushes`; it must not block.
     /// - Throws: `ConnectionError`.
     public static func connect(
         host: String, port: Int, trust: ServerTrust? = nil, preface: [UInt8] = [],
+        framing: @escaping @Sendable () -> [any ChannelHandler] = { [] },
         group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, timeout: Duration = .seconds(10),
         onPush: (@Sendable (ServerNotification) -> Void)? = nil
     ) async throws -> LineClient {
@@ -78,6 +80,7 @@ public actor LineClient {
                     channel.eventLoop.makeCompletedFuture {
                         if !preface.isEmpty { try channel.pipeline.syncOperations.addHandler(Preface(preface)) }
                         if let trust { try channel.pipeline.syncOperations.addHandler(trust.handler(for: host)) }
+                        try channel.pipeline.syncOperations.addHandlers(framing())
                         try channel.pipeline.syncOperations.addHandler(LineHandler(firstLine: firstLine))
                     }
                 }

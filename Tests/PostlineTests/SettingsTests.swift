@@ -63,7 +63,9 @@ struct SettingsTests {
         #expect(try Self.refusal(key, "") == nil)
     }
 
-    @Test("row 55: a host that is no address and no name of one is named", arguments: ["host", "operations_host", "http_host"])
+    @Test(
+        "row 55: a host that is no address and no name of one is named",
+        arguments: ["host", "operations_host", "http_host"])
     func host(key: String) throws {
         for value in ["not an address", "", "127.0.0.1:7432", "http://localhost", "[::1]", "999.0.0.1", "1", "a/b"] {
             let sentence = try Self.refusal(key, value)

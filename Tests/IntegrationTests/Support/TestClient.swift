@@ -1,6 +1,7 @@
 import BoundedWait
 import LineClient
 import Messaging
+import NIOCore
 import Testing
 
 /// A client that keeps what it is told: one connection, read by one test.
@@ -23,11 +24,16 @@ actor TestClient {
     private var others: AsyncStream<String>.Iterator
     private var lastID = 0
 
-    /// - Parameter trust: whom to trust over TLS; nil: lines are not encrypted.
+    /// - Parameters:
+    ///   - trust: whom to trust over TLS; nil: lines are not encrypted.
+    ///   - framing: what stands between the lines and the connection.
     static func connect(
-        host: String = "127.0.0.1", port: Int, trust: ServerTrust? = nil
+        host: String = "127.0.0.1", port: Int, trust: ServerTrust? = nil,
+        framing: @escaping @Sendable () -> [any ChannelHandler] = { [] }
     ) async throws -> TestClient {
-        TestClient(try await LineClient.connect(host: host, port: port, trust: trust, timeout: watchdogLimit))
+        TestClient(
+            try await LineClient.connect(host: host, port: port, trust: trust, framing: framing, timeout: watchdogLimit)
+        )
     }
 
     private init(_ line: LineClient) {

@@ -1,3 +1,5 @@
+import Foundation
+import Gateway
 import LineServer
 import Logging
 import LineClient
@@ -24,9 +26,16 @@ struct TestNode: Sendable {
         get async { if case .ready = await service.readiness() { true } else { false } }
     }
 
+    /// Where HTTP is served.
+    let httpPort: Int
+
     func connect() async throws -> TestClient {
-        try await TestClient.connect(port: port)
+        guard Self.comesByWebSocket else { return try await TestClient.connect(port: port) }
+        return try await TestClient.connect(port: httpPort) { [WebSocketPeer()] }
     }
+
+    /// Whether clients come by WebSocket: what holds over lines holds there.
+    private static let comesByWebSocket = ProcessInfo.processInfo.environment["POSTLINE_TEST_WAY"] == "websocket"
 
     /// A client that is signed in as one of the dev world.
     func signedIn(_ person: Person) async throws -> TestClient {
@@ -133,14 +142,20 @@ func withNode<Value: Sendable>(
     configuration.endedSessionGrace = settings.endedSessionGrace
     let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
+    var http = Gateway.Configuration()
+    http.port = 0
+    let gateway = Gateway(
+        configuration: http, service: service, lines: server, logger: settings.logger, metrics: metrics)
     let group = ServiceGroup(
-        configuration: .init(services: [.init(service: service), .init(service: server)], logger: .quiet))
+        configuration: .init(
+            services: [.init(service: service), .init(service: server), .init(service: gateway)], logger: .quiet))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         do {
             let value = try await body(
                 TestNode(
-                    database: database, port: try await server.address.port, metrics: metrics, service: service))
+                    database: database, port: try await server.address.port, metrics: metrics, service: service,
+                    httpPort: try await gateway.address.port))
             await group.triggerGracefulShutdown()
             return value
         } catch {

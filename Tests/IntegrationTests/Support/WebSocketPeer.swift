@@ -1,0 +1,91 @@
+import NIOCore
+import NIOWebSocket
+
+/// The client's side of a WebSocket whose text messages are lines, before a client that speaks lines over a socket.
+///
+/// With `POSTLINE_TEST_WAY=websocket` every client of the tests comes that way.
+final class WebSocketPeer: ChannelDuplexHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var received = ByteBuffer()
+    private var isOpen = false
+
+    func channelActive(context: ChannelHandlerContext) {
+        let request =
+            "GET /v1/line HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+            + "Sec-WebSocket-Protocol: postline.v1\r\n\r\n"
+        context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: request)), promise: nil)
+        context.fireChannelActive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        received.writeImmutableBuffer(Self.unwrapInboundIn(data))
+        if !isOpen {
+            guard let end = received.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
+            let head = received.readString(length: end.upperBound - received.readerIndex) ?? ""
+            guard head.hasPrefix("HTTP/1.1 101 ") else { return context.close(promise: nil) }
+            isOpen = true
+        }
+        while let frame = nextFrame() {
+            switch frame.opcode {
+            case 0x0, 0x1:
+                var line = frame.payload
+                if frame.isLast { line.writeString("\n") }
+                context.fireChannelRead(Self.wrapInboundOut(line))
+            default: break
+            }
+        }
+        received.discardReadBytes()
+    }
+
+    /// A frame as a server sends it (RFC 6455, section 5.2): it is not masked.
+    private func nextFrame() -> (opcode: UInt8, isLast: Bool, payload: ByteBuffer)? {
+        var rest = received
+        guard let first = rest.readInteger(as: UInt8.self), let second = rest.readInteger(as: UInt8.self) else {
+            return nil
+        }
+        let length: Int? =
+            switch second {
+            case 126: rest.readInteger(as: UInt16.self).map { Int($0) }
+            case 127: rest.readInteger(as: UInt64.self).map { Int($0) }
+            default: Int(second)
+            }
+        guard let length, let payload = rest.readSlice(length: length) else { return nil }
+        received = rest
+        return (first & 0xF, first & 0x80 != 0, payload)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var lines = Self.unwrapOutboundIn(data)
+        var frames = ByteBuffer()
+        while let end = lines.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = lines.readSlice(length: end - lines.readerIndex) ?? ByteBuffer()
+            lines.moveReaderIndex(forwardBy: 1)
+            Self.writeFrame(line, to: &frames)
+        }
+        context.write(Self.wrapOutboundOut(frames), promise: promise)
+    }
+
+    /// A frame as a client sends it, with a mask.
+    private static func writeFrame(_ line: ByteBuffer, to frames: inout ByteBuffer) {
+        frames.writeInteger(UInt8(0x81))
+        switch line.readableBytes {
+        case ..<126: frames.writeInteger(0x80 | UInt8(line.readableBytes))
+        case ..<65_536:
+            frames.writeInteger(UInt8(0x80 | 126))
+            frames.writeInteger(UInt16(line.readableBytes))
+        default:
+            frames.writeInteger(UInt8(0x80 | 127))
+            frames.writeInteger(UInt64(line.readableBytes))
+        }
+        var masked = line
+        let mask: WebSocketMaskingKey = [0x12, 0x34, 0x56, 0x78]
+        masked.webSocketMask(mask)
+        frames.writeBytes(mask)
+        frames.writeImmutableBuffer(masked)
+    }
+}
