@@ -40,7 +40,7 @@ FROM runtime AS postline
 COPY --from=build /postline /usr/local/bin/postline
 # Within a container, the loopback address is reached by nobody.
 ENV POSTLINE_HOST=0.0.0.0 POSTLINE_OPERATIONS_HOST=0.0.0.0
-EXPOSE 7432 7480
+EXPOSE 7432 7433 7480
 # Healthy is who can serve clients: the database is reached, and the feed is live.
 HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --start-interval=1s \
     CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/${POSTLINE_OPERATIONS_PORT:-7480} && printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r -t 2 status <&3 && [[ $status == *' 200 '* ]]"]

@@ -5,7 +5,10 @@ struct Check: Sendable {
     /// Throws where it is not.
     let isKept: @Sendable (ComposedSystem) async throws -> Void
 
-    static let all: [Check] = [.spread, .liveAcrossNodes, .resumed, .writtenBySQL, .addressesAreTheClients]
+    static let all: [Check] = [
+        .spread, .liveAcrossNodes, .resumed, .writtenBySQL, .overHTTP, .streamsOverHTTP,
+        .addressesAreTheClients,
+    ]
 }
 
 /// A promise that was not kept.

@@ -24,6 +24,9 @@ struct ComposedSystem: Sendable {
     /// The same port by another network, so that the balancer sees another address come.
     let linesElsewhere: Address
 
+    /// The balancer's port for HTTP.
+    let http: Address
+
     /// Each node's operations port.
     let nodes: [Address]
 
@@ -51,12 +54,15 @@ struct ComposedSystem: Sendable {
                 return address
             }
         }
-        guard let lines = try addresses("LINES").first, let elsewhere = try addresses("LINES_ELSEWHERE").first else {
-            throw Broken(description: "POSTLINE_COMPOSED_LINES is empty.")
+        func address(_ name: String) throws -> Address {
+            guard let address = try addresses(name).first else {
+                throw Broken(description: "POSTLINE_COMPOSED_\(name) is empty.")
+            }
+            return address
         }
         return ComposedSystem(
-            lines: lines, linesElsewhere: elsewhere, nodes: try addresses("NODES"),
-            databaseURL: try value("DATABASE_URL"))
+            lines: try address("LINES"), linesElsewhere: try address("LINES_ELSEWHERE"), http: try address("HTTP"),
+            nodes: try addresses("NODES"), databaseURL: try value("DATABASE_URL"))
     }
 
     /// The rows of a statement, as `psql` would run it: as the owner, and without a word to any node.

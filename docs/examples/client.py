@@ -42,10 +42,10 @@ class Postline:
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
-                refused = Refused(json.load(error))
-            if error.code not in (429, 503) or tries == 1:
+                refused, wait = Refused(json.load(error)), int(error.headers.get("Retry-After", 0))
+            if not 0 < wait < 60 or tries == 1:
                 raise refused from None
-            time.sleep(int(error.headers["Retry-After"]))
+            time.sleep(wait)
             return self.request(method, path, params, tries - 1)
 
 

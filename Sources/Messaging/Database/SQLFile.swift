@@ -27,7 +27,7 @@ struct SQLFile: Sendable {
 }
 
 extension SQLFile {
-    /// All functions, schema by schema, in the order in which EmbedSQL gives them: what one is made of stands before it.
+    /// All functions, schema by schema, in the order in which EmbedFiles gives them: what one is made of stands before it.
     static let functions = embedded.filter { $0.path.hasPrefix("functions/") }
 
     /// Stands for all that this binary applies: sixteen hexadecimal digits.

@@ -9,7 +9,8 @@ enum SettingNames {
 
     /// Variables that are no settings of a server: of `chat`, of docker-compose.yml and of the build.
     private static let others: Set<String> = [
-        "POSTLINE_CONFIG", "POSTLINE_PASSWORD", "POSTLINE_DATABASE_PASSWORD", "POSTLINE_PUBLISH", "POSTLINE_PART",
+        "POSTLINE_CONFIG", "POSTLINE_PASSWORD", "POSTLINE_DATABASE_PASSWORD", "POSTLINE_PUBLISH",
+        "POSTLINE_PUBLISH_HTTP", "POSTLINE_PART",
     ]
 
     /// How the variables of the tests begin.
