@@ -59,7 +59,7 @@ public struct Gateway: Service {
         self.logger = logger
         self.metrics = GatewayMetrics(factory: metrics)
         routes = RouteTable(
-            MethodRoutes.all + StreamRoutes.all(configuration)
+            MethodRoutes.all + StreamRoutes.all(configuration) + Dialects.routes
                 + (configuration.console.map { $0.routes } ?? []))
     }
 
