@@ -255,7 +255,7 @@ let package = Package(
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "LineClient", "LineServer", "Messaging", "PrivatePostgres", "TestSupport", "postline",
+                "Gateway", "LineClient", "LineServer", "Messaging", "PrivatePostgres", "TestSupport", "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -301,7 +301,7 @@ let service: Set = [
 let embedding: Set = ["embed-files", "EmbedFiles"]
 let benchmarks: Set = ["CNotifyPeer", "postline-bench"]
 /// What tests share.
-let shared: Set = ["BoundedWait", "FuzzedLines", "TestSupport"]
+let shared: Set = ["BoundedWait", "FuzzedLines", "SchemaValidation", "TestSupport"]
 let unitTests = shared.union([
     "MeteringTests", "PostgresTests", "PasswordHashingTests", "MessagingTests", "LineServerTests",
 ])

@@ -41,6 +41,7 @@ alter table public.conversation_members enable row level security;
 alter table public.messages enable row level security;
 alter table app.former_members enable row level security;
 alter table app.sessions enable row level security;
+alter table app.stream_tickets enable row level security;
 alter table app.settings enable row level security;
 alter table app.merged_guests enable row level security;
 alter table app.words enable row level security;
@@ -210,10 +211,11 @@ grant execute on function api.avatars() to anon;
 grant execute on function
     accounts.are_in_use(uuid[], uuid[]), accounts.change_password(uuid, uuid, text, text), accounts.credentials(text),
     accounts.delete_user(uuid, text), accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
-    accounts.guest(text), accounts.logout(uuid, uuid, boolean),
+    accounts.guest(text), accounts.keep_ticket(text, uuid, text), accounts.logout(uuid, uuid, boolean),
     accounts.merge_guest(uuid, text, uuid, integer, integer), accounts.open_session(uuid, uuid, text),
     accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text),
-    accounts.renew_hash(uuid, text, text), accounts.upgrade(uuid, text, text, text), accounts.use_session(uuid, uuid)
+    accounts.renew_hash(uuid, text, text), accounts.take_ticket(text), accounts.upgrade(uuid, text, text, text),
+    accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function
     feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.next_look(pg_snapshot)

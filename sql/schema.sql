@@ -155,6 +155,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.stream_tickets t where t.expires_at <= app.now();
+    delete from app.stream_tickets t
+     where t.hash in (select o.hash from app.stream_tickets o
+                       where o.user_id = keep_ticket.user_id order by o.expires_at desc offset 9);
+    insert into app.stream_tickets (hash, user_id, sealed_token, expires_at)
+    values (decode(keep_ticket.hash, 'hex'), keep_ticket.user_id, decode(keep_ticket.sealed_token, 'hex'),
+            app.now() + interval '30 seconds');
+end
+$$;
+
 CREATE FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -322,6 +337,16 @@ begin
      where u.id = renew_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
     return accounts.password_hash(renew_hash.user_id);
 end
+$$;
+
+CREATE FUNCTION accounts.take_ticket(hash text) RETURNS text
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    with taken as (
+        delete from app.stream_tickets t where t.hash = decode(take_ticket.hash, 'hex')
+        returning t.sealed_token, t.expires_at)
+    select encode(taken.sealed_token, 'hex') from taken where taken.expires_at > app.now()
 $$;
 
 CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text DEFAULT NULL::text) RETURNS void
@@ -3865,6 +3890,13 @@ CREATE TABLE app.settings (
     value text NOT NULL
 );
 
+CREATE UNLOGGED TABLE app.stream_tickets (
+    hash bytea NOT NULL,
+    user_id uuid NOT NULL,
+    sealed_token bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE app.words (
     word text NOT NULL COLLATE pg_catalog."C"
 );
@@ -3910,6 +3942,9 @@ ALTER TABLE ONLY app.sessions
 
 ALTER TABLE ONLY app.settings
     ADD CONSTRAINT settings_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY app.stream_tickets
+    ADD CONSTRAINT stream_tickets_pkey PRIMARY KEY (hash);
 
 ALTER TABLE ONLY app.words
     ADD CONSTRAINT words_pkey PRIMARY KEY (word);
@@ -3968,6 +4003,10 @@ CREATE INDEX sessions_forget_at ON app.sessions USING btree (forget_at) WHERE (f
 CREATE INDEX sessions_living ON app.sessions USING btree (user_id) WHERE (revoked_at IS NULL);
 
 CREATE INDEX sessions_user_id ON app.sessions USING btree (user_id);
+
+CREATE INDEX stream_tickets_expires_at ON app.stream_tickets USING btree (expires_at);
+
+CREATE INDEX stream_tickets_user_id ON app.stream_tickets USING btree (user_id, expires_at DESC);
 
 CREATE INDEX words_likeness ON app.words USING gin (word public.gin_trgm_ops) WITH (fastupdate=off);
 
@@ -4143,6 +4182,8 @@ ALTER TABLE app.sessions ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.settings ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.stream_tickets ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY user_select ON app.words FOR SELECT TO authenticated USING (true);
 
 ALTER TABLE app.words ENABLE ROW LEVEL SECURITY;
@@ -4265,6 +4306,9 @@ GRANT ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean
 REVOKE ALL ON FUNCTION accounts.guest(full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.guest(full_name text) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) TO postline_accounts;
 
@@ -4285,6 +4329,9 @@ GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username
 
 REVOKE ALL ON FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.take_ticket(hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.take_ticket(hash text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) TO postline_accounts;

@@ -28,6 +28,9 @@ public struct Gateway: Service {
         /// Whose `X-Forwarded-For` is believed.
         public var trustedProxies = TrustedProxies()
 
+        /// The server's version, as its description says it.
+        public var version = "0"
+
         /// The largest message of a WebSocket, in bytes: a line's.
         public var maxLineBytes = 65_536
 
@@ -39,6 +42,7 @@ public struct Gateway: Service {
 
     let configuration: Configuration
     let sessions: any SessionFactory
+    let tickets: StreamTickets
     let lines: LineServer
     let metrics: GatewayMetrics
     let logger: Logger
@@ -46,21 +50,22 @@ public struct Gateway: Service {
     private let bound = AsyncPromise<LineServer.Address>()
 
     /// - Parameters:
-    ///   - sessions: what makes the session of each client.
+    ///   - service: what makes the session of each client.
     ///   - lines: the line server, which is to run too: its bounds hold for these connections, and it speaks what is
     ///     spoken within WebSockets and event streams.
     public init(
-        configuration: Configuration, sessions: any SessionFactory, lines: LineServer, logger: Logger,
+        configuration: Configuration, service: MessagingService, lines: LineServer, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory
     ) {
         self.configuration = configuration
-        self.sessions = sessions
+        sessions = service
+        tickets = service.streamTickets
         self.lines = lines
         self.logger = logger
         self.metrics = GatewayMetrics(factory: metrics)
         routes = RouteTable(
-            MethodRoutes.all + StreamRoutes.all(configuration) + Dialects.routes
-                + (configuration.console.map { $0.routes } ?? []))
+            MethodRoutes.all + OpenAPIRoutes.all(version: configuration.version) + StreamRoutes.all(configuration)
+                + Dialects.routes + (configuration.console.map { $0.routes } ?? []))
     }
 
     /// Where it listens, as soon as it does.

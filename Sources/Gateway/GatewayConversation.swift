@@ -117,6 +117,13 @@ extension GatewayConversation {
         return try await body(bearer.session)
     }
 
+    /// Sees to it that the bearer of a token has a session.
+    ///
+    /// - Throws: as `session.authenticate` does.
+    func requireSession(of token: String, _ exchange: Exchange) async throws(ProtocolError) {
+        _ = try await bearer(of: token, exchange)
+    }
+
     private func makeSession(_ sink: RequestSink, _ exchange: Exchange) -> any LineSession {
         gateway.sessions.makeSession(sink: sink, peerAddress: exchange.clientAddress)
     }

@@ -150,6 +150,9 @@ public final class MessagingService: Service, SessionFactory {
         }
     }
 
+    /// What opens event streams.
+    public var streamTickets: StreamTickets { StreamTickets(accounts: accounts, database: database) }
+
     public func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
         Session(service: self, sink: sink, peerAddress: peerAddress)
     }

@@ -174,9 +174,10 @@ struct Node: Sendable {
         configuration.port = port
         configuration.certificate = lines.certificate
         configuration.expectsProxyHeader = lines.expectsProxyHeader
+        configuration.version = lines.version
         configuration.maxLineBytes = lines.maxLineBytes
         configuration.console = console
         return Gateway(
-            configuration: configuration, sessions: service, lines: server, logger: logger, metrics: Self.registry)
+            configuration: configuration, service: service, lines: server, logger: logger, metrics: Self.registry)
     }
 }

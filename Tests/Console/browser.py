@@ -5,7 +5,8 @@ import shutil
 import urllib.parse
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
+from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -25,13 +26,13 @@ class Browser:
         self.origin = f"http://127.0.0.1:{self.cable.port}"
         options = webdriver.ChromeOptions()
         options.binary_location = shutil.which("chromium") or shutil.which("google-chrome")
-        for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
-            options.add_argument(argument)
+        for argument in ("headless=new", "no-sandbox", "disable-gpu", "disable-dev-shm-usage", "hide-scrollbars"):
+            options.add_argument(f"--{argument}")
         if is_phone:
             metrics = {"width": width, "height": height, "pixelRatio": 2, "touch": True}
             options.add_experimental_option("mobileEmulation", {"deviceMetrics": metrics})
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        service = webdriver.ChromeService(shutil.which("chromedriver"))
+        service = Service(shutil.which("chromedriver"))
         self.driver = webdriver.Chrome(options=options, service=service)
         if not is_phone:
             self.driver.execute_cdp_cmd(
@@ -53,7 +54,11 @@ class Browser:
                 return condition()
             except (NoSuchElementException, StaleElementReferenceException):
                 return False
-        return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(holds, f"never: {what}")
+        try:
+            return WebDriverWait(self.driver, PATIENCE, poll_frequency=0.05).until(holds)
+        except TimeoutException:
+            page = self.driver.execute_script("return document.body.innerText")
+            raise AssertionError(f"never: {what}\nlog: {self.complaints()}\npage: {page[:3000]}") from None
 
     def all(self, css):
         return self.driver.find_elements(By.CSS_SELECTOR, css)
@@ -91,7 +96,17 @@ class Browser:
                 if name == label and each.is_displayed() and each.is_enabled():
                     return each
             return None
-        self.until(found, f"a button {label!r}").click()
+        self._click(found, f"a button {label!r}")
+
+    def _click(self, find, what):
+        """Clicks what is found; what was drawn anew between being found and being clicked is found again."""
+        def clicked():
+            element = find()
+            if element is None:
+                return False
+            element.click()
+            return True
+        self.until(clicked, what)
 
     def come(self):
         self.driver.get(self.origin + "/")
@@ -107,7 +122,7 @@ class Browser:
         def row():
             rows = self.all("[aria-label='Conversations'] .row")
             return next((each for each in rows if each.find_element(By.CSS_SELECTOR, ".row-title").text == title), None)
-        self.until(row, f"a conversation {title!r}").click()
+        self._click(row, f"a conversation {title!r}")
         self.until(lambda: self.title() == title, f"{title!r} open")
 
     def write(self, text):

@@ -21,9 +21,8 @@ class Cable:
         """Ends every connection, and refuses new ones until `mend`."""
         with self._lock:
             self._is_whole = False
-            ended, self._sockets = self._sockets, set()
-        for each in ended:
-            _end(each)
+            for each in self._sockets:
+                _end(each)
 
     def deafen(self):
         """Lets through what the browser says, and nothing of what the server answers, until `mend`."""
@@ -46,16 +45,24 @@ class Cable:
             threading.Thread(target=self._connect, args=(near,), daemon=True).start()
 
     def _connect(self, near):
-        try:
-            if not self._is_whole:
-                raise OSError("cut")
-            far = socket.create_connection(self._target)
-        except OSError:
-            return _end(near)
-        with self._lock:
-            self._sockets |= {near, far}
-        threading.Thread(target=self._forward, args=(near, far, False), daemon=True).start()
-        self._forward(far, near, True)
+        with near:
+            try:
+                far = socket.create_connection(self._target)
+            except OSError:
+                return
+            # Only here is anything closed, when no thread uses it any more: the number of a closed socket is soon
+            # another's.
+            with far:
+                with self._lock:
+                    if not self._is_whole:
+                        return
+                    self._sockets |= {near, far}
+                up = threading.Thread(target=self._forward, args=(near, far, False), daemon=True)
+                up.start()
+                self._forward(far, near, True)
+                up.join()
+                with self._lock:
+                    self._sockets -= {near, far}
 
     def _forward(self, source, sink, is_answer):
         try:
@@ -64,8 +71,6 @@ class Cable:
                     sink.sendall(data)
         except OSError:
             pass
-        with self._lock:
-            self._sockets -= {source, sink}
         _end(source)
         _end(sink)
 
@@ -75,4 +80,3 @@ def _end(each):
         each.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass
-    each.close()

@@ -1,4 +1,5 @@
 import Foundation
+import Gateway
 import LineServer
 import Messaging
 import TestSupport
@@ -9,7 +10,8 @@ import Testing
 @Suite("The files in deploy/")
 struct DeployedFilesTests {
     private static let metrics = Set(
-        [LineServer.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp].flatMap(\.keys))
+        [LineServer.metricHelp, Gateway.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp]
+            .flatMap(\.keys))
     private static let files = ["deploy/prometheus/postline.rules.yml", "deploy/grafana/postline.json"]
 
     @Test("each figure that an alert or the dashboard asks for is one that a node has", arguments: files)

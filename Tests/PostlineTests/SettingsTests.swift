@@ -11,11 +11,11 @@ struct SettingsTests {
         "max_connections_per_address",
         "max_line_bytes", "max_queue_bytes", "max_in_flight", "authentication_seconds", "ping_seconds",
         "failed_logins_per_minute", "sign_ins_per_minute", "sends_per_second", "send_burst", "searches_per_second",
-        "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port",
+        "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
     ]
 
     /// Those that are one of a few words.
-    static let choices = ["auth", "proxy_protocol", "rate_limits", "log_level"]
+    static let choices = ["auth", "proxy_protocol", "rate_limits", "log_level", "console"]
 
     /// Those of which any text can be used, or only the place where it is used knows.
     private static let texts = ["jwt_secret", "jwks_file", "tls_certificate", "tls_key"]
@@ -63,7 +63,7 @@ struct SettingsTests {
         #expect(try Self.refusal(key, "") == nil)
     }
 
-    @Test("row 55: a host that is no address and no name of one is named", arguments: ["host", "operations_host"])
+    @Test("row 55: a host that is no address and no name of one is named", arguments: ["host", "operations_host", "http_host"])
     func host(key: String) throws {
         for value in ["not an address", "", "127.0.0.1:7432", "http://localhost", "[::1]", "999.0.0.1", "1", "a/b"] {
             let sentence = try Self.refusal(key, value)
@@ -75,11 +75,29 @@ struct SettingsTests {
         }
     }
 
+    @Test("row 52: an origin that is none, and a network that is none, are named with an example")
+    func lists() throws {
+        for value in ["app.example.com", "https://a/b", "https://", "ftp://a", "https://a,b", "null"] {
+            #expect(
+                try Self.refusal("http_origins", value)?.hasPrefix("POSTLINE_HTTP_ORIGINS must be origins") == true,
+                "\(value)")
+        }
+        for value in ["10.0.0.0/33", "10.0.0/8", "::/129", "a", "10.0.0.0/8/8", "10.0.0.0/-1", "10.0.0.0/"] {
+            #expect(
+                try Self.refusal("http_trusted_proxies", value)?
+                    .hasPrefix("POSTLINE_HTTP_TRUSTED_PROXIES must be addresses or networks") == true, "\(value)")
+        }
+        #expect(try Self.refusal("http_origins", "https://a.example.com, http://localhost:3000") == nil)
+        #expect(try Self.refusal("http_trusted_proxies", "10.0.0.0/8, fd00::/8, 192.0.2.1") == nil)
+        for key in ["http_origins", "http_trusted_proxies"] { #expect(try Self.refusal(key, "") == nil) }
+    }
+
     @Test("each setting is tried with wrong values by one of these")
     func complete() {
         let tried =
             Self.integers + Self.choices + Self.texts + Self.connectionStrings
-            + ["host", "operations_host", "jwt_issuer", "jwt_audience"]
+            + ["host", "operations_host", "http_host", "jwt_issuer", "jwt_audience"]
+            + ["http_origins", "http_trusted_proxies"]
         #expect(Set(tried) == Set(Setting.all.map(\.key)))
     }
 

@@ -79,7 +79,8 @@ link.onEnded = (message) => {
   schedule()
 }
 store.onNews = (message) => {
-  if (message.sender_id !== session.userID) announce(`${store.name(message.sender_id)}: ${message.content || 'A picture'}`)
+  if (message.sender_id === session.userID) return
+  announce(`${store.name(message.sender_id)}: ${message.content || 'A picture'}`)
 }
 store.onLeft = (title) => {
   toast(`You are no longer in “${title}”.`)

@@ -29,8 +29,8 @@ export function conversationChip(store, conversation, size) {
 /// The initial as it would look on that avatar.
 export function avatarChip(avatar, name, size) { return chip(avatar.id, avatar.color, name, avatar.id, size) }
 
-/// Somebody of whom only a name is known.
-export function nameChip(name, size) { return chip(null, null, name, name, size) }
+/// An initial on the colour that follows from the id, or from the name where that is all that is known.
+export function nameChip(name, size, id = name) { return chip(null, null, name, id, size) }
 
 /// What a chip looks like, to tell when it has to be drawn again.
 export function chipSignature(store, userID) {

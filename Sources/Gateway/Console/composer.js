@@ -25,13 +25,16 @@ export class Composer {
     this.#app = app
     this.#onSent = onSent
     this.#input = h('textarea', {
-      id: 'compose', rows: 1, placeholder: 'Write a message', 'aria-label': 'Write a message', autocomplete: 'off', dir: 'auto',
+      id: 'compose', rows: 1, placeholder: 'Write a message', 'aria-label': 'Write a message',
+      autocomplete: 'off', dir: 'auto',
       oninput: () => this.#changed(), onkeydown: (event) => this.#key(event),
     })
     this.#banner = h('div', { class: 'edit-banner', hidden: true },
       icon('edit'), h('span', {}, 'Editing your message'),
       h('button', { class: 'link-button', type: 'button', onclick: () => this.#stopEditing() }, 'Cancel'))
-    this.#button = h('button', { class: 'send', type: 'submit', 'aria-label': 'Send', title: 'Send (Enter)' }, icon('send'))
+    this.#button = h('button', {
+      class: 'send', type: 'submit', 'aria-label': 'Send', title: 'Send (Enter)',
+    }, icon('send'))
     this.element = h('form', {
       class: 'composer', noValidate: true,
       onsubmit: (event) => {
@@ -96,7 +99,8 @@ export class Composer {
 
   #key(event) {
     // On a touch keyboard Enter is a new line; there is a button to send.
-    const sends = event.key === 'Enter' && !event.shiftKey && !event.isComposing && !matchMedia('(pointer: coarse)').matches
+    const sends = event.key === 'Enter' && !event.shiftKey && !event.isComposing
+      && !matchMedia('(pointer: coarse)').matches
     if (sends) {
       event.preventDefault()
       this.#submit()

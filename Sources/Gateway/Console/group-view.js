@@ -14,7 +14,9 @@ const roleNames = { owner: 'Owner', admin: 'Admin', member: 'Member' }
 
 export function createGroup(app) {
   if (!app.store.me) return
-  const title = field({ name: 'title', label: 'Title', maxLength: 100, autocomplete: 'off', placeholder: 'Weekend in the Alps' })
+  const title = field({
+    name: 'title', label: 'Title', maxLength: 100, autocomplete: 'off', placeholder: 'Weekend in the Alps',
+  })
   const picker = new PeoplePicker(app)
   openDialog({
     title: 'New group',
@@ -70,7 +72,8 @@ export function groupDetails(app, conversationID) {
       build: () => h('div', { class: 'person' }, conversationChip(store, group, 'large'),
         h('p', { class: 'person-name' }, group.title,
           leads && h('button', {
-            class: 'icon-button', type: 'button', 'aria-label': 'Rename', title: 'Rename', onclick: () => rename(app, group),
+            class: 'icon-button', type: 'button', 'aria-label': 'Rename', title: 'Rename',
+            onclick: () => rename(app, group),
           }, icon('edit')))),
     }))
     count.textContent = `${group.members.length} ${group.members.length === 1 ? 'member' : 'members'}`
@@ -88,22 +91,26 @@ export function groupDetails(app, conversationID) {
       signature: String(leads),
       build: () => h('div', { class: 'form-actions' },
         h('button', { class: 'button danger-text', type: 'button', onclick: leave }, 'Leave group'),
-        leads && h('button', { class: 'button primary', type: 'button', onclick: () => addMembers(app, conversation()) },
-          'Add people')),
+        leads && h('button', {
+          class: 'button primary', type: 'button', onclick: () => addMembers(app, conversation()),
+        }, 'Add people')),
     }))
   }
 
   const memberRow = (member, mine) => {
     const isMe = member.user_id === store.me.id
     const name = store.name(member.user_id)
-    const mayRemove = !isMe && member.role !== 'owner' && (mine === 'owner' || mine === 'admin' && member.role === 'member')
+    const mayRemove = !isMe && member.role !== 'owner'
+      && (mine === 'owner' || mine === 'admin' && member.role === 'member')
     return h('li', { class: 'member' },
       h('button', { class: 'member-person', type: 'button', onclick: () => personDetails(app, member.user_id) },
         personChip(store, member.user_id, 'small'), h('span', { class: 'row-title' }, isMe ? `${name} (you)` : name)),
       mine === 'owner' && !isMe
         ? h('select', {
           'aria-label': `Role of ${name}`, onchange: (event) => setRole(member, event.target),
-        }, Object.entries(roleNames).map(([role, label]) => h('option', { value: role, selected: role === member.role }, label)))
+        }, Object.entries(roleNames).map(([role, label]) => {
+          return h('option', { value: role, selected: role === member.role }, label)
+        }))
         : h('span', { class: 'role' }, roleNames[member.role]),
       mayRemove ? h('button', {
         class: 'icon-button', type: 'button', 'aria-label': `Remove ${name}`, title: 'Remove',
@@ -132,7 +139,8 @@ export function groupDetails(app, conversationID) {
     const isOwner = store.role(conversation()) === 'owner'
     const agreed = await confirm({
       title: 'Leave this group?',
-      text: `You no longer see it until somebody adds you again.${isOwner ? ' The oldest admin, or else member, becomes its owner.' : ''}`,
+      text: 'You no longer see it until somebody adds you again.'
+        + (isOwner ? ' The oldest admin, or else member, becomes its owner.' : ''),
       action: 'Leave',
     })
     if (!agreed) return

@@ -11,7 +11,7 @@ const keys = [
   ['↑', 'In an empty field: edit what you wrote last'],
   ['E', 'On a message of yours: edit it'],
   ['Delete', 'On a message of yours: delete it'],
-  ['Ctrl L', 'The lines that go in and out'],
+  ['Ctrl .', 'The lines that go in and out'],
   ['Esc', 'Back, or close'],
 ]
 
@@ -23,7 +23,8 @@ export function help(app) {
     build: () => [
       h('dl', { class: 'keys' }, keys.map(([key, what]) => [
         h('dt', {}, key.split(' ').map((part) => h('kbd', {}, part))), h('dd', {}, what)])),
-      h('p', { class: 'field-hint' }, hello ? `Connected to ${hello.server} ${hello.version} on ${location.host}, protocol ${hello.protocol}.`
+      h('p', { class: 'field-hint' }, hello
+        ? `Connected to ${hello.server} ${hello.version} on ${location.host}, protocol ${hello.protocol}.`
         : 'Not connected.',
       ' Everything on this page goes over one WebSocket; the pane of lines shows all of it.'),
     ],

@@ -22,8 +22,8 @@ export class LinesView {
   constructor(app, close) {
     this.#lines = app.lines
     this.#filter = h('input', {
-      type: 'search', placeholder: 'Filter: a method, a name, error…', 'aria-label': 'Filter the lines', spellcheck: false,
-      autocomplete: 'off', oninput: () => this.render(),
+      type: 'search', placeholder: 'Filter: a method, a name, error…', 'aria-label': 'Filter the lines',
+      spellcheck: false, autocomplete: 'off', oninput: () => this.render(),
     })
     this.#pause = h('button', {
       class: 'icon-button', type: 'button', onclick: () => {
@@ -38,10 +38,12 @@ export class LinesView {
         h('h2', {}, 'Lines'), this.#count,
         this.#pause,
         h('button', {
-          class: 'icon-button', type: 'button', 'aria-label': 'Clear', title: 'Clear', onclick: () => this.#lines.clear(),
+          class: 'icon-button', type: 'button', 'aria-label': 'Clear', title: 'Clear',
+          onclick: () => this.#lines.clear(),
         }, icon('trash')),
-        h('button', { class: 'icon-button', type: 'button', 'aria-label': 'Close the lines', title: 'Close', onclick: close },
-          icon('close'))),
+        h('button', {
+          class: 'icon-button', type: 'button', 'aria-label': 'Close the lines', title: 'Close', onclick: close,
+        }, icon('close'))),
       h('div', { class: 'search' }, icon('search'), this.#filter),
       this.#scroller)
     this.#lines.onChange = () => this.#schedule()
@@ -78,7 +80,8 @@ export class LinesView {
     keyed(this.#list, shown, (entry) => ({ key: entry.id, signature: '', build: () => row(entry) }))
     this.#count.textContent = wanted ? `${shown.length} of ${entries.length}` : String(entries.length)
     this.#empty.hidden = shown.length > 0
-    this.#empty.textContent = wanted ? 'No line matches.' : isPaused ? 'Paused.' : 'Lines stand here as they go in and out.'
+    this.#empty.textContent = wanted ? 'No line matches.' : isPaused ? 'Paused.'
+      : 'Lines stand here as they go in and out.'
     const label = isPaused ? 'Go on recording' : 'Pause'
     if (this.#pause.title !== label) {
       this.#pause.title = label
@@ -93,11 +96,15 @@ export class LinesView {
 
 function row(entry) {
   const time = h('time', {}, preciseClock(entry.at))
-  const arrow = h('span', { class: 'arrow', 'aria-label': { in: 'in', out: 'out' }[entry.direction] }, arrows[entry.direction])
-  if (entry.kind === 'note') return h('li', { class: 'line note' }, h('span', { class: 'line-head' }, time, arrow, entry.method))
+  const arrow = h('span', { class: 'arrow' }, arrows[entry.direction])
+  if (entry.kind === 'note') {
+    return h('li', { class: 'line note' }, h('span', { class: 'line-head' }, time, arrow, entry.method))
+  }
+  arrow.append(h('span', { class: 'unseen' }, entry.direction))
   const details = h('details', {}, h('summary', { tabIndex: -1 },
     time, arrow,
-    h('span', { class: 'line-method' }, entry.method || 'answer', entry.code && h('span', { class: 'line-code' }, ` ${entry.code}`)),
+    h('span', { class: 'line-method' }, entry.method || 'answer',
+      entry.code && h('span', { class: 'line-code' }, ` ${entry.code}`)),
     h('span', { class: 'line-figure' }, entry.latency !== undefined ? milliseconds(entry.latency) : bytes(entry.size))))
   // What nobody opens is not drawn.
   details.addEventListener('toggle', () => {

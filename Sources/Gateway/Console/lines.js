@@ -14,9 +14,10 @@ export class Lines {
   /// `request` is, of an answer, what it answers: its method and when it was sent.
   take(direction, line, size, request) {
     if (this.isPaused) return
-    const text = JSON.stringify(line, (name, value) => {
+    const whole = JSON.stringify(line, (name, value) => {
       return secrets.test(name) && typeof value === 'string' ? '••••••' : value
     }, 2)
+    const rest = whole.length - mostCharacters
     this.#add({
       direction,
       kind: line.method ? (line.id === undefined ? 'push' : 'request') : (line.error ? 'error' : 'answer'),
@@ -24,7 +25,7 @@ export class Lines {
       code: line.error?.data?.code,
       latency: request ? performance.now() - request.sentAt : undefined,
       size,
-      text: text.length > mostCharacters ? `${text.slice(0, mostCharacters)}\n… ${text.length - mostCharacters} more` : text,
+      text: rest > 0 ? `${whole.slice(0, mostCharacters)}\n… ${rest} more` : whole,
     })
   }
 

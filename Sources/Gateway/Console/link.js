@@ -197,7 +197,7 @@ export class Link {
       // When even the server's pings stay away, the other side is gone without a word.
       if (Date.now() - connection.lastHeard > pings * 2.5 + 5000) connection.close('The server has gone quiet.')
       else if (this.#session.isSignedIn && this.#session.untilRenewal <= 0) this.#renew(connection)
-    }, 2000)
+    }, 1000)
     this.#askForAvatars(connection)
     this.deliver()
     try {

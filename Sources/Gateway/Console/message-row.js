@@ -5,15 +5,22 @@ import { h } from './dom.js'
 import { icon } from './icons.js'
 import { clock, full } from './time.js'
 
+/// Up to where a sentence goes on after it.
+const link = /(https?:\/\/[^\s<>"]*[^\s<>".,:;!?)\]}'’”])/
+
 /// For `keyed`: `actions` are `edit`, `remove` and `openPerson`.
 export function describeRow(app, row, actions) {
   switch (row.kind) {
-    case 'day': return { key: row.key, signature: row.text, build: () => h('li', { class: 'day' }, h('span', {}, row.text)) }
-    case 'new': return { key: row.key, signature: '', build: () => h('li', { class: 'new-mark' }, h('span', {}, 'New')) }
+    case 'day': return describeMark(row.key, 'day', row.text)
+    case 'new': return describeMark(row.key, 'new-mark', 'New')
     case 'beginning': return describeBeginning(app, row)
     case 'pending': return describePending(app, row)
     default: return describeMessage(app, row, actions)
   }
+}
+
+function describeMark(key, kind, text) {
+  return { key, signature: text, build: () => h('li', { class: kind }, h('span', {}, text)) }
 }
 
 function describeBeginning({ store }, { conversation, key }) {
@@ -43,10 +50,13 @@ function describeMessage(app, row, actions) {
   return {
     key: row.key,
     signature: [
-      message.version, isFirst, isLast, isRead, mayRemove, mayEdit, name, !isMine && isLast && chipSignature(store, sender),
+      message.version, isFirst, isLast, isRead, mayRemove, mayEdit, name,
+      !isMine && isLast && chipSignature(store, sender),
     ].join('|'),
     build: () => {
-      if (message.kind === 'system') return h('li', { class: 'day', 'data-seq': message.seq }, h('span', {}, message.content))
+      if (message.kind === 'system') {
+        return h('li', { class: 'day', 'data-seq': message.seq }, h('span', {}, message.content))
+      }
       return h('li', {
         class: classes(row, message.deleted_at && 'deleted'), tabIndex: -1, 'data-seq': message.seq,
         'data-client': message.client_id ?? undefined,
@@ -69,7 +79,7 @@ function describeMessage(app, row, actions) {
         h('span', { class: 'meta' },
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
-          isMine && tick(isRead))),
+          isMine && !message.deleted_at && tick(isRead))),
       (mayEdit || mayRemove) && h('div', { class: 'row-actions' },
         mayEdit && actionButton('edit', 'Edit', () => actions.edit(message)),
         mayRemove && actionButton('trash', 'Delete', () => actions.remove(message))))
@@ -91,10 +101,13 @@ function describePending({ outbox }, row) {
       text(pending.content),
       h('span', { class: 'meta' }, h('time', {}, clock(pending.writtenAt)),
         h('span', { class: 'tick', title: hasFailed ? 'Not sent' : 'On its way' },
-          icon(hasFailed ? 'warning' : 'clock'), h('span', { class: 'unseen' }, hasFailed ? 'not sent' : 'on its way')))),
+          icon(hasFailed ? 'warning' : 'clock'),
+          h('span', { class: 'unseen' }, hasFailed ? 'not sent' : 'on its way')))),
     hasFailed && h('p', { class: 'failure' }, pending.failure, ' ',
       h('button', { class: 'link-button', type: 'button', onclick: () => outbox.retry(pending.clientID) }, 'Try again'),
-      h('button', { class: 'link-button', type: 'button', onclick: () => outbox.settle(pending.clientID) }, 'Discard'))),
+      h('button', {
+        class: 'link-button', type: 'button', onclick: () => outbox.settle(pending.clientID),
+      }, 'Discard'))),
   }
 }
 
@@ -120,7 +133,7 @@ function content(message) {
 
 /// The text, with its links to be followed.
 function text(written) {
-  return h('span', { class: 'text', dir: 'auto' }, written.split(/(https?:\/\/[^\s<>"]*[^\s<>".,:;!?)\]}'’”])/).map((part, at) => {
+  return h('span', { class: 'text', dir: 'auto' }, written.split(link).map((part, at) => {
     return at % 2 ? h('a', { href: part, target: '_blank', rel: 'noopener noreferrer' }, part) : part
   }))
 }

@@ -24,7 +24,8 @@ export class PeoplePicker {
     this.#excluded = new Set([...excluded, app.store.me.id])
     this.#search = new Search(app, () => this.#render())
     this.#input = h('input', {
-      type: 'search', placeholder: 'Name or username', 'aria-label': 'Find people', autocomplete: 'off', spellcheck: false,
+      type: 'search', placeholder: 'Name or username', 'aria-label': 'Find people',
+      autocomplete: 'off', spellcheck: false,
       oninput: () => {
         this.#search.find(this.#input.value)
         this.#render()
@@ -64,7 +65,7 @@ export class PeoplePicker {
         },
       }, personChip(store, id, 'tiny'), store.name(id), icon('close'))),
     }))
-    keyed(this.#found, offered, (id) => ({
+    keyed(this.#found, offered, (id, username = store.people.get(id)?.username) => ({
       key: id,
       signature: chipSignature(store, id),
       build: () => h('li', {}, h('button', {
@@ -78,7 +79,7 @@ export class PeoplePicker {
         },
       }, personChip(store, id, 'small'), h('span', { class: 'row-text' },
         h('span', { class: 'row-title' }, store.name(id)),
-        h('span', { class: 'row-preview' }, store.people.get(id)?.username ? `@${store.people.get(id).username}` : '')))),
+        h('span', { class: 'row-preview' }, username ? `@${username}` : '')))),
     }))
     this.#note.textContent = this.#search.problem
       ?? (this.#search.isSearching ? 'Searching…' : query.length >= 2 && !offered.length ? 'Nobody else found.' : '')

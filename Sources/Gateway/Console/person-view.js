@@ -23,8 +23,9 @@ export async function personDetails(app, userID) {
       ['Website', person?.website && h('a', { href: person.website, target: '_blank', rel: 'noopener noreferrer' },
         person.website.replace(/^https:\/\//, ''))],
       ['Here since', person?.created_at && date(person.created_at)],
-      ['Picture', person?.avatar_url && h('a', { href: person.avatar_url, target: '_blank', rel: 'noopener noreferrer' },
-        new URL(person.avatar_url).host)],
+      ['Picture', person?.avatar_url && h('a', {
+        href: person.avatar_url, target: '_blank', rel: 'noopener noreferrer',
+      }, new URL(person.avatar_url).host)],
     ].filter(([, value]) => value)
     content.replaceChildren(
       personChip(store, userID, 'large'),
@@ -32,7 +33,9 @@ export async function personDetails(app, userID) {
         person?.is_verified && h('span', { class: 'verified', title: 'Verified' }, icon('verified'))),
       h('p', { class: 'row-preview' }, person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : ''),
       person?.bio ? h('p', { class: 'person-bio', dir: 'auto' }, person.bio) : '',
-      facts.length ? h('dl', { class: 'facts' }, facts.map(([name, value]) => [h('dt', {}, name), h('dd', {}, value)])) : '')
+      facts.length ? h('dl', { class: 'facts' }, facts.map(([name, value]) => {
+        return [h('dt', {}, name), h('dd', {}, value)]
+      })) : '')
   }
   draw()
   const unwatch = store.watch(draw)

@@ -13,14 +13,22 @@ export const usernameHint = '3 to 30 of a–z, 0–9, _ and . beginning with a l
 /// The screen's fields: `path` is where Me has it, which is also how me.save takes it.
 const parts = [
   { path: 'full_name', label: 'Name', maxLength: 100, autocomplete: 'name' },
-  { path: 'username', label: 'Username', maxLength: 30, autocapitalize: 'none', spellcheck: false, autocomplete: 'off' },
+  {
+    path: 'username', label: 'Username', maxLength: 30, autocapitalize: 'none', spellcheck: false, autocomplete: 'off',
+  },
   { path: 'bio', label: 'About you', multiline: true, rows: 3, maxLength: 500 },
   { path: 'location', label: 'Location', maxLength: 100 },
   { path: 'website', label: 'Website', type: 'url', placeholder: 'https://' },
   { path: 'language_code', label: 'Language', placeholder: 'en', hint: 'A language tag, such as en, fr or pt-BR.' },
-  { path: 'phone_number', label: 'Phone', type: 'tel', placeholder: '+33612345678', hint: 'With + and the country’s code.' },
+  {
+    path: 'phone_number', label: 'Phone', type: 'tel', placeholder: '+33612345678',
+    hint: 'With + and the country’s code.',
+  },
   { path: 'date_of_birth', label: 'Date of birth', type: 'date' },
-  { path: 'physical.height_cm', label: 'Height in cm', type: 'number', min: 30, max: 300, step: 'any', inputMode: 'decimal' },
+  {
+    path: 'physical.height_cm', label: 'Height in cm', type: 'number', min: 30, max: 300, step: 'any',
+    inputMode: 'decimal',
+  },
   {
     path: 'physical.biological_sex', label: 'Sex',
     options: [['', 'Not said'], ['female', 'Female'], ['male', 'Male'], ['other', 'Other']],
@@ -31,8 +39,10 @@ const parts = [
   },
 ]
 const sections = [
-  ['What others see', ['full_name', 'username', 'bio', 'location', 'website', 'language_code']],
-  ['For you alone', ['phone_number', 'date_of_birth', 'physical.height_cm', 'physical.biological_sex', 'preferred_unit_system']],
+  ['What others see', ['full_name', 'username', 'bio', 'location', 'language_code', 'website']],
+  ['For you alone', [
+    'phone_number', 'date_of_birth', 'physical.height_cm', 'physical.biological_sex', 'preferred_unit_system',
+  ]],
 ]
 
 export function editProfile(app) {
@@ -85,7 +95,7 @@ export function editProfile(app) {
       made.conflict.hidden = !conflicts.has(path)
       if (!conflicts.has(path)) continue
       const theirs = conflicts.get(path)
-      made.conflict.replaceChildren(theirs ? `Changed elsewhere to “${theirs}”. ` : 'Cleared elsewhere. ',
+      made.conflict.replaceChildren(theirs ? `Changed elsewhere, to “${theirs}” ` : 'Cleared elsewhere. ',
         h('button', {
           class: 'link-button', type: 'button',
           onclick: () => {
@@ -97,7 +107,8 @@ export function editProfile(app) {
         }, 'Take that'))
     }
     banner.hidden = conflicts.size === 0
-    banner.textContent = 'Your profile was changed elsewhere meanwhile. What differs is marked below: take it, or save to keep yours.'
+    banner.textContent = 'Your profile was changed elsewhere meanwhile. What differs is marked below: '
+      + 'take it, or save to keep yours.'
   }
 
   function drawAvatars() {
@@ -111,7 +122,8 @@ export function editProfile(app) {
         },
       }), chip)
     picker.replaceChildren(h('legend', {}, 'Avatar'),
-      choice(null, base.avatar_type === 'custom' ? 'A picture of your own, or your initial' : 'Your initial', nameChip(name)),
+      choice(null, base.avatar_type === 'custom' ? 'A picture of your own, or your initial' : 'Your initial',
+        nameChip(name, 'medium', base.id)),
       ...[...store.avatars.values()].map((avatar) => choice(avatar.id, avatar.name, avatarChip(avatar, name))))
     drawPreview()
   }
@@ -120,7 +132,8 @@ export function editProfile(app) {
     const name = fields.get('full_name').value || store.name(base.id)
     const avatar = store.avatars.get(avatarID)
     preview.replaceChildren(
-      avatar ? avatarChip(avatar, name, 'large') : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large'),
+      avatar ? avatarChip(avatar, name, 'large')
+        : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large', base.id),
       h('div', {}, h('p', { class: 'preview-name' }, name),
         h('p', { class: 'row-preview' }, base.is_guest ? 'Guest' : base.email ?? '')))
   }
@@ -218,7 +231,7 @@ export function upgrade(app) {
     title: 'Keep your account',
     kind: 'small',
     build: (close) => [
-      h('p', {}, 'With an address and a password you can come back from anywhere. Your conversations stay as they are.'),
+      h('p', {}, 'With an address and a password you can come back from anywhere. Your conversations stay.'),
       form({
         fields: [email, password],
         action: 'Make it an account',

@@ -41,7 +41,7 @@ export class Shell {
       },
     })
     this.#linesButton = h('button', {
-      class: 'icon-button', type: 'button', 'aria-label': 'Lines', title: 'The lines that go in and out (Ctrl+L)',
+      class: 'icon-button', type: 'button', 'aria-label': 'Lines', title: 'The lines that go in and out (Ctrl+.)',
       'aria-controls': 'lines', onclick: () => this.toggleLines(),
     }, icon('lines'))
     this.element = h('div', { class: 'shell' },
@@ -49,13 +49,13 @@ export class Shell {
         'Skip to conversations'),
       h('a', { class: 'skip', href: '#', onclick: (event) => this.#skip(event, () => this.#thread.focus()) },
         'Skip to writing'),
+      this.#status.element,
       h('nav', { class: 'side', 'aria-label': 'Conversations' },
         h('header', { class: 'side-head' }, this.#me,
           h('div', { class: 'side-tools' }, this.#linesButton, this.#themeButton, h('button', {
             class: 'icon-button', type: 'button', 'aria-label': 'Help and keys', title: 'Help and keys',
             onclick: () => help(app),
           }, icon('keyboard')))),
-        this.#status.element,
         this.#list.element),
       this.#thread.element,
       h('div', { class: 'scrim', onclick: () => this.toggleLines(false) }),
@@ -65,6 +65,8 @@ export class Shell {
     const kept = sessionStorage.getItem(linesKey)
     // Who comes to the dev world comes to see how it works.
     this.#setLines(wide.matches && (kept ? kept === 'open' : app.people.length > 0))
+    // Over the other panes it is only there while it is asked for.
+    wide.addEventListener('change', () => { if (!wide.matches) this.#setLines(false) })
   }
 
   #skip(event, focus) {
@@ -97,7 +99,7 @@ export class Shell {
       event.preventDefault()
       if (this.#app.openID && !this.#list.element.offsetParent) this.#app.open(null)
       requestAnimationFrame(() => this.#list.focusSearch())
-    } else if (isCommand && event.key === 'l') {
+    } else if (isCommand && event.key === '.') {
       event.preventDefault()
       this.toggleLines()
     } else if (event.key === 'Escape' && this.#showsLines && !wide.matches) {

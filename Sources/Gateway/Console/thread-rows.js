@@ -12,12 +12,14 @@ export function rowsOf(store, conversation, messages, pending, mark) {
   let wasMarked = false
   const sent = new Set()
 
-  if (messages[0]?.seq === 1 || conversation.last_seq === 0) rows.push({ kind: 'beginning', key: 'beginning', conversation })
+  if (messages[0]?.seq === 1 || conversation.last_seq === 0) {
+    rows.push({ kind: 'beginning', key: 'beginning', conversation })
+  }
   for (const message of messages) {
     if (message.client_id) sent.add(message.client_id)
     const isMine = message.sender_id === store.me?.id
     if (!above || day(above.created_at) !== day(message.created_at)) {
-      rows.push({ kind: 'day', key: `day ${message.created_at.slice(0, 10)} ${message.seq}`, text: day(message.created_at) })
+      rows.push({ kind: 'day', key: `day ${message.seq}`, text: day(message.created_at) })
       above = null
     }
     // Not above the oldest that is held: there may be more new ones before it.

@@ -114,7 +114,7 @@ export class ThreadView {
       return member.user_id === store.me?.id ? 'you' : store.name(member.user_id)
     })
     const subtitle = other ? (person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : '')
-      : `${conversation.members.length} ${conversation.members.length === 1 ? 'member' : 'members'}: ${people.join(', ')}`
+      : `${people.length} ${people.length === 1 ? 'member' : 'members'}: ${people.join(', ')}`
     keyed(this.#head, [conversation], () => ({
       key: conversation.id,
       signature: `${title}\n${subtitle}\n${other && chipSignature(store, other)}${person?.is_verified}`,
@@ -193,7 +193,7 @@ export class ThreadView {
     const conversation = this.#conversation
     if (!conversation || document.visibilityState !== 'visible' || !this.#scroller.offsetParent) return
     const bottom = this.#scroller.getBoundingClientRect().bottom
-    const rows = [...this.#list.querySelectorAll('.message[data-seq]')]
+    const rows = [...this.#list.querySelectorAll('[data-seq]')]
     const seen = rows.findLast((row) => row.getBoundingClientRect().top < bottom - 8)
     if (!seen) return
     this.#seen = Math.max(this.#seen, Number(seen.dataset.seq))
@@ -222,7 +222,7 @@ export class ThreadView {
     const isMine = message.sender_id === this.#app.store.me?.id
     const agreed = await confirm({
       title: 'Delete this message?',
-      text: `It is deleted for everyone${isMine ? '' : `, and was written by ${this.#app.store.name(message.sender_id)}`}.`
+      text: (isMine ? 'It' : `What ${this.#app.store.name(message.sender_id)} wrote`) + ' is deleted for everyone.'
         + ' That a message was here stays visible.',
       action: 'Delete',
     })

@@ -114,17 +114,25 @@ extension DialectEndpoint {
         ]),
     ])
 
+    /// `get_api_v1_users_me`
+    private var identifier: String {
+        let words = name.lowercased().split { "/{} -".contains($0) }
+        return words.joined(separator: "_")
+    }
+
     private var description: JSONObject.Member {
         let captures = path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
-        let identifier: JSON = .object(["type": .string("string"), "format": .string("uuid")])
-        var parameters = captures.map { parameter($0, in: "path", isRequired: true, identifier) }
+        let uuid: JSON = .object(["type": .string("string"), "format": .string("uuid")])
+        var parameters = captures.map { parameter($0, in: "path", isRequired: true, uuid) }
         if method == .GET {
             parameters += takes.fields.map { field in
                 parameter(field.name, in: "query", isRequired: required.contains(field.name), schema(of: field))
             }
         }
         var members: [JSONObject.Member] = [
-            .init(name: "operationId", value: .string(name)), .init(name: "summary", value: .string(summary)),
+            .init(name: "operationId", value: .string(identifier)),
+            .init(name: "tags", value: .array([.string("dialects")])),
+            .init(name: "summary", value: .string(summary)),
             .init(name: "security", value: .array(needsToken ? [.object(["bearer": .array([])])] : [])),
         ]
         if !parameters.isEmpty { members.append(.init(name: "parameters", value: .array(parameters))) }

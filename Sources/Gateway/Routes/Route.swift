@@ -1,3 +1,4 @@
+import FoundationEssentials
 import LineServer
 import Messaging
 import NIOCore
@@ -53,8 +54,14 @@ struct ErrorStyle: Sendable {
 extension ProtocolError {
     /// After how many seconds to try again, where it says so.
     fileprivate var retryAfter: Int64? {
-        for member in data where member.name == "retry_after" {
-            if case .number(let number) = member.value { return number.integer }
+        for member in data {
+            switch (member.name, member.value) {
+            case ("retry_after", .number(let number)): return number.integer
+            case ("retry_at", .string(let text)):
+                let time = try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text)
+                return time.map { max(1, Int64($0.timeIntervalSinceNow.rounded(.up))) }
+            default: continue
+            }
         }
         return nil
     }

@@ -18,6 +18,12 @@ enum StreamRoutes {
         return [
             Route(.GET, line) { exchange throws(ProtocolError) in try webSocket(exchange, maxLineBytes) },
             Route(.GET, "/v1/changes") { exchange throws(ProtocolError) in try await eventStream(exchange) },
+            Route(.POST, "/v1/changes/ticket") { exchange throws(ProtocolError) in
+                guard let token = try exchange.token else { throw .unauthenticatedRequest }
+                try await exchange.conversation.requireSession(of: token, exchange)
+                let ticket = try await exchange.gateway.tickets.issue(for: token)
+                return .json(["ticket": .string(ticket), "expires_in": .integer(StreamTickets.seconds)])
+            },
         ]
     }
 
@@ -59,11 +65,8 @@ enum StreamRoutes {
     }
 
     private static func eventStream(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
-        guard let token = try exchange.token else {
-            throw ProtocolError(.unauthenticated, "Send the access token as a bearer's.")
-        }
         let query = exchange.request.target
-        for (name, _) in query.query where !["cursor", "messages_per_conversation"].contains(name) {
+        for (name, _) in query.query where !["cursor", "messages_per_conversation", "ticket"].contains(name) {
             throw ProtocolError(
                 .invalidParams, "/v1/changes takes no \"\(name.prefix(60))\".",
                 data: [.init(name: "field", value: .string(String(name.prefix(60))))])
@@ -76,8 +79,9 @@ enum StreamRoutes {
             }
             return count
         }
+        let token = try await exchange.streamToken()
         // So that whoever may not is told so by the status.
-        _ = try await exchange.conversation.inSession(of: exchange) { _ throws(ProtocolError) in true }
+        try await exchange.conversation.requireSession(of: token, exchange)
         var answer = HTTPAnswer(
             .ok,
             [
@@ -96,4 +100,18 @@ enum StreamRoutes {
         }
         return answer
     }
+}
+
+extension Exchange {
+    /// The token of whoever opens a stream: the bearer's, or the one for which the ticket was issued.
+    fileprivate func streamToken() async throws(ProtocolError) -> String {
+        if let token = try token { return token }
+        guard let ticket = request.target["ticket"] else { throw .unauthenticatedRequest }
+        return try await gateway.tickets.redeem(ticket)
+    }
+}
+
+extension ProtocolError {
+    fileprivate static let unauthenticatedRequest = ProtocolError(
+        .unauthenticated, "Send an access token: \"Authorization: Bearer …\".")
 }

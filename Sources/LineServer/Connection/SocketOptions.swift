@@ -34,6 +34,9 @@ extension ServerBootstrap {
             .serverChannelOption(
                 .tcpOption(.init(rawValue: CInt(TCP_USER_TIMEOUT))), value: .init(clamping: patience * 1_000)
             )
+            // The kernel takes no more than this ahead of what it has sent, so that one sees a slow client read: with
+            // megabytes in the kernel a flight stood still for minutes that drained all the time.
+            .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: 131_072)
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPIDLE))), value: 60)
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPINTVL))), value: 15)
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPCNT))), value: 4)

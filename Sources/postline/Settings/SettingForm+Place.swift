@@ -26,10 +26,9 @@ extension SettingForm<String?> {
 }
 
 extension SettingForm<String?> {
-    /// An address, or a name that may lead to one; none where it is empty.
+    /// An address, or a name that may lead to one.
     static let host = SettingForm(
-        read: { text throws(SettingFlaw) in text.isEmpty ? nil : try SettingForm<String>.host.read(text) },
-        write: { $0 })
+        read: { text throws(SettingFlaw) in try SettingForm<String>.host.read(text) }, write: { $0 })
 }
 
 extension SettingForm<[String]> {

@@ -1,0 +1,77 @@
+internal import Crypto
+internal import Postgres
+
+/// What opens an event stream once, in place of an access token: a browser's EventSource sends no header, and a token does
+/// not belong into a URL, which logs keep.
+///
+/// The database keeps of a ticket its hash, and of the token what the ticket alone opens, so that any node can take it.
+public struct StreamTickets: Sendable {
+    /// For how long a ticket is good, in seconds (`sql/functions/accounts/tickets.sql`).
+    public static let seconds = 30
+
+    let accounts: Accounts
+    let database: Database
+
+    /// A new ticket for the bearer of a token.
+    ///
+    /// - Throws: as `session.authenticate` does.
+    public func issue(for accessToken: String) async throws(ProtocolError) -> String {
+        let token = try await accounts.verify(accessToken: accessToken)
+        let secret = SymmetricKey(size: .bits256)
+        let sealed: [UInt8]
+        do {
+            guard let box = try AES.GCM.seal(Array(accessToken.utf8), using: Self.key(of: secret)).combined else {
+                throw CryptoKitError.incorrectParameterSize
+            }
+            sealed = Array(box)
+        } catch {
+            throw .fault("an access token could not be sealed: \(error)")
+        }
+        let ticket = unsafe secret.withUnsafeBytes { unsafe Array($0) }
+        _ = try await database.rows(
+            Functions.keep, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal], as: .accounts)
+        return ticket.hexadecimal
+    }
+
+    /// The access token for which a ticket was issued. Nothing opens with the ticket again.
+    ///
+    /// - Throws: `invalid_token` where it is none, or none any more.
+    public func redeem(_ ticket: String) async throws(ProtocolError) -> String {
+        guard let bytes = [UInt8](hexadecimal: ticket), bytes.count == 32 else { throw .invalidTicket }
+        let rows = try await database.rows(Functions.take, [Self.hash(of: bytes)], as: .accounts)
+        guard let sealed = rows.text(0, 0).flatMap({ [UInt8](hexadecimal: $0) }) else { throw .invalidTicket }
+        do {
+            let token = try AES.GCM.open(
+                AES.GCM.SealedBox(combined: sealed), using: Self.key(of: SymmetricKey(data: bytes)))
+            return String(decoding: token, as: UTF8.self)
+        } catch {
+            throw .fault("a kept access token could not be opened: \(error)")
+        }
+    }
+
+    private static func hash(of ticket: [UInt8]) -> String { SHA256.hash(data: ticket).hexadecimal }
+
+    private static func key(of ticket: SymmetricKey) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: ticket, info: Array("postline stream tickets".utf8), outputByteCount: 32)
+    }
+
+    private enum Functions {
+        static let keep = Statement("accounts.keep_ticket", "select accounts.keep_ticket($1, $2::uuid, $3)")
+        static let take = Statement("accounts.take_ticket", "select accounts.take_ticket($1)")
+    }
+}
+
+extension ProtocolError {
+    fileprivate static let invalidTicket = ProtocolError(
+        .invalidToken, "That is no ticket, or it was used, or is older than \(StreamTickets.seconds) s.")
+}
+
+extension [UInt8] {
+    /// Bytes written as two hexadecimal digits each; nil for anything else.
+    fileprivate init?(hexadecimal text: String) {
+        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+}

@@ -1,0 +1,53 @@
+"""The description of the HTTP side, held against the server by schemathesis."""
+
+import os
+import subprocess
+import unittest
+
+from support import *
+
+SCHEMATHESIS = os.environ["POSTLINE_TEST_SCHEMATHESIS"]
+CHECKS = ",".join(
+    "not_a_server_error status_code_conformance content_type_conformance response_schema_conformance "
+    "response_headers_conformance".split())
+
+
+def run(*arguments, token):
+    """Asks what the description lets one ask, and holds each answer against it."""
+    return subprocess.run(
+        [SCHEMATHESIS, "run", BASE + "/v1/openapi.json", "--checks", CHECKS, "--seed", "7", "--no-color",
+         "-H", f"Authorization: Bearer {token}", *arguments],
+        capture_output=True, text=True)
+
+
+class OpenAPI(unittest.TestCase):
+    def test_every_method_is_described_and_nothing_else_is(self):
+        document = request("GET", "/v1/openapi.json").json
+        self.assertEqual(document["openapi"], "3.1.0")
+        for path, item in document["paths"].items():
+            for method in item:
+                with self.subTest(path):
+                    asked = path.replace("{id}", ALICE_BOB)
+                    allowed = request("OPTIONS", asked).headers["Allow"].split(", ")
+                    self.assertIn(method.upper(), allowed)
+                    if path.startswith("/v1/") and method == "post" and "." in path and path != "/v1/openapi.json":
+                        answer = call(path.removeprefix("/v1/"))
+                        self.assertNotEqual(answer.status, 404, answer.body)
+
+    def test_no_answer_is_undocumented_and_none_is_a_fault(self):
+        # A stream has no end that could be waited for: test_changes looks at it. What ends the session comes below.
+        done = run(
+            "--max-examples", "12", "--exclude-path", "/v1/changes", "--exclude-operation-id", "me.delete",
+            "--exclude-operation-id", "auth.logout", "--exclude-operation-id", "auth.change_password",
+            "--exclude-path-regex", "^/api/", token=register()["access_token"])
+        self.assertEqual(done.returncode, 0, done.stdout[-6_000:] + done.stderr[-2_000:])
+
+    def test_nor_where_the_session_ends_by_it(self):
+        for method in ["me.delete", "auth.logout", "auth.change_password"]:
+            with self.subTest(method):
+                done = run("--max-examples", "5", "--include-operation-id", method, token=register()["access_token"])
+                self.assertEqual(done.returncode, 0, done.stdout[-6_000:] + done.stderr[-2_000:])
+
+
+if __name__ == "__main__":
+    unittest.main()
