@@ -65,7 +65,7 @@ public struct Gateway: Service {
         self.metrics = GatewayMetrics(factory: metrics)
         routes = RouteTable(
             MethodRoutes.all + OpenAPIRoutes.all(version: configuration.version) + StreamRoutes.all(configuration)
-                + (configuration.console.map { $0.routes } ?? []))
+                + Dialects.routes + (configuration.console.map { $0.routes } ?? []))
     }
 
     /// Where it listens, as soon as it does.

@@ -70,7 +70,7 @@ actor GatewayConversation: HTTPConversation {
         }
         guard let route = match.route else {
             let error = ProtocolError(.invalidRequest, "This path takes \(allowed).")
-            var answer = ErrorStyle.protocol.answer(error)
+            var answer = match.style.answer(error)
             answer.status = .methodNotAllowed
             answer.headers.add(name: "Allow", value: allowed)
             return ("none", cross.completed(answer))

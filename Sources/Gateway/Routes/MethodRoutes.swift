@@ -55,7 +55,12 @@ extension Exchange {
     /// The params of a method: the body, and for a send its `Idempotency-Key` as the `client_id`.
     fileprivate func params(of method: String) throws(ProtocolError) -> JSONObject {
         let params = try jsonObject()
-        guard method == "messages.send", let key = request.header("Idempotency-Key") else { return params }
+        return method == "messages.send" ? try keyed(params) : params
+    }
+
+    /// The params of a send with its `Idempotency-Key` as the `client_id`.
+    func keyed(_ params: JSONObject) throws(ProtocolError) -> JSONObject {
+        guard let key = request.header("Idempotency-Key") else { return params }
         guard let id = ID(key.filter { $0 != "\"" }) else {
             throw ProtocolError(.invalidParams, "Idempotency-Key must be a UUID.")
         }

@@ -6,7 +6,8 @@ import NIOHTTP1
 enum OpenAPIRoutes {
     /// - Parameter version: the server's.
     static func all(version: String) -> [Route] {
-        let document = OpenAPIDocument.text(version: version, adding: paths)
+        let document = OpenAPIDocument.text(
+            version: version, adding: JSONObject(paths.members + Dialects.paths.members), schemas: Dialects.schemas)
         return [Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in .json(document) }]
     }
 

@@ -77,6 +77,9 @@ struct RouteTable: Sendable {
 
         /// The methods that it takes.
         let allowed: [HTTPMethod]
+
+        /// How its errors are written.
+        let style: ErrorStyle
     }
 
     private enum Segment: Sendable {
@@ -109,7 +112,7 @@ struct RouteTable: Sendable {
             route: match?.route, captures: match?.captures ?? [:],
             allowed: closest.flatMap { $0.route.method == .GET ? [HTTPMethod.GET, .HEAD] : [$0.route.method] } + [
                 .OPTIONS
-            ])
+            ], style: closest[0].route.style)
     }
 
     private static func captures(_ segments: [Segment], _ path: [String]) -> [String: String]? {

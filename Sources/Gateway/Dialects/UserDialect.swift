@@ -1,0 +1,224 @@
+import LineServer
+import Messaging
+import NIOCore
+import NIOHTTP1
+
+/// The user's document (`/api/users`, `/api/chats`): every answer is the whole user.
+///
+/// Its times have milliseconds, as those of its server, which is JavaScript.
+enum UserDialect {
+    static var paths: JSONObject { DialectEndpoint.paths(of: endpoints) }
+
+    static let endpoints = [
+        DialectEndpoint(.GET, "/api/users/me", "The whole user.", answer: userSchema) {
+            exchange, _ throws(ProtocolError) in
+            whole(try await exchange.object("me.get")).buffer
+        },
+        DialectEndpoint(
+            .PUT, "/api/users/me", "Changes what is there; what is absent stays. The whole user may come back.",
+            sets: "me.save", takes: user.fields, takesWhole: true, statuses: [409], answer: userSchema,
+            perform: save),
+        DialectEndpoint(
+            .POST, "/api/users/change-username", "Changes the username, once in 90 days.", sets: "me.change_username",
+            takes: [DialectField("newUsername", "username", or: ["username"], .request)], required: ["newUsername"],
+            statuses: [409], answer: userSchema
+        ) { exchange, request throws(ProtocolError) in
+            whole(try await exchange.object("me.change_username", JSONObject(request.params))).buffer
+        },
+        DialectEndpoint(
+            .PUT, "/api/users/me/profile-picture", "Sets the profile picture to one that is served over https.",
+            sets: "me.set_avatar", takes: [DialectField("imageUrl", "avatar_url", .request)], required: ["imageUrl"],
+            answer: userSchema, admit: refusePicture
+        ) { exchange, request throws(ProtocolError) in
+            let type = JSONObject.Member(name: "avatar_type", value: .string("custom"))
+            return whole(try await exchange.object("me.set_avatar", JSONObject([type] + request.params))).buffer
+        },
+        DialectEndpoint(
+            .GET, "/api/chats/conversations", "The caller's conversations with their participants, 100 at most.",
+            sets: "conversations.list", takes: MessagesDialect.page,
+            answer: ConversationPage.schema(of: conversationSchema)
+        ) { exchange, request throws(ProtocolError) in
+            // Its app asks once for all that there are.
+            try await ConversationPage.data(
+                of: exchange, request, limit: 100, people: "participants", conversation(of:), whole)
+        },
+    ]
+}
+
+/// The names.
+extension UserDialect {
+    /// Beside these stand the members of our `attributes`, which are the app's own.
+    private static let user = DialectTable(fields: [
+        DialectField("id", .answer),
+        DialectField("apiId", "id", .answer),
+        // Sent by the document's app with each change, as it is.
+        DialectField("email", .answer, isPrivate: true),
+        DialectField("username"),
+        DialectField("firstName", "full_name", as: .firstWord),
+        DialectField("lastName", "full_name", as: .rest),
+        DialectField("displayName", "full_name"),
+        DialectField("profilePictureUrl", "avatar_url", param: "avatar.avatar_url"),
+        DialectField("avatarType", "avatar_type", param: "avatar.avatar_type"),
+        DialectField("avatarId", "avatar_id", param: "avatar.avatar_id"),
+        DialectField("bio"),
+        DialectField("location"),
+        DialectField("website"),
+        DialectField("phoneNumber", "phone_number", or: ["phone"], isPrivate: true),
+        DialectField("phoneVerified", "phone_verified", .answer, isPrivate: true),
+        DialectField("isVerified", "is_verified", .answer),
+        DialectField("language", "language_code", or: ["preferredLanguage"]),
+        DialectField("birthdate", "date_of_birth", isPrivate: true),
+        DialectField("preferences", isPrivate: true),
+        DialectField("lastUsernameChange", "username_changed_at", .answer, as: .time(digits: 3), isPrivate: true),
+        DialectField("usernameChangeCount", "username_change_count", .answer, isPrivate: true),
+        DialectField(
+            "usernameChangeAllowedAt", "username_change_allowed_at", .answer, as: .time(digits: 3), isPrivate: true),
+        DialectField("createdAt", "created_at", .answer, as: .time(digits: 3)),
+        DialectField("updatedAt", "updated_at", .answer, as: .time(digits: 3)),
+    ])
+
+    private static let conversation = DialectTable(fields: [
+        DialectField("id", .answer),
+        DialectField("kind", .answer),
+        DialectField("title", .answer),
+        DialectField("createdBy", "created_by", .answer),
+        DialectField("participant1Id", "participant1_id", .answer),
+        DialectField("participant2Id", "participant2_id", .answer),
+        DialectField("lastSeq", "last_seq", .answer),
+        DialectField("version", .answer),
+        DialectField("lastMessageContent", "last_message_content", .answer),
+        DialectField("lastMessageTime", "last_message_time", .answer, as: .time(digits: 3)),
+        DialectField("lastMessageSenderId", "last_message_sender_id", .answer),
+        DialectField("lastReadSeq", "last_read_seq", .answer),
+        DialectField("unreadCount", "unread_count", .answer),
+        DialectField("createdAt", "created_at", .answer, as: .time(digits: 3)),
+        DialectField("updatedAt", "updated_at", .answer, as: .time(digits: 3)),
+    ])
+
+    /// Of a conversation's `members`.
+    private static let member = DialectTable(fields: [
+        DialectField("userId", "user_id", .answer),
+        DialectField("role", .answer),
+        DialectField("joinedAt", "joined_at", .answer, as: .time(digits: 3)),
+        DialectField("lastReadSeq", "last_read_seq", .answer),
+    ])
+
+    private static let userSchema = user.schema(of: "#/components/schemas/Me")
+
+    private static let conversationSchema: JSON = {
+        let participant = user.schema(of: "#/components/schemas/Me", isForOthers: true)
+        let members = member.schema(of: "#/components/schemas/Conversation/properties/members/items")
+        let inside: JSON = .object([
+            "type": .string("object"), "required": .array([.string("members"), .string("participants")]),
+            "properties": .object([
+                "members": .object(["type": .string("array"), "items": members]),
+                "participants": .object(["type": .string("array"), "items": participant]),
+            ]),
+        ])
+        return .object(["allOf": .array([conversation.schema(of: "#/components/schemas/Conversation"), inside])])
+    }()
+}
+
+extension UserDialect {
+    /// One of us, whether as itself or as others see it, with the app's own data beside.
+    @Sendable private static func whole(_ object: JSONObject) -> JSONObject {
+        let members = user.answer(object).members
+        guard case .object(let attributes)? = object["attributes"] else { return JSONObject(members) }
+        // A name of the document's own means what the document says.
+        let rest = attributes.members.filter { member in !user.fields.contains { $0.isCalled(member.name) } }
+        return JSONObject(members + rest)
+    }
+
+    @Sendable private static func conversation(of object: JSONObject) -> JSONObject {
+        guard case .array(let ours)? = object["members"] else { return conversation.answer(object) }
+        let members = ours.map { one -> JSON in
+            guard case .object(let one) = one else { return one }
+            return .object(member.answer(one))
+        }
+        return JSONObject(conversation.answer(object).members + [.init(name: "members", value: .array(members))])
+    }
+
+    @Sendable private static func refusePicture(_ request: HTTPRequest) throws(ProtocolError) {
+        let type = request.header("Content-Type")?.lowercased() ?? ""
+        guard ["multipart/", "image/", "application/octet-stream"].contains(where: type.hasPrefix) else { return }
+        throw ProtocolError(
+            .invalidRequest,
+            "This server does not take the picture itself yet: upload it to where it is served over https, "
+                + "and send its address as {\"imageUrl\":\"https://…\"}.")
+    }
+
+    /// Changes what differs from the user as it is now. Where that changes meanwhile, it is looked at again.
+    @Sendable private static func save(
+        _ exchange: Exchange, _ request: DialectRequest
+    ) async throws(ProtocolError) -> ByteBuffer {
+        var tries = 5
+        while true {
+            let me = try await exchange.object("me.get")
+            let current = whole(me)
+            try request.requireEchoes(of: current, updated: "updatedAt", at: "PUT /api/users/me")
+            let changes = request.changes(from: current)
+            guard !changes.given.isEmpty else { return current.buffer }
+            let version = JSONObject.Member(name: "if_version", value: me["version"] ?? .null)
+            let params = try changes.saved(over: current) + [version]
+            do throws(ProtocolError) {
+                return whole(try await exchange.object("me.save", JSONObject(params))).buffer
+            } catch {
+                tries -= 1
+                guard error.code == .versionConflict, tries > 0 else { throw changes.renamed(error) }
+            }
+        }
+    }
+}
+
+extension DialectRequest {
+    /// The params of `me.save`.
+    fileprivate func saved(over current: JSONObject) throws(ProtocolError) -> [JSONObject.Member] {
+        let plain = given.filter { $0.field.ours != "full_name" && !$0.field.param.hasPrefix("avatar.") }
+        var params = plain.map { JSONObject.Member(name: $0.field.param, value: $0.value) }
+        if let name = try fullName(over: current) { params.append(.init(name: "full_name", value: name)) }
+        if let avatar = try avatar(over: current) { params.append(.init(name: "avatar", value: .object(avatar))) }
+        return params
+    }
+
+    /// The name of which a part, or the whole, changes; nil where none does.
+    private func fullName(over current: JSONObject) throws(ProtocolError) -> JSON? {
+        guard self["firstName"] != nil || self["lastName"] != nil else { return self["displayName"] }
+        var parts: [String] = []
+        for name in ["firstName", "lastName"] {
+            switch self[name] ?? current[name] {
+            case .string(let part)?: if !part.isEmpty { parts.append(part) }
+            case .null?, nil: break
+            default: throw .refused(name, "must be a string.")
+            }
+        }
+        let joined = JSON.string(parts.joined(separator: " "))
+        if let whole = self["displayName"], whole != joined {
+            throw .refused("displayName", "differs from \"firstName\" and \"lastName\": give one of them.")
+        }
+        return joined
+    }
+
+    /// The avatar of which something changes, as `me.save` takes it; nil where nothing does.
+    private func avatar(over current: JSONObject) throws(ProtocolError) -> JSONObject? {
+        let (type, id, url) = (self["avatarType"], self["avatarId"], self["profilePictureUrl"])
+        guard type != nil || id != nil || url != nil else { return nil }
+        let meant: JSON
+        switch (type, id ?? .null, url ?? .null) {
+        case (let type?, _, _): meant = type
+        case (nil, .null, .null): meant = .null
+        case (nil, _, .null): meant = .string("built_in")
+        case (nil, .null, _): meant = .string("custom")
+        default: throw .refused("avatarId", "and \"profilePictureUrl\" are two avatars: there is one.")
+        }
+        var avatar: [JSONObject.Member] = [.init(name: "avatar_type", value: meant)]
+        // What its type needs may be what it has.
+        let kept = (id: meant == .string("built_in"), url: meant == .string("custom"))
+        if let id = id ?? (kept.id ? current["avatarId"] : nil), id != .null {
+            avatar.append(.init(name: "avatar_id", value: id))
+        }
+        if let url = url ?? (kept.url ? current["profilePictureUrl"] : nil), url != .null {
+            avatar.append(.init(name: "avatar_url", value: url))
+        }
+        return JSONObject(avatar)
+    }
+}
