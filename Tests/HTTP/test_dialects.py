@@ -254,6 +254,18 @@ class UserDocument(Dialects):
         self.refused(400, "invalid_params", self.ask("PUT", me, bearer, {"firstName": 5}), "firstName")
         self.assertEqual(self.data("GET", me, bearer)["displayName"], "Ada Hopper")
 
+    def test_fields_that_are_written_at_once_all_come_to_stand(self):
+        bearer, me = self.person("Sam Stranger"), "/api/users/me"
+        fields = {"firstName": "Ada", "lastName": "Lovelace", "bio": "Counts.", "location": "London"}
+        writers = [
+            background(lambda change={name: value}: self.data("PUT", me, bearer, change))
+            for name, value in fields.items()
+        ]
+        for writer in writers:
+            writer.join(WAIT)
+        user = self.data("GET", me, bearer)
+        self.assertEqual({name: user[name] for name in fields}, fields)
+
     def test_two_spellings_of_a_field_are_one_and_must_not_disagree(self):
         bearer, me = self.person(), "/api/users/me"
         self.assertEqual(self.data("PUT", me, bearer, {"phone": "+4915112345678"})["phoneNumber"], "+4915112345678")
