@@ -48,6 +48,8 @@ actor GatewayConversation: HTTPConversation {
             }
         var answer = ErrorStyle.protocol.answer(ProtocolError(code, why))
         answer.status = status
+        answer.headers.add(name: "X-Content-Type-Options", value: "nosniff")
+        answer.headers.add(name: "Cache-Control", value: "no-store")
         gateway.metrics.answered("none", status.code, after: .zero)
         return answer
     }

@@ -55,7 +55,10 @@ class Bounds(unittest.TestCase):
         for status, requests in cases.items():
             for data in requests:
                 with self.subTest(status=status, data=data[:80]):
-                    self.assertTrue(raw(data).startswith(status))
+                    answer = raw(data)
+                    self.assertTrue(answer.startswith(status))
+                    self.assertIn(b"X-Content-Type-Options: nosniff\r\n", answer)
+                    self.assertIn(b"Cache-Control: no-store\r\n", answer)
 
     def test_a_body_is_taken_up_to_the_bound_in_whatever_pieces(self):
         place = urllib.parse.urlsplit(BASE)

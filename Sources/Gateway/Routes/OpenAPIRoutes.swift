@@ -36,7 +36,7 @@ enum OpenAPIRoutes {
                 [
                     "responses": .object([
                         "101": response("What follows is WebSocket."),
-                        "400": error(400), "403": error(403),
+                        "400": error(400), "403": error(403), "503": error(503),
                         "426": response("This is no upgrade to WebSocket.", json(reference("schemas/Error"))),
                     ])
                 ])

@@ -13,6 +13,9 @@ final class WebSocketPeer: ChannelDuplexHandler {
     private var received = ByteBuffer()
     private var isOpen = false
 
+    /// Whether what is sent next continues a message.
+    private var isContinuing = false
+
     func channelActive(context: ChannelHandlerContext) {
         let request =
             "GET /v1/line HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -62,17 +65,19 @@ final class WebSocketPeer: ChannelDuplexHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         var lines = Self.unwrapOutboundIn(data)
         var frames = ByteBuffer()
-        while let end = lines.readableBytesView.firstIndex(of: UInt8(ascii: "\n")) {
-            let line = lines.readSlice(length: end - lines.readerIndex) ?? ByteBuffer()
-            lines.moveReaderIndex(forwardBy: 1)
-            Self.writeFrame(line, to: &frames)
+        while lines.readableBytes > 0 {
+            let end = lines.readableBytesView.firstIndex(of: UInt8(ascii: "\n"))
+            let count = (end ?? lines.writerIndex) - lines.readerIndex
+            writeFrame(lines.readSlice(length: count) ?? ByteBuffer(), isLast: end != nil, to: &frames)
+            if end != nil { lines.moveReaderIndex(forwardBy: 1) }
         }
         context.write(Self.wrapOutboundOut(frames), promise: promise)
     }
 
-    /// A frame as a client sends it, with a mask.
-    private static func writeFrame(_ line: ByteBuffer, to frames: inout ByteBuffer) {
-        frames.writeInteger(UInt8(0x81))
+    /// A frame as a client sends it, with a mask. What is no whole line is a fragment.
+    private func writeFrame(_ line: ByteBuffer, isLast: Bool, to frames: inout ByteBuffer) {
+        frames.writeInteger(UInt8((isLast ? 0x80 : 0) | (isContinuing ? 0 : 1)))
+        isContinuing = !isLast
         switch line.readableBytes {
         case ..<126: frames.writeInteger(0x80 | UInt8(line.readableBytes))
         case ..<65_536:
