@@ -127,6 +127,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
             swiftSettings: settings),
         .target(
@@ -245,7 +246,10 @@ let package = Package(
             name: "MeteringTests",
             dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
             swiftSettings: settings),
-        .testTarget(name: "BenchTests", dependencies: ["postline-bench"], swiftSettings: settings),
+        .testTarget(
+            name: "BenchTests",
+            dependencies: ["postline-bench", .product(name: "NIOCore", package: "swift-nio")],
+            swiftSettings: settings),
         .testTarget(
             name: "ChatTests",
             dependencies: ["Chat", "LineClient", "Messaging", "TerminalText", "TestSupport"],

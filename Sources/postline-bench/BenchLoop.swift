@@ -1,11 +1,19 @@
 internal import LineClient
 internal import NIOCore
 
+/// What a measurement asks by: it runs on its connection's own thread.
+protocol BenchClient: Actor {
+    /// Asks one thing, with params that are JSON text, and gives the result as JSON text.
+    func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer
+}
+
+extension LineClient: BenchClient {}
+
 /// Clients that each ask one thing after another for some time.
 enum BenchLoop {
     /// - Parameter write: writes the params of one request of the client that stands with this text.
-    static func run(
-        _ clients: [(LineClient, String)], for time: Duration, method: String,
+    static func run<Client: BenchClient>(
+        _ clients: [(Client, String)], for time: Duration, method: String,
         _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
     ) async throws -> BenchRound {
         let start = ContinuousClock.now
@@ -34,8 +42,8 @@ enum BenchLoop {
     }
 
     /// Runs on the client's own thread, so that asking and being answered needs no change of threads.
-    private static func ask(
-        _ client: isolated LineClient, until end: ContinuousClock.Instant, _ method: String,
+    private static func ask<Client: BenchClient>(
+        _ client: isolated Client, until end: ContinuousClock.Instant, _ method: String,
         _ write: (inout ByteBuffer) -> Void
     ) async throws -> [Duration] {
         var latencies: [Duration] = []

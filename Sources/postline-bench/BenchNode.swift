@@ -15,26 +15,34 @@ internal import Darwin
 
 /// A node that is measured.
 enum BenchNode {
+    /// Where it listens.
+    struct Ports: Sendable {
+        let line: Int
+        let http: Int
+        let operations: Int
+    }
+
     /// A node in a process of its own: the `postline` that was built beside this program.
     ///
     /// - Parameter body: gets its ports, once it serves; when it returns, the node ends.
     static func run(
         on postgres: PrivatePostgres, database: String = "postline", secret: String,
-        _ body: (_ port: Int, _ operationsPort: Int) async throws -> Void
+        _ body: (Ports) async throws -> Void
     ) async throws {
-        let port = try await freePort()
-        let operationsPort = try await freePort()
+        let ports = Ports(
+            line: try await freePort(), http: try await freePort(), operations: try await freePort())
         let environment = Environment.inherit.updating([
             "POSTLINE_DATABASE_URL": await postgres.url(user: "postline", database: database),
             "POSTLINE_ADMIN_DATABASE_URL": await postgres.url(database: database),
-            "POSTLINE_LISTEN_DATABASE_URL": "", "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(port)",
-            "POSTLINE_OPERATIONS_PORT": "\(operationsPort)", "POSTLINE_AUTH": "builtin",
+            "POSTLINE_LISTEN_DATABASE_URL": "", "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(ports.line)",
+            "POSTLINE_HTTP_PORT": "\(ports.http)", "POSTLINE_OPERATIONS_PORT": "\(ports.operations)",
+            "POSTLINE_AUTH": "builtin",
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
             "POSTLINE_LOG_LEVEL": "warning",
         ])
         let endsWell = try await BenchProcess.run(program, ["serve", "--migrate"], environment: environment) {
-            try await awaitNode(port: port)
-            try await body(port, operationsPort)
+            try await awaitNode(port: ports.line)
+            try await body(ports)
         }
         guard endsWell else { throw BenchError("The node did not end well.") }
     }

@@ -6,21 +6,27 @@ struct BenchRound: Sendable {
     let latencies: Percentiles
 }
 
-/// Rounds of Postline and of pgbench in turn, so that a machine that gets faster or slower does so for both.
+/// Rounds of two sides in turn, Postline and pgbench unless named otherwise, so that a machine that gets faster or slower does so for both.
 struct Comparison: Sendable {
     let title: String
-    private(set) var postline: [BenchRound] = []
-    private(set) var pgbench: [BenchRound] = []
 
-    init(_ title: String) { self.title = title }
+    /// The two sides.
+    let names: (ours: String, theirs: String)
+    private var ours: [BenchRound] = []
+    private var theirs: [BenchRound] = []
 
-    mutating func add(postline ours: BenchRound, pgbench theirs: BenchRound) {
-        postline.append(ours)
-        pgbench.append(theirs)
+    init(_ title: String, names: (ours: String, theirs: String) = ("postline", "pgbench")) {
+        self.title = title
+        self.names = names
     }
 
-    /// The median over the rounds of what Postline does for each thing that pgbench does.
-    var ratio: Double { median(zip(postline, pgbench).map { $0.perSecond / $1.perSecond }) ?? 0 }
+    mutating func add(_ ours: BenchRound, _ theirs: BenchRound) {
+        self.ours.append(ours)
+        self.theirs.append(theirs)
+    }
+
+    /// The median over the rounds of what the first side does for each thing that the second does.
+    var ratio: Double { median(zip(ours, theirs).map { $0.perSecond / $1.perSecond }) ?? 0 }
 
     /// A small table.
     var table: [String] {
@@ -38,7 +44,7 @@ struct Comparison: Sendable {
         return [
             title,
             "  " + TextWidth.fit("", to: 10) + ["per second", "p50 ms", "p95 ms", "p99 ms"].map(Self.right).joined(),
-            row("postline", postline), row("pgbench", pgbench),
+            row(names.ours, ours), row(names.theirs, theirs),
         ]
     }
 

@@ -26,6 +26,8 @@ struct BenchWorld: Sendable {
     let postgres: PrivatePostgres
     let installation: PostgresInstallation
     let port: Int
+    /// Where the node serves HTTP.
+    let httpPort: Int
     /// Where the node's figures are.
     let operationsPort: Int
     /// What tokens are signed with, on every node.
@@ -47,15 +49,14 @@ struct BenchWorld: Sendable {
         do {
             try await postgres.psql("create database postline")
             let secret = randomUUID() + randomUUID()
-            try await BenchNode.run(on: postgres, secret: secret) { port, operationsPort in
-                let pairs = try await makePairs(count, port: port, threads: threads)
+            try await BenchNode.run(on: postgres, secret: secret) { ports in
+                let pairs = try await makePairs(count, port: ports.line, threads: threads)
                 try await describe(pairs, in: postgres)
                 try await body(
                     BenchWorld(
-                        postgres: postgres, installation: installation, port: port, operationsPort: operationsPort,
-                        secret: secret,
-                        directory: directory,
-                        pairs: pairs, threads: threads))
+                        postgres: postgres, installation: installation, port: ports.line, httpPort: ports.http,
+                        operationsPort: ports.operations, secret: secret, directory: directory, pairs: pairs,
+                        threads: threads))
             }
         } catch {
             failure = error

@@ -78,24 +78,17 @@ struct Crowd: Sendable {
 
     /// All watch, each over a connection of its own, spread over the nodes.
     ///
-    /// - Parameter cursor: where they go on from; nil for a reset.
+    /// - Parameters:
+    ///   - way: how they come; the ports are that way's.
+    ///   - cursor: where they go on from; nil for a reset.
     func watch(
-        ports: [Int], group: MultiThreadedEventLoopGroup, tally: Tally, cursor: String? = nil, atOnce: Int = 64
+        ports: [Int], by way: WayIn = .line, group: MultiThreadedEventLoopGroup, tally: Tally, cursor: String? = nil,
+        atOnce: Int = 64
     ) async throws -> [Watcher] {
         try await Self.many(guests.count, atOnce: atOnce) { [self] number in
-            try await Watcher.connect(
-                port: ports[number % ports.count], group: group, saying: opening(guests[number].token, cursor),
-                // The hello and the two answers.
-                lines: 3, tally: tally)
+            try await way.watch(
+                port: ports[number % ports.count], group: group, token: guests[number].token, cursor: cursor,
+                tally: tally)
         }
-    }
-
-    private func opening(_ token: String, _ cursor: String?) -> String {
-        let start = cursor.map { #","cursor":"\#($0)""# } ?? ""
-        return """
-            {"jsonrpc":"2.0","id":1,"method":"session.authenticate","params":{"access_token":"\(token)"}}
-            {"jsonrpc":"2.0","id":2,"method":"sync.open","params":{"messages_per_conversation":0\(start)}}
-
-            """
     }
 }

@@ -23,12 +23,12 @@ struct CrowdBench {
         var quiet = Percentiles([])
         var crowded = Percentiles([])
         var cursor: String?
-        try await BenchNode.run(on: world.postgres, secret: world.secret) { port, operationsPort in
-            let senders = try await connectSenders(port: port)
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { ports in
+            let senders = try await connectSenders(port: ports.line)
             quiet = try await send(senders, for: .seconds(seconds))
-            let before = try await OperationsClient.figure(OperationsClient.memory, port: operationsPort)
-            let watchers = try await crowd.watch(ports: [port], group: world.threads, tally: tally)
-            let after = try await OperationsClient.figure(OperationsClient.memory, port: operationsPort)
+            let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
+            let watchers = try await crowd.watch(ports: [ports.line], group: world.threads, tally: tally)
+            let after = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
             kibibytes = (after - before) / 1_024 / Double(Self.sessions)
             crowded = try await send(senders, for: .seconds(seconds))
             cursor = try await senders.first?.0.call("sync.open")["cursor"]?.stringValue
@@ -47,10 +47,10 @@ struct CrowdBench {
         let calm = try await send(senders, for: .seconds(seconds))
         var storm = 0.0
         var stormy = Percentiles([])
-        try await BenchNode.run(on: world.postgres, secret: world.secret) { port, _ in
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { ports in
             let start = ContinuousClock.now
             async let returned = crowd.watch(
-                ports: [port], group: world.threads, tally: tally, cursor: cursor, atOnce: Self.sessions)
+                ports: [ports.line], group: world.threads, tally: tally, cursor: cursor, atOnce: Self.sessions)
             async let others = send(senders, for: .seconds(3))
             let watchers = try await returned
             storm = (ContinuousClock.now - start) / .seconds(1)

@@ -30,8 +30,8 @@ struct FanoutBench {
         var clients: [LineClient] = []
         for owner in owners { clients.append(try await world.connect(owner)) }
 
-        var ours: [(single: Result, many: Result)] = []
-        var theirs: [(single: Result, many: Result)] = []
+        var ours: [(single: FanoutRound, many: FanoutRound)] = []
+        var theirs: [(single: FanoutRound, many: FanoutRound)] = []
         try await NatsServer.run { port in
             let natsTally = Tally()
             var subscribers: [Watcher] = []
@@ -41,11 +41,11 @@ struct FanoutBench {
                         port: port, group: world.threads,
                         saying: "CONNECT {\"verbose\":false}\r\nSUB change 1\r\nPING\r\n",
                         // INFO and PONG.
-                        lines: 2, tally: natsTally))
+                        until: .lines(2), tally: natsTally))
             }
             let publisher = try await Publisher.connect(port: port, group: world.threads)
             let change: @Sendable (Int) async throws -> Void = { [clients] number in
-                _ = try await clients[number % clients.count].call("me.update", ["bio": .string(Self.text())])
+                _ = try await clients[number % clients.count].call("me.update", ["bio": .string(FanoutRound.text())])
             }
             let event: @Sendable (Int) async throws -> Void = { _ in try await publisher.publish(Self.event()) }
             _ = try await fanOut(tally, inFlight: 1, for: .seconds(1), change)
@@ -72,7 +72,7 @@ struct FanoutBench {
         for watcher in watchers { await watcher.close() }
         for client in clients { await client.close() }
 
-        func row(_ name: String, _ results: [Result]) -> String {
+        func row(_ name: String, _ results: [FanoutRound]) -> String {
             let times = Percentiles(results.flatMap(\.times))
             let rate = median(results.map(\.perSecond)) ?? 0
             let text = "  \(TextWidth.fit(name, to: 28)) \(Int(rate)) deliveries/s"
@@ -99,46 +99,15 @@ struct FanoutBench {
         )
     }
 
-    /// What a profile is changed to, never twice the same: some 300 bytes as an object on the wire.
-    private static func text() -> String { "\(Watcher.markText) Change \(randomUUID())." }
-
     /// An event of 300 bytes.
     private static func event() -> String {
-        let text = text()
+        let text = FanoutRound.text()
         return text + String(repeating: "x", count: 300 - text.utf8.count)
-    }
-
-    private struct Result: Sendable {
-        let perSecond: Double
-
-        /// From each change until the last watcher had it; exact where one is in flight.
-        let times: [Duration]
-
-        var text: String { "\(Int(perSecond))/s" }
     }
 
     private func fanOut(
         _ tally: Tally, inFlight: Int, for time: Duration, _ publish: @escaping @Sendable (Int) async throws -> Void
-    ) async throws -> Result {
-        tally.reset()
-        let start = ContinuousClock.now
-        var times: [Duration] = []
-        var count = 0
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            while ContinuousClock.now - start < time {
-                let number = count
-                let began = ContinuousClock.now
-                group.addTask { try await publish(number) }
-                count += 1
-                if count >= inFlight {
-                    try await tally.reach((count - inFlight + 1) * Self.watchers)
-                    times.append(tally.lastTime - began)
-                }
-            }
-            try await group.waitForAll()
-        }
-        try await tally.reach(count * Self.watchers)
-        let elapsed = (tally.lastTime - start) / .seconds(1)
-        return Result(perSecond: Double(count * Self.watchers) / elapsed, times: inFlight == 1 ? times : [])
+    ) async throws -> FanoutRound {
+        try await FanoutRound.run(Self.watchers, tally, inFlight: inFlight, for: time, publish)
     }
 }

@@ -23,12 +23,12 @@ struct GrowthBench {
         var sends: [Pair] = []
         var lists: [Pair] = []
         var syncs: [Pair] = []
-        try await BenchNode.run(on: world.postgres, database: "empty", secret: world.secret) { emptyPort, _ in
-            try await BenchNode.run(on: world.postgres, database: "grown", secret: world.secret) { grownPort, _ in
+        try await BenchNode.run(on: world.postgres, database: "empty", secret: world.secret) { empty in
+            try await BenchNode.run(on: world.postgres, database: "grown", secret: world.secret) { grown in
                 say("making \(Self.conversations * Self.messagesEach) messages, which takes a minute or some …")
                 try await fill()
-                let empty = try await settle(port: emptyPort, "empty")
-                let grown = try await settle(port: grownPort, "grown")
+                let empty = try await settle(port: empty.line, "empty")
+                let grown = try await settle(port: grown.line, "grown")
                 for number in 0...rounds {
                     let pairs = [
                         try await compare(empty, grown, "messages.send", SendBench.write),

@@ -15,10 +15,10 @@ struct ProfileBench {
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         guard let owner = world.pairs.first?.sender else { throw BenchError("There is nobody to rename.") }
         var result: (table: [String], figures: [BenchFigure])?
-        try await BenchNode.run(on: world.postgres, secret: world.secret) { secondPort, _ in
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
             say("making \(Self.contacts) contacts, on two nodes …")
             let arrivals = Arrivals(expected: Self.contacts)
-            let contacts = try await connect(ports: [world.port, secondPort], arrivals)
+            let contacts = try await connect(ports: [world.port, second.line], arrivals)
             _ = try await Crowd(guests: contacts.map(\.guest)).group(with: [owner.id], in: world.postgres)
             for contact in contacts {
                 _ = try await contact.client.call("sync.open", ["messages_per_conversation": .integer(0)])

@@ -38,7 +38,7 @@ struct ReadBench {
             let ours = try await Self.round(readers, for: .seconds(seconds))
             let theirs = try await pgbench.run(call, clients: min(16, count), seconds: seconds)
             say("round \(number): postline \(Int(ours.perSecond))/s, pgbench \(Int(theirs.perSecond))/s")
-            comparison.add(postline: ours, pgbench: theirs)
+            comparison.add(ours, theirs)
         }
         for (client, _) in readers { await client.close() }
         return (

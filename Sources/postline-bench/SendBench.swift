@@ -42,7 +42,7 @@ struct SendBench {
             // What pgbench wrote is pushed too, by the next sweep or ring; let that be over before we go on.
             try await pushed.settle()
             say("round \(number): postline \(Int(ours.perSecond))/s, pgbench \(Int(theirs.perSecond))/s")
-            comparison.add(postline: ours, pgbench: theirs)
+            comparison.add(ours, theirs)
         }
         for client in receivers + senders.map(\.0) { await client.close() }
         return (

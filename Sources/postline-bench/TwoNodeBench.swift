@@ -15,10 +15,10 @@ struct TwoNodeBench {
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         var sends: [(one: Double, two: Double)] = []
         var lists: [(one: Double, two: Double)] = []
-        try await BenchNode.run(on: world.postgres, secret: world.secret) { secondPort, _ in
+        try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
             for number in 0...rounds {
                 let one = try await round([world.port])
-                let two = try await round([world.port, secondPort])
+                let two = try await round([world.port, second.line])
                 // Caches fill and plans are made in a round that does not count.
                 if number == 0 { continue }
                 sends.append((one.sends, two.sends))

@@ -19,8 +19,8 @@ struct BenchTests {
         var comparison = Comparison("x")
         for (ours, theirs) in [(80.0, 100.0), (400, 1000), (9, 10)] {
             comparison.add(
-                postline: BenchRound(perSecond: ours, latencies: Percentiles([])),
-                pgbench: BenchRound(perSecond: theirs, latencies: Percentiles([])))
+                BenchRound(perSecond: ours, latencies: Percentiles([])),
+                BenchRound(perSecond: theirs, latencies: Percentiles([])))
         }
         #expect(comparison.ratio == 0.8)
     }

@@ -1,14 +1,15 @@
-import NIOCore
+package import NIOCore
 import NIOWebSocket
 
 /// The client's side of a WebSocket whose text messages are lines, before a client that speaks lines over a socket.
 ///
-/// With `POSTLINE_TEST_WAY=websocket` every client of the tests comes that way.
-final class WebSocketPeer: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+/// It can be a framing of `LineClient.connect`, for tests and benchmarks: it checks nothing of what the server says, and
+/// answers no ping.
+package final class WebSocketPeer: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = ByteBuffer
+    package typealias InboundOut = ByteBuffer
+    package typealias OutboundIn = ByteBuffer
+    package typealias OutboundOut = ByteBuffer
 
     private var received = ByteBuffer()
     private var isOpen = false
@@ -16,7 +17,12 @@ final class WebSocketPeer: ChannelDuplexHandler {
     /// Whether what is sent next continues a message.
     private var isContinuing = false
 
-    func channelActive(context: ChannelHandlerContext) {
+    /// What was written before the WebSocket was open.
+    private var waiting: [(lines: ByteBuffer, promise: EventLoopPromise<Void>?)] = []
+
+    package init() {}
+
+    package func channelActive(context: ChannelHandlerContext) {
         let request =
             "GET /v1/line HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             + "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
@@ -25,13 +31,16 @@ final class WebSocketPeer: ChannelDuplexHandler {
         context.fireChannelActive()
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         received.writeImmutableBuffer(Self.unwrapInboundIn(data))
         if !isOpen {
             guard let end = received.readableBytesView.firstRange(of: Array("\r\n\r\n".utf8)) else { return }
             let head = received.readString(length: end.upperBound - received.readerIndex) ?? ""
             guard head.hasPrefix("HTTP/1.1 101 ") else { return context.close(promise: nil) }
             isOpen = true
+            for (lines, promise) in waiting { write(lines, promise, context) }
+            waiting = []
+            context.flush()
         }
         while let frame = nextFrame() {
             switch frame.opcode {
@@ -62,8 +71,20 @@ final class WebSocketPeer: ChannelDuplexHandler {
         return (first & 0xF, first & 0x80 != 0, payload)
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        var lines = Self.unwrapOutboundIn(data)
+    package func channelInactive(context: ChannelHandlerContext) {
+        for (_, promise) in waiting { promise?.fail(ChannelError.eof) }
+        waiting = []
+        context.fireChannelInactive()
+    }
+
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let lines = Self.unwrapOutboundIn(data)
+        guard isOpen else { return waiting.append((lines, promise)) }
+        write(lines, promise, context)
+    }
+
+    private func write(_ lines: ByteBuffer, _ promise: EventLoopPromise<Void>?, _ context: ChannelHandlerContext) {
+        var lines = lines
         var frames = ByteBuffer()
         while lines.readableBytes > 0 {
             let end = lines.readableBytesView.firstIndex(of: UInt8(ascii: "\n"))

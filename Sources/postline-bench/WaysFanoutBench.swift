@@ -1,0 +1,67 @@
+internal import LineClient
+internal import Messaging
+internal import TerminalText
+
+/// One change to a thousand connected members by each way in, in turn: the same members, over connections that are made
+/// anew for each round.
+struct WaysFanoutBench {
+    private static let watchers = 1_000
+    private static let inFlight = 8
+    /// Twice as many as are in flight: two changes of one profile in one look would be one.
+    private static let owners = 16
+
+    let world: BenchWorld
+    let seconds: Int
+    let rounds: Int
+    let say: @Sendable (String) -> Void
+
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+        let owners = Array(world.pairs.prefix(Self.owners).map(\.sender))
+        guard owners.count == Self.owners else { throw BenchError("There are too few people.") }
+        say("making \(Self.watchers) contacts …")
+        let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
+        _ = try await crowd.group(with: owners.map(\.id), in: world.postgres)
+        var clients: [LineClient] = []
+        for owner in owners { clients.append(try await world.connect(owner)) }
+        var rates: [WayIn: [Double]] = [:]
+        for number in 1...rounds {
+            for way in WayIn.allCases {
+                let rate = try await round(way, crowd, clients).perSecond
+                rates[way, default: []].append(rate)
+                say("round \(number): \(Int(rate)) deliveries/s by \(way.name)")
+            }
+        }
+        for client in clients { await client.close() }
+
+        func ratio(_ way: WayIn) -> Double {
+            median(zip(rates[way] ?? [], rates[.line] ?? []).map { $0 / $1 }) ?? 0
+        }
+        return (
+            [
+                "Changes to \(Self.watchers) connected members by each way in, \(Self.inFlight) in flight, "
+                    + "\(rounds) rounds of \(seconds) s each in turn"
+            ]
+                + WayIn.allCases.map { way in
+                    "  \(TextWidth.fit(way.name, to: 20)) \(Int(median(rates[way] ?? []) ?? 0)) deliveries/s"
+                },
+            [
+                BenchFigure(name: "ws_fanout_ratio", value: ratio(.webSocket), unit: "ratio", goal: .atLeast(0.8)),
+                BenchFigure(name: "sse_fanout_ratio", value: ratio(.eventStream), unit: "ratio", goal: .atLeast(0.8)),
+            ]
+        )
+    }
+
+    private func round(_ way: WayIn, _ crowd: Crowd, _ clients: [LineClient]) async throws -> FanoutRound {
+        let tally = Tally()
+        let watchers = try await crowd.watch(
+            ports: [way == .line ? world.port : world.httpPort], by: way, group: world.threads, tally: tally)
+        let change: @Sendable (Int) async throws -> Void = { number in
+            _ = try await clients[number % clients.count].call("me.update", ["bio": .string(FanoutRound.text())])
+        }
+        _ = try await FanoutRound.run(Self.watchers, tally, inFlight: 1, for: .seconds(1), change)
+        let round = try await FanoutRound.run(
+            Self.watchers, tally, inFlight: Self.inFlight, for: .seconds(seconds), change)
+        for watcher in watchers { await watcher.close() }
+        return round
+    }
+}
