@@ -64,6 +64,7 @@ def proxy_header(address, port=4711):
 
 
 class Nodes(unittest.TestCase):
+    # Covers A32.
     def test_all_of_it_is_there_over_tls(self):
         with certificate() as (cert, key), node("--tls-certificate", cert, "--tls-key", key) as (_, port, _):
             base = f"https://localhost:{port}"
