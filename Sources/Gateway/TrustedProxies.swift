@@ -48,11 +48,18 @@ public struct TrustedProxies: Sendable, Equatable {
         var client = request.peerAddress
         var chain = request.headers["X-Forwarded-For"].flatMap { $0.split(separator: ",") }
         while isTrusted(client), let last = chain.popLast() {
-            let address = last.split(separator: " ").joined()
+            let address = Self.withoutPort(last.split(separator: " ").joined())
             guard Self.bytes(of: address) != nil else { break }
             client = address
         }
         return client
+    }
+
+    /// Some proxies write `192.0.2.1:4711`, or `[2001:db8::1]:4711`.
+    private static func withoutPort(_ address: String) -> String {
+        if address.hasPrefix("[") { return String(address.dropFirst().prefix { $0 != "]" }) }
+        let parts = address.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count == 2 ? String(parts[0]) : address
     }
 
     private func isTrusted(_ address: String) -> Bool {

@@ -31,7 +31,6 @@ class Bounds(unittest.TestCase):
                 "POST /v1/server.info HTTP/1.1", HOST, "Transfer-Encoding: chunked", body=b"xx\r\n"),
             "a space before the colon": ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length : 2", body=b"{}"),
             "no HTTP": b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\n',
-            "an absolute target": ask(f"POST {BASE}/v1/server.info HTTP/1.1", HOST, "Content-Length: 0"),
             "an escape that is no UTF-8": ask("POST /v1/%ff HTTP/1.1", HOST, "Content-Length: 0"),
         }
         follow = ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0")
@@ -106,6 +105,79 @@ class Bounds(unittest.TestCase):
                 received += piece
             self.assertTrue(received.startswith(last), received)
             peer.close()
+
+    def test_a_target_may_be_absolute(self):
+        answer = raw(ask(f"POST {BASE}/v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close"))
+        self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
+
+    def test_an_answer_to_head_has_no_content_whatever_is_asked_of_it(self):
+        for accepted in ["gzip", "deflate", "identity"]:
+            head = ask("HEAD /v1/openapi.json HTTP/1.1", HOST, f"Accept-Encoding: {accepted}")
+            answer = raw(head + ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close"))
+            first, _, rest = answer.partition(b"\r\n\r\n")
+            self.assertTrue(first.startswith(b"HTTP/1.1 200 "), answer)
+            self.assertTrue(rest.startswith(b"HTTP/1.1 200 "), rest[:200])
+            length = int(re.search(rb"(?i)content-length: (\d+)", first)[1])
+            self.assertEqual(length, len(request("GET", "/v1/openapi.json").body))
+        for path in ["/v1/changes", "/v1/line"]:
+            self.assertEqual(curl("-I", BASE + path, "-H", f"Authorization: Bearer {token()}").status, 405)
+
+    def test_after_an_upgrade_that_is_not_taken_the_connection_ends_as_it_says(self):
+        for lines in [
+            ["Connection: Upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"],
+            ["Connection: Upgrade", "Upgrade: websocket"],
+        ]:
+            answer = raw(ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 2", *lines, body=b"{}"))
+            self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
+            self.assertIn(b"Connection: close\r\n", answer)
+
+    def test_the_last_answer_arrives_whatever_follows_its_request(self):
+        for tail in [b"GET / HTTP/1.1\r\n", b"nonsense\r\n\r\n", b"\r\n", ask("GET / HTTP/1.1", HOST)]:
+            for last in [
+                ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close"),
+                ask("POST /v1/server.info HTTP/1.0", "Content-Length: 0"),
+            ]:
+                with self.subTest(tail=tail, last=last[:40]):
+                    answer = raw(last + tail)
+                    self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
+                    self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
+
+    def test_who_reads_nothing_is_answered_once_however_much_it_asks(self):
+        bearer = register()["access_token"]
+        place = urllib.parse.urlsplit(BASE)
+        peer = socket.socket()
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        peer.settimeout(3)
+        peer.connect((place.hostname, place.port))
+        one = ask("GET /v1/openapi.json HTTP/1.1", HOST)
+        sent = 0
+        try:
+            while sent < 64 << 20:
+                sent += peer.send(one * 100)
+        except (TimeoutError, ConnectionError):
+            pass
+        # What it could send is what the kernels of both sides hold, and one read of the server's.
+        self.assertLess(sent, 16 << 20)
+        self.assertEqual(call("me.get", token=bearer).status, 200)
+        peer.close()
+
+    def test_a_batch_is_answered_within_its_bound_and_what_is_not_done_is_told(self):
+        writer = register("Bea Batch")
+        other = register("Otto Other")
+        conversation = call("conversations.open", {"user_id": other["user_id"]}, writer["access_token"]).json["id"]
+        for _ in range(90):
+            params = {"conversation_id": conversation, "content": "\x01" * 7_900}
+            self.assertEqual(call("messages.send", params, writer["access_token"]).status, 200)
+        batch = [
+            {"jsonrpc": "2.0", "id": number, "method": "messages.list", "params": {"conversation_id": conversation, "limit": 90}}
+            for number in range(50)
+        ]
+        answer = request("POST", "/v1/rpc", batch, writer["access_token"])
+        self.assertLess(len(answer.body), 9 << 20)
+        answers = answer.json
+        self.assertEqual([each["id"] for each in answers], list(range(50)))
+        self.assertIn("result", answers[0])
+        self.assertEqual(answers[-1]["error"]["data"]["code"], "unavailable")
 
     def test_a_request_that_expects_it_is_told_to_continue(self):
         answer = curl(BASE + "/v1/server.info", "-H", "Expect: 100-continue", "-d", "{}" + " " * 2_000)

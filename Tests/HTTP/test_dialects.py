@@ -62,6 +62,7 @@ class Dialects(unittest.TestCase):
 class ProfileDocument(Dialects):
     """Document 002."""
 
+    # Covers D1, D10, D11.
     def test_register_and_login_give_tokens_and_nothing_of_the_profile(self):
         email = f"{uuid.uuid4()}@new.example.com"
         given = {"email": email, "password": PASSWORD, "name": "John Doe"}
@@ -96,6 +97,7 @@ class ProfileDocument(Dialects):
         nameless = self.data("POST", "/api/v1/auth/guest")
         self.assertEqual(list(nameless), ["access_token", "refresh_token", "expires_in", "user_id"])
 
+    # Covers D3, D4.
     def test_put_replaces_the_profile(self):
         bearer = self.person()
         whole = {"name": "John Doe", "preferred_unit_system": "imperial", "bio": "Updated bio", "language_code": "en"}
@@ -123,6 +125,7 @@ class ProfileDocument(Dialects):
         # What was refused has changed nothing.
         self.assertEqual(self.data("GET", "/api/v1/users/me", bearer), cleared)
 
+    # Covers D2.
     def test_a_profile_comes_back_as_it_was_read_with_one_field_changed(self):
         bearer = self.person()
         self.data("PATCH", "/api/v1/users/me/physical", bearer, {"date_of_birth": "1990-01-15"})
@@ -136,6 +139,7 @@ class ProfileDocument(Dialects):
         stale = {**written, "updated_at": "2025-01-27T10:00:00Z"}
         self.refused(409, "version_conflict", self.ask("PUT", "/api/v1/users/me", bearer, stale), "updated_at")
 
+    # Covers D7, D8.
     def test_physical_data_change_one_by_one(self):
         bearer, path = self.person(), "/api/v1/users/me/physical"
         nothing = {"biological_sex": None, "height_cm": None, "date_of_birth": None}
@@ -170,6 +174,7 @@ class ProfileDocument(Dialects):
             with self.subTest(path=path, field=field):
                 self.refused(400, "invalid_params", self.ask(method, path, bearer, body), field)
 
+    # Covers D12, D25.
     def test_errors_have_the_envelope_and_their_status(self):
         me = "/api/v1/users/me"
         self.refused(401, "unauthenticated", self.ask("GET", me))
@@ -187,6 +192,7 @@ class ProfileDocument(Dialects):
 class UserDocument(Dialects):
     """Document 000."""
 
+    # Covers B13, B20, B23.
     def test_every_answer_is_the_whole_user(self):
         bearer = self.person("Mary Ann Smith")
         user = self.data("GET", "/api/users/me", bearer)
@@ -207,6 +213,7 @@ class UserDocument(Dialects):
         self.assertEqual((last["bio"], last["username"]), ("x", answers[1]["username"]))
         self.assertEqual((last["profilePictureUrl"], last["avatarType"]), ("https://x.example.com/1.jpg", "custom"))
 
+    # Covers B13.
     def test_each_field_goes_in_and_out_by_the_documents_name(self):
         bearer, me = self.person(), "/api/users/me"
         fields = [
@@ -232,6 +239,7 @@ class UserDocument(Dialects):
             self.assertIsNone(self.data("PUT", me, bearer, {name: None})[name])
         self.assertIsNone(self.data("PUT", me, bearer, {"avatarType": None})["avatarId"])
 
+    # Covers B14.
     def test_first_and_last_name_join_with_the_other_as_it_is(self):
         bearer, me = self.person("Sam Stranger"), "/api/users/me"
         for change, whole in [
@@ -307,6 +315,7 @@ class UserDocument(Dialects):
         sent = {"email": "erin@example.com", "phone": "+353871234567", "bio": "Cellist.", "username": "erin"}
         self.assertEqual(self.data("PUT", me, bearer, sent)["phoneNumber"], "+353871234567")
 
+    # Covers B3.
     def test_a_username_changes_and_everything_shows_it(self):
         bearer, friend = register("Tom Taylor"), register("Fay Friend")
         call("conversations.open", {"user_id": bearer["user_id"]}, friend["access_token"])
@@ -334,6 +343,7 @@ class UserDocument(Dialects):
         self.refused(409, "username_taken", half, "username")
         self.assertIsNone(self.data("GET", "/api/users/me", friend["access_token"])["bio"])
 
+    # Covers B19.
     def test_a_picture_is_taken_by_its_address(self):
         bearer, path = self.person(), "/api/users/me/profile-picture"
         self.data("PUT", "/api/users/me", bearer, {"avatarId": "fox"})
@@ -354,6 +364,7 @@ class UserDocument(Dialects):
         lacking = self.ask("PUT", "/api/users/me", bearer, {"avatarId": "no_such"})
         self.refused(400, "invalid_params", lacking, "avatarId")
 
+    # Covers B30.
     def test_a_conversation_has_its_participants_as_others_see_them(self):
         path = "/api/chats/conversations"
         views = {name: self.data("GET", path, token(name)) for name in ["alice", "bob"]}

@@ -11,6 +11,7 @@ from support import *
 
 
 class Methods(unittest.TestCase):
+    # Covers A32.
     def test_each_method_gives_the_same_over_a_line_over_post_and_over_rpc(self):
         line, bearer = Line(), token()
         line.call("session.authenticate", {"access_token": bearer})
@@ -52,6 +53,7 @@ class Methods(unittest.TestCase):
         self.assertEqual(newest[0]["seq"], sent["seq"])
         line.close()
 
+    # Covers A32.
     def test_errors_have_their_status_and_the_error_object(self):
         bearer = token()
         cases = [

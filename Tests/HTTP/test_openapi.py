@@ -21,6 +21,7 @@ def run(*arguments, token):
 
 
 class OpenAPI(unittest.TestCase):
+    # Covers D30.
     def test_every_method_is_described_and_nothing_else_is(self):
         document = request("GET", "/v1/openapi.json").json
         self.assertEqual(document["openapi"], "3.1.0")
@@ -34,6 +35,7 @@ class OpenAPI(unittest.TestCase):
                         answer = call(path.removeprefix("/v1/"))
                         self.assertNotEqual(answer.status, 404, answer.body)
 
+    # Covers D30.
     def test_no_answer_is_undocumented_and_none_is_a_fault(self):
         # A stream has no end that could be waited for: test_changes looks at it. What ends the session comes below.
         done = run(

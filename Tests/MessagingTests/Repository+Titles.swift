@@ -15,8 +15,8 @@ extension Repository {
             try matches(of: /@Test\(\s*"((?:[^"\\]|\\.)*)"/, inFilesOf: "Tests", endingIn: "swift").map(unescaped))
     }
 
-    /// The tests that say which requirements of `docs/features.md` they cover: Swift's by a trait, those of SQL and of the
-    /// composed system in their names, which begin as in "A13, A14: ".
+    /// The tests that say which requirements of `docs/features.md` they cover: Swift's by a trait, Python's by the
+    /// comment above them, those of SQL and of the composed system in their names, which begin as in "A13, A14: ".
     static func coveringTests() throws -> [(title: String, requirements: [String])] {
         let swift = try files(in: "Tests", endingIn: "swift").flatMap { path in
             try text(path).components(separatedBy: "@Test(").dropFirst().compactMap { source -> (String, [String])? in
@@ -32,7 +32,12 @@ extension Repository {
         ).map { $0.replacing("''", with: "'") }
         let composed = try matches(
             of: /"((?:[A-F]\d+, )*[A-F]\d+: (?:[^"\\]|\\.)*)"/, inFilesOf: "Tests/ComposedTests", endingIn: "swift")
-        return swift
+        let python = try ["Tests/HTTP", "Tests/Console"].flatMap { files(in: $0, endingIn: "py") }.flatMap { path in
+            try text(path).matches(of: /# Covers ([A-F0-9, ]+)\.\n +(?:async )?def test_(\w+)\(/).map { match in
+                (String(match.2).replacing("_", with: " "), match.1.split(separator: ", ").map(String.init))
+            }
+        }
+        return swift + python
             + (sql + composed).map { title in
                 (title, title.prefix { $0 != ":" }.matches(of: /[A-F]\d+/).map { String($0.0) })
             }

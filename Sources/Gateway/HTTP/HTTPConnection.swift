@@ -98,11 +98,12 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case ChannelEvent.inputClosed = event {
-            switch phase {
-            case .atWork, .writing: keepsAlive = false
-            case .idle, .awaitingHead, .receiving, .leaving, .closed: cut()
-            }
+        switch (event, phase) {
+        case (ChannelEvent.inputClosed, .atWork), (ChannelEvent.inputClosed, .writing): keepsAlive = false
+        case (ChannelEvent.inputClosed, _): cut()
+        case (is HTTPConnections.StopEvent, .idle), (is HTTPConnections.StopEvent, .awaitingHead): cut()
+        case (is HTTPConnections.StopEvent, _): keepsAlive = false
+        default: break
         }
         context.fireUserInboundEventTriggered(event)
     }
@@ -115,6 +116,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
             } else {
                 refuse(.badRequest, "This is no HTTP request.")
             }
+        // What comes behind the last request is of no account.
+        case (is HTTPParserError, .writing), (is HTTPParserError, .leaving): break
         default:
             // The client ended its side without TLS's own end, which the channel tells in a moment.
             if case .uncleanShutdown? = error as? NIOSSLError { return }
@@ -155,7 +158,9 @@ extension HTTPConnection {
         phase = .closed
         deadline?.cancel()
         deadline = nil
-        work?.cancel()
+        // What was asked is done, whoever asked is gone; but the server ends in its time.
+        let work = self.work
+        if connections.isStopping { work?.cancel() }
         place?.leave()
         place = nil
         if let channel = context?.channel { connections.closed(channel) }
@@ -164,6 +169,7 @@ extension HTTPConnection {
         // The server does not end before this has.
         loop.assumeIsolated { loop in
             _ = loop.begin { _ in
+                await work?.value
                 await conversation.close()
                 connections.left()
             }
@@ -174,15 +180,14 @@ extension HTTPConnection {
 /// How a request comes in.
 extension HTTPConnection {
     private func begin(_ head: HTTPRequestHead) {
-        keepsAlive = head.isKeepAlive && !connections.isStopping
+        keepsAlive = head.isKeepAlive && !head.endsHTTP && !connections.isStopping
         if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
         if let flaw = Self.flaw(in: head) { return refuse(.badRequest, flaw) }
-        if let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > bounds.maxBodyBytes {
-            return refuseLargeBody()
-        }
+        let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
+        if let length, length > bounds.maxBodyBytes { return refuseLargeBody() }
         phase = .receiving(head, ByteBuffer())
         expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
-        if head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
+        if head.version != .http1_0, length != 0, head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
             writeRaw(HTTPResponseHead(version: .http1_1, status: .continue))
         }
     }
@@ -253,26 +258,31 @@ extension HTTPConnection {
             head.headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))
         }
         head.headers.replaceOrAdd(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
+        // There is nothing to compress, and the length is that of the answer to GET.
+        if request.method == .HEAD { head.headers.replaceOrAdd(name: "Content-Encoding", value: "identity") }
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         send(request.method == .HEAD ? ByteBuffer() : answer.body)
     }
 
-    /// Writes what is left of an answer, as fast as the client takes it.
+    /// Writes what is left of an answer, as fast as the client takes it. The next request comes once all of it is with the
+    /// kernel, so that who reads nothing is answered once.
     private func send(_ rest: ByteBuffer) {
         guard let context else { return }
         var rest = rest
         let written = context.eventLoop.makePromise(of: Void.self)
-        if let flight = rest.readSlice(length: min(Self.flightBytes, rest.readableBytes)), flight.readableBytes > 0 {
-            let isLast = rest.readableBytes == 0
-            context.write(Self.wrapOutboundOut(.body(.byteBuffer(flight))), promise: isLast ? nil : written)
-        }
+        let flight = rest.readSlice(length: min(Self.flightBytes, rest.readableBytes)) ?? ByteBuffer()
         expire(after: bounds.writeTimeout) { $0.cut() }
-        guard rest.readableBytes == 0 else {
-            written.futureResult.assumeIsolated().whenSuccess { self.send(rest) }
-            return context.flush()
+        written.futureResult.assumeIsolated().whenSuccess {
+            if rest.readableBytes > 0 { self.send(rest) } else { self.endAnswer() }
         }
+        context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(flight))), promise: written)
+    }
+
+    private func endAnswer() {
+        guard let context else { return }
         // The next request may be there already, and comes within the write.
         phase = keepsAlive ? .idle : .leaving
+        let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess { self.isWritten() }
         context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: written)
     }
@@ -336,5 +346,14 @@ extension HTTPConnection {
             place.leave()
             channel.close(promise: nil)
         }
+    }
+}
+
+extension HTTPRequestHead {
+    /// Whether the parser takes what follows for something else than HTTP: it reads no further request then.
+    fileprivate var endsHTTP: Bool {
+        method == .CONNECT
+            || headers.contains(name: "Upgrade")
+                && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
     }
 }

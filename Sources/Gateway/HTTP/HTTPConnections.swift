@@ -9,6 +9,9 @@ final class HTTPConnections: Sendable {
         var answered: NIODeadline
     }
 
+    /// Tells a connection that the answer at work is its last.
+    struct StopEvent: Sendable {}
+
     private struct State {
         var places: [ObjectIdentifier: Place] = [:]
         var isStopping = false
@@ -52,7 +55,7 @@ final class HTTPConnections: Sendable {
     /// Lets the answers at work be the last.
     func stop() {
         for channel in change({ $0.isStopping = true }) {
-            channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+            channel.pipeline.fireUserInboundEventTriggered(StopEvent())
         }
     }
 

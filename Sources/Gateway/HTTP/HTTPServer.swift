@@ -131,6 +131,11 @@ package struct HTTPServer: Sendable {
 private func isWorthCompressing(
     _ headers: inout HTTPResponseHead, isSupported: Bool
 ) -> HTTPResponseCompressor.CompressionIntent {
+    // An answer to HEAD, which has no content.
+    if headers.headers.contains(name: "Content-Encoding") {
+        headers.headers.remove(name: "Content-Encoding")
+        return .doNotCompress
+    }
     guard let length = headers.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > 1_024 else {
         return .doNotCompress
     }

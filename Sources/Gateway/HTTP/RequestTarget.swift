@@ -1,4 +1,5 @@
-/// What a request is for: a path and a query (RFC 9112, section 3.2, origin form).
+/// What a request is for: a path and a query (RFC 9112, section 3.2, origin form, or absolute form, whose authority says no
+/// more than Host does).
 package struct RequestTarget: Sendable, Equatable {
     /// The path's segments, decoded; of `/` none.
     package let segments: [String]
@@ -8,6 +9,11 @@ package struct RequestTarget: Sendable, Equatable {
 
     /// - Returns: nil for what is none: another form, or one with an escape that is no UTF-8.
     package init?(_ text: String) {
+        var text = Substring(text)
+        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+            text = text.dropFirst(scheme.count).drop { $0 != "/" && $0 != "?" }
+            if text.first != "/" { text = "/" + text }
+        }
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var segments: [String] = []

@@ -26,27 +26,21 @@ enum MethodRoutes {
             case .single(let item): ([item], false)
             case .batch(let items): (items, true)
             }
-        var answers: [ByteBuffer] = []
+        var body = ByteBuffer()
         for item in items {
-            let content =
+            let content: Answer.Content =
                 switch item.content {
+                case .success where body.readableBytes > Answer.maxLineBytes: .failure(.noRoom)
                 case .success(let request): await session.answer(request, id).content
-                case .failure(let error): Answer.Content.failure(error)
+                case .failure(let error): .failure(error)
                 }
             guard let sent = item.id else { continue }
-            var answer = ByteBuffer()
-            answer.writeAnswer(id: sent, content)
-            answers.append(answer)
+            if isBatch { body.writeString(body.readableBytes == 0 ? "[" : ",") }
+            body.writeAnswer(id: sent, content)
         }
         // Notifications have no answer.
-        guard !answers.isEmpty else { return HTTPAnswer(.noContent) }
-        guard isBatch else { return .json(answers[0]) }
-        var body = ByteBuffer(string: "[")
-        for (index, answer) in answers.enumerated() {
-            if index > 0 { body.writeString(",") }
-            body.writeImmutableBuffer(answer)
-        }
-        body.writeString("]")
+        guard body.readableBytes > 0 else { return HTTPAnswer(.noContent) }
+        if isBatch { body.writeString("]") }
         return .json(body)
     }
 }
@@ -70,4 +64,11 @@ extension Exchange {
         default: throw ProtocolError(.invalidParams, "Idempotency-Key and \"client_id\" must not differ.")
         }
     }
+}
+
+extension ProtocolError {
+    /// An answer is whole before it goes out, so that a batch's has a bound: where that is reached, no more of it is done.
+    fileprivate static let noRoom = ProtocolError(
+        .unavailable,
+        "The answers before this one fill \(Answer.maxLineBytes >> 20) MiB: it was not done. Ask it again.")
 }

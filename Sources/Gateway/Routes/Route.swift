@@ -11,9 +11,15 @@ struct Route: Sendable {
     /// The path, such as `/v1/{method}`: a name in braces takes any one segment. It stands for the path in figures.
     let template: String
 
+    /// Whether HEAD is answered where GET is: not where the answer goes on.
+    var answersHead = true
+
     /// How its errors are written.
     var style = ErrorStyle.protocol
     let perform: @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
+
+    /// The methods that it takes.
+    var methods: [HTTPMethod] { method == .GET && answersHead ? [.GET, .HEAD] : [method] }
 
     init(
         _ method: HTTPMethod, _ template: String, style: ErrorStyle = .protocol,
@@ -106,13 +112,10 @@ struct RouteTable: Sendable {
         }
         guard let least = found.map(\.captures.count).min() else { return nil }
         let closest = found.filter { $0.captures.count == least }
-        let wanted = method == .HEAD ? HTTPMethod.GET : method
-        let match = closest.first { $0.route.method == wanted }
+        let match = closest.first { $0.route.methods.contains(method) }
         return Match(
             route: match?.route, captures: match?.captures ?? [:],
-            allowed: closest.flatMap { $0.route.method == .GET ? [HTTPMethod.GET, .HEAD] : [$0.route.method] } + [
-                .OPTIONS
-            ], style: closest[0].route.style)
+            allowed: closest.flatMap(\.route.methods) + [.OPTIONS], style: closest[0].route.style)
     }
 
     private static func captures(_ segments: [Segment], _ path: [String]) -> [String: String]? {

@@ -15,9 +15,13 @@ enum StreamRoutes {
 
     static func all(_ configuration: Gateway.Configuration) -> [Route] {
         let maxLineBytes = configuration.maxLineBytes
+        var webSocket = Route(.GET, line) { exchange throws(ProtocolError) in try Self.webSocket(exchange, maxLineBytes)
+        }
+        var changes = Route(.GET, "/v1/changes") { exchange throws(ProtocolError) in try await eventStream(exchange) }
+        webSocket.answersHead = false
+        changes.answersHead = false
         return [
-            Route(.GET, line) { exchange throws(ProtocolError) in try webSocket(exchange, maxLineBytes) },
-            Route(.GET, "/v1/changes") { exchange throws(ProtocolError) in try await eventStream(exchange) },
+            webSocket, changes,
             Route(.POST, "/v1/changes/ticket") { exchange throws(ProtocolError) in
                 guard let token = try exchange.token else { throw .unauthenticatedRequest }
                 try await exchange.conversation.requireSession(of: token, exchange)

@@ -20,6 +20,9 @@ final class WebSocketFraming: ChannelDuplexHandler {
     private var messageBytes: Int?
     private var utf8 = UTF8Stream()
 
+    /// Whether what comes is of no account any more.
+    private var isOver = false
+
     /// Whether what leaves next continues a message.
     private var isContinuing = false
 
@@ -33,6 +36,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = Self.unwrapInboundIn(data)
+        guard !isOver else { return }
         guard frame.rsv1 == false, frame.rsv2 == false, frame.rsv3 == false, frame.maskKey != nil else {
             return fail(context, .protocolError)
         }
@@ -65,6 +69,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
 
     /// The connection says goodbye, and no more is taken.
     private func isTooLong(_ context: ChannelHandlerContext) {
+        isOver = true
         context.fireUserInboundEventTriggered(FramingEvent.messageTooLong)
     }
 
@@ -119,6 +124,17 @@ final class WebSocketFraming: ChannelDuplexHandler {
 
     /// The client sends nothing more. What it asked is answered still, and then the close frame is.
     private func clientCloses(_ frame: WebSocketFrame, _ context: ChannelHandlerContext) {
+        var payload = frame.unmaskedData
+        if payload.readableBytes > 0 {
+            // RFC 6455, section 7.4: of those below 3000 a client may send these.
+            guard let code = payload.readInteger(as: UInt16.self),
+                [1_000...1_003, 1_007...1_014, 3_000...4_999].contains(where: { $0.contains(Int(code)) })
+            else { return fail(context, .protocolError) }
+            guard isValidUTF8(payload.readableBytesUInt8Span) else {
+                return fail(context, .dataInconsistentWithMessage)
+            }
+        }
+        isOver = true
         context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
     }
 

@@ -1,0 +1,191 @@
+"""What depends on how a node is started: TLS, the PROXY header, its bounds, its stop, and the life of tokens."""
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import websockets
+
+from support import *
+
+PROGRAM = os.environ["POSTLINE_TEST_PROGRAM"]
+SETTINGS = os.environ["POSTLINE_TEST_SETTINGS"]
+
+
+@contextlib.contextmanager
+def node(*arguments):
+    """A node of its own over the dev world's database: its process, and the port of HTTP."""
+    process = subprocess.Popen(
+        [PROGRAM, "serve", "--config", SETTINGS, "--port", "0", "--http-port", "0", "--operations-port", "off",
+         "--rate-limits", "off", *arguments], stderr=subprocess.PIPE, text=True)
+    log = []
+    try:
+        for line in process.stderr:
+            log.append(line)
+            if found := re.search(r"serving HTTP.* port=(\d+)", line):
+                # What it says later is read too, so that it never waits for that.
+                threading.Thread(target=lambda: log.extend(process.stderr), daemon=True).start()
+                yield process, int(found[1]), log
+                break
+        else:
+            raise AssertionError("".join(log))
+    finally:
+        process.kill()
+        process.wait()
+
+
+@contextlib.contextmanager
+def certificate():
+    """A certificate of its own authority for localhost, and its key."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = f"{folder}/cert.pem", f"{folder}/key.pem"
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+             "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-out", paths[0],
+             "-keyout", paths[1]], check=True, capture_output=True)
+        yield paths
+
+
+def proxy_header(address, port=4711):
+    """PROXY protocol, version 2, for a client at that IPv4 address."""
+    return (
+        b"\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c" + socket.inet_aton(address) + socket.inet_aton("127.0.0.1")
+        + port.to_bytes(2, "big") + (7433).to_bytes(2, "big"))
+
+
+class Nodes(unittest.TestCase):
+    # Covers A32.
+    def test_all_of_it_is_there_over_tls(self):
+        with certificate() as (cert, key), node("--tls-certificate", cert, "--tls-key", key) as (_, port, _):
+            base = f"https://localhost:{port}"
+            trusted = ssl.create_default_context(cafile=cert)
+            answer = urllib.request.urlopen(
+                urllib.request.Request(base + "/v1/server.info", data=b"{}", method="POST"), context=trusted, timeout=WAIT)
+            self.assertEqual(json.loads(answer.read())["server"], "postline")
+
+            async def talk():
+                async with websockets.connect(f"wss://localhost:{port}/v1/line", ssl=trusted, max_size=None) as line:
+                    self.assertEqual(json.loads(await line.recv())["method"], "server.hello")
+                    await line.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "server.info"}))
+                    self.assertEqual(json.loads(await line.recv())["id"], 1)
+
+            asyncio.run(talk())
+            with socket.create_connection(("localhost", port), timeout=WAIT) as plain:
+                peer = trusted.wrap_socket(plain, server_hostname="localhost")
+                peer.sendall(
+                    f"GET /v1/changes HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token()}\r\n\r\n".encode())
+                received = b""
+                while b"\ndata: " not in received:
+                    received += peer.recv(65_536)
+                self.assertTrue(received.startswith(b"HTTP/1.1 200 "))
+            # Plain HTTP there is no HTTP at all.
+            with socket.create_connection(("localhost", port), timeout=WAIT) as plain:
+                plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+                self.assertNotIn(b"HTTP/1.1", plain.recv(1_024))
+
+    def test_a_balancers_header_tells_where_the_client_is(self):
+        strict = ["--proxy-protocol", "on", "--rate-limits", "on", "--sign-ins-per-minute", "2"]
+        with node(*strict) as (_, port, _):
+            def guest(address):
+                with socket.create_connection(("127.0.0.1", port), timeout=WAIT) as peer:
+                    ask = b"POST /v1/auth.guest HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                    for piece in [proxy_header(address)[:9], proxy_header(address)[9:] + ask[:5], ask[5:]]:
+                        peer.sendall(piece)
+                        time.sleep(0)
+                    return peer.makefile("rb").readline().split()[1]
+
+            self.assertEqual([guest("192.0.2.1") for _ in range(3)], [b"200", b"200", b"429"])
+            self.assertEqual(guest("192.0.2.2"), b"200")
+            # Without the header nobody is served.
+            with socket.create_connection(("127.0.0.1", port), timeout=WAIT) as peer:
+                peer.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n" + b" " * 20)
+                with contextlib.suppress(ConnectionError):
+                    self.assertEqual(peer.recv(1_024), b"")
+
+    def test_past_the_bound_of_connections_one_is_told_so(self):
+        with node("--max-connections", "3") as (_, port, _):
+            base = f"http://127.0.0.1:{port}"
+            peers = [socket.create_connection(("127.0.0.1", port), timeout=WAIT) for _ in range(3)]
+            for peer in peers:
+                peer.sendall(b"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+                self.assertIn(b"200", peer.recv(65_536))
+            refused = call("server.info", base=base)
+            self.assertEqual((refused.status, refused.json["data"]["code"]), (503, "unavailable"))
+            self.assertIsNotNone(refused.headers["Retry-After"])
+            for peer in peers:
+                peer.close()
+            end = time.monotonic() + WAIT
+            while call("server.info", base=base).status != 200:
+                self.assertLess(time.monotonic(), end)
+
+    def test_a_node_that_stops_answers_what_it_took_and_says_goodbye_on_each_way(self):
+        with node() as (process, port, log):
+            base = f"http://127.0.0.1:{port}"
+            stream = Events(token(), base=base)
+            events = iter(stream)
+            next(events)
+
+            async def stop():
+                async with websockets.connect(f"ws://127.0.0.1:{port}/v1/line") as line:
+                    await line.recv()
+                    # Each guest costs a moment, so that the stop comes in the midst of them.
+                    for number in range(20):
+                        await line.send(json.dumps({"jsonrpc": "2.0", "id": number, "method": "auth.guest" if not number else "me.get"}))
+                    process.send_signal(signal.SIGTERM)
+                    said = []
+                    try:
+                        while True:
+                            said.append(json.loads(await asyncio.wait_for(line.recv(), WAIT)))
+                    except websockets.ConnectionClosed as closed:
+                        return said, closed.rcvd.code
+
+            said, code = asyncio.run(stop())
+            answered = [line["id"] for line in said if "id" in line]
+            self.assertEqual(answered, list(range(len(answered))))
+            self.assertEqual(said[-1]["params"]["code"], "shutting_down")
+            self.assertEqual(code, 1001)
+            name, _, goodbye = next(event for event in events if event[0] == "goodbye")
+            self.assertEqual((goodbye["code"], goodbye["reconnect"]), ("shutting_down", True))
+            self.assertEqual(process.wait(WAIT), 0, "".join(log))
+
+    def test_a_stop_at_the_moment_of_connecting_ends_the_process_well(self):
+        for _ in range(5):
+            with node() as (process, port, log):
+                is_over = threading.Event()
+
+                def knock():
+                    while not is_over.is_set():
+                        with contextlib.suppress(OSError):
+                            with socket.create_connection(("127.0.0.1", port), timeout=1) as peer:
+                                peer.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: a\r\n\r\n")
+                                peer.recv(100)
+
+                knockers = [background(knock) for _ in range(8)]
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(WAIT), 0, "".join(log))
+                is_over.set()
+                for knocker in knockers:
+                    knocker.join(WAIT)
+
+    def test_a_token_that_expires_ends_its_stream_and_its_requests(self):
+        with node("--access-token-seconds", "2") as (_, port, _):
+            base = f"http://127.0.0.1:{port}"
+            short = token("frank", base)
+            stream = Events(short, base=base)
+            events = list(stream)
+            self.assertEqual(events[-1][0], "goodbye")
+            self.assertEqual((events[-1][2]["code"], events[-1][2]["reconnect"]), ("token_expired", True))
+
+
+if __name__ == "__main__":
+    unittest.main()
