@@ -268,7 +268,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "LineServer", "Messaging", "Metering", "Postgres",
+                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "LineServer", "Messaging", "Metering",
+                "Postgres",
                 "PrivatePostgres", "SchemaValidation", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
