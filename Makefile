@@ -25,6 +25,11 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 # (Tests/IntegrationTests/Support/DocumentedTime.swift).
 timed := [.](AvatarSync|ProfileFlow)Tests/
 
+# What must hold over WebSocket as it does over lines. Two promises are others there: a message that is too long, or no
+# UTF-8, ends the connection (docs/protocol.md, section 1), which Tests/HTTP/test_websocket.py holds.
+both_ways := [.](BackPressure|Wire|AnswerSize|Streaming|SyncOpen|Exactness)Tests/
+lines_alone := WireTests/(lineTooLong|invalidUTF8)[(]
+
 test: build ## Build, and run all tests against a private PostgreSQL, or some (ARGS="--filter SendTests"; POSTGRES=17).
 ifdef ARGS
 	@scripts/with-postgres scripts/run-tests $(ARGS)
@@ -35,7 +40,8 @@ else
 	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]PipelineTests'
 	@scripts/run-tests --filter '^LineServerTests[.]PipelineTests'
 	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(timed)' && \
-	scripts/run-tests --no-parallel --filter '$(timed)' && scripts/test-sql"
+	scripts/run-tests --no-parallel --filter '$(timed)' && scripts/test-sql && \
+	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
 	@scripts/test-http
 endif
 
