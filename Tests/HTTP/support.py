@@ -1,9 +1,11 @@
 """What the HTTP tests share. They run against real nodes, which scripts/test-http starts and names in the environment."""
 
+import contextlib
 import itertools
 import json
 import logging
 import os
+import re
 import socket
 import subprocess
 import threading
@@ -26,6 +28,10 @@ LINES = os.environ["POSTLINE_TEST_LINES"]
 
 PSQL = json.loads(os.environ["POSTLINE_TEST_PSQL"])
 """The command that asks the database as its owner."""
+
+PROGRAM = os.environ["POSTLINE_TEST_PROGRAM"]
+SETTINGS = os.environ["POSTLINE_TEST_SETTINGS"]
+"""What a node of a test's own is started by, over the dev world's database."""
 
 PASSWORD = "postline-dev"
 ALICE_BOB = "d0000000-0000-4000-8000-000000000001"
@@ -193,3 +199,29 @@ def background(work):
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
+
+
+@contextlib.contextmanager
+def node(*arguments):
+    """A node of its own over the dev world's database: its process, the port of HTTP, and what it logs, line by line."""
+    process = subprocess.Popen(
+        [PROGRAM, "serve", "--config", SETTINGS, "--port", "0", "--http-port", "0", "--operations-port", "off",
+         "--rate-limits", "off", *arguments], stderr=subprocess.PIPE, text=True)
+    log = []
+    # It is read to its end, so that the node never waits for that.
+    reader = None
+    try:
+        for line in process.stderr:
+            log.append(line)
+            if found := re.search(r"serving HTTP.* port=(\d+)", line):
+                reader = background(lambda: log.extend(process.stderr))
+                yield process, int(found[1]), log
+                break
+        else:
+            raise AssertionError("".join(log))
+    finally:
+        process.kill()
+        process.wait()
+        if reader:
+            reader.join(WAIT)
+        process.stderr.close()

@@ -15,6 +15,7 @@ def ask(*lines, body=b""):
 
 
 class Bounds(unittest.TestCase):
+    # Row 59.
     def test_what_a_proxy_might_read_otherwise_is_refused_and_ends_the_connection(self):
         cases = {
             "a length beside chunks": ask(
@@ -40,6 +41,7 @@ class Bounds(unittest.TestCase):
                 self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer[:200])
                 self.assertEqual(answer.count(b"HTTP/1.1 "), 1, answer)
 
+    # Row 59.
     def test_heads_and_bodies_have_a_largest_size(self):
         cases = {
             b"HTTP/1.1 431 ": [
@@ -82,6 +84,7 @@ class Bounds(unittest.TestCase):
         statuses = re.findall(rb"HTTP/1\.1 (\d+) ", answer)
         self.assertEqual(statuses, [b"200", b"404"] * 200 + [b"200"])
 
+    # Row 60.
     def test_half_a_head_or_body_ends_in_its_time_and_keeps_nobody_out(self):
         place = urllib.parse.urlsplit(BASE)
         whole = ask("POST /v1/server.info HTTP/1.1", HOST, "Content-Length: 0")
@@ -106,6 +109,7 @@ class Bounds(unittest.TestCase):
             self.assertTrue(received.startswith(last), received)
             peer.close()
 
+    # Row 59.
     def test_a_target_may_be_absolute(self):
         answer = raw(ask(f"POST {BASE}/v1/server.info HTTP/1.1", HOST, "Content-Length: 0", "Connection: close"))
         self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
@@ -142,6 +146,7 @@ class Bounds(unittest.TestCase):
                     self.assertTrue(answer.startswith(b"HTTP/1.1 200 "), answer)
                     self.assertEqual(answer.count(b"HTTP/1.1 "), 1)
 
+    # Row 54.
     def test_who_reads_nothing_is_answered_once_however_much_it_asks(self):
         bearer = register()["access_token"]
         place = urllib.parse.urlsplit(BASE)

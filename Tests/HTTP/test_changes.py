@@ -31,6 +31,7 @@ class Changes(unittest.TestCase):
             self.assertEqual(changes.get("messages", []), [])
             resumed.cut()
 
+    # Row 63.
     def test_a_hundred_cuts_under_load_lose_nothing_and_double_nothing(self):
         writer, reader = register("Wanda Writer"), register("Rita Reader")
         conversation = call("conversations.open", {"user_id": reader["user_id"]}, writer["access_token"]).json["id"]

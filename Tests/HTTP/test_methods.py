@@ -144,6 +144,7 @@ class Methods(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
+    # Row 62.
     def test_pages_of_other_origins_may_not_unless_they_are_named(self):
         named, other = "https://app.example.com", "https://evil.example.com"
         preflight = {

@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import json
-import os
-import re
 import signal
 import socket
 import ssl
@@ -17,31 +15,6 @@ import unittest
 import websockets
 
 from support import *
-
-PROGRAM = os.environ["POSTLINE_TEST_PROGRAM"]
-SETTINGS = os.environ["POSTLINE_TEST_SETTINGS"]
-
-
-@contextlib.contextmanager
-def node(*arguments):
-    """A node of its own over the dev world's database: its process, and the port of HTTP."""
-    process = subprocess.Popen(
-        [PROGRAM, "serve", "--config", SETTINGS, "--port", "0", "--http-port", "0", "--operations-port", "off",
-         "--rate-limits", "off", *arguments], stderr=subprocess.PIPE, text=True)
-    log = []
-    try:
-        for line in process.stderr:
-            log.append(line)
-            if found := re.search(r"serving HTTP.* port=(\d+)", line):
-                # What it says later is read too, so that it never waits for that.
-                threading.Thread(target=lambda: log.extend(process.stderr), daemon=True).start()
-                yield process, int(found[1]), log
-                break
-        else:
-            raise AssertionError("".join(log))
-    finally:
-        process.kill()
-        process.wait()
 
 
 @contextlib.contextmanager
@@ -185,6 +158,7 @@ class Nodes(unittest.TestCase):
             events = list(stream)
             self.assertEqual(events[-1][0], "goodbye")
             self.assertEqual((events[-1][2]["code"], events[-1][2]["reconnect"]), ("token_expired", True))
+            stream.cut()
 
 
 if __name__ == "__main__":

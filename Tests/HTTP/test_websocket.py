@@ -167,6 +167,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         await bob.socket.close()
         await alice.socket.close()
 
+    # Row 61.
     async def test_fragments_and_pings_between_them_are_put_together(self):
         client = await connect()
 
@@ -202,6 +203,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(bare.message()["id"], 1)
         bare.socket.close()
 
+    # Row 61.
     async def test_what_is_no_websocket_of_ours_is_refused_with_a_close_code(self):
         cases = {
             "binary": (1003, frame(2, b"x")),
@@ -240,6 +242,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         await client.socket.close()
         self.assertEqual(client.socket.close_code, 1000)
 
+    # Row 61.
     async def test_what_was_asked_before_the_close_frame_is_answered_before_it_is(self):
         bare = Bare()
         bare.message()
@@ -286,6 +289,7 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(call("server.info").status, 200)
         bare.socket.close()
 
+    # Row 62.
     async def test_who_may_connect_is_asked_before_the_upgrade(self):
         strict = STRICT.replace("http://", "ws://") + "/v1/line"
         for origin, taken in [("https://app.example.com", True), (STRICT, True), ("https://evil.example.com", False)]:

@@ -55,6 +55,17 @@ extension Repository {
             })
     }
 
+    /// The tests of HTTP and of the console that try a row of the checklist, which the comment above them names.
+    static func pythonTestNames() throws -> Set<String> {
+        let sources = try ["Tests/HTTP", "Tests/Console"].flatMap { files(in: $0, endingIn: "py") }.map(text)
+        return Set(
+            sources.flatMap { source in
+                source.matches(of: /# Row (\d+[a-z]?)\.\n +(?:# .*\n +)?(?:async )?def test_(\w+)\(/).map { match in
+                    "row \(match.1): \(match.2.replacing("_", with: " "))"
+                }
+            })
+    }
+
     /// What stands in the parentheses of each match. A literal of SQL may go on in the next line.
     private static func matches(
         of pattern: Regex<(Substring, Substring)>, inFilesOf directory: String, endingIn ending: String

@@ -1,0 +1,145 @@
+"""What clients who ask for nothing, who do not read, or who vanish, cost a node: bytes, descriptors, nobody's time."""
+
+import socket
+import struct
+import time
+import unittest
+
+from support import *
+
+
+def resident(process):
+    """The memory that the node holds, in bytes."""
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:"))
+
+
+def descriptors(process):
+    return len(os.listdir(f"/proc/{process.pid}/fd"))
+
+
+def connect(port, receive_buffer=None):
+    peer = socket.socket()
+    if receive_buffer:
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+    peer.settimeout(WAIT)
+    peer.connect(("127.0.0.1", port))
+    return peer
+
+
+def until(condition, what):
+    end = time.monotonic() + WAIT
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.05)
+
+
+ASK = b"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"
+
+
+class Floods(unittest.TestCase):
+    # Row 60.
+    def test_ten_thousand_idle_connections_cost_bounded_bytes_and_others_are_served(self):
+        with node() as (process, port, _):
+            base = f"http://127.0.0.1:{port}"
+            call("server.info", base=base)
+            before, count = resident(process), 10_000
+            peers = []
+            try:
+                for _ in range(count // 250):
+                    some = [connect(port) for _ in range(250)]
+                    peers += some
+                    for peer in some:
+                        peer.sendall(ASK)
+                    # Each is answered, and then stays.
+                    for peer in some:
+                        self.assertTrue(peer.recv(4_096).startswith(b"HTTP/1.1 200 "))
+                self.assertGreaterEqual(descriptors(process), count)
+                self.assertLess((resident(process) - before) / count, 16 << 10)
+                self.assertEqual(call("server.info", base=base).status, 200)
+                peers[-1].sendall(ASK)
+                self.assertTrue(peers[-1].recv(4_096).startswith(b"HTTP/1.1 200 "))
+            finally:
+                for peer in peers:
+                    peer.close()
+
+    # Row 54.
+    def test_who_pipelines_and_does_not_read_holds_less_than_a_mebibyte(self):
+        with node() as (process, port, _):
+            base = f"http://127.0.0.1:{port}"
+            large = b"POST /v1/server.info HTTP/1.1\r\nHost: a\r\nContent-Length: 60000\r\n\r\n{" + b" " * 59_998 + b"}"
+            for name, one in {"small": ASK, "large": large, "large answers": ASK.replace(b"POST /v1/server.info", b"GET /v1/openapi.json")}.items():
+                with self.subTest(name):
+                    call("server.info", base=base)
+                    before, count, peers = resident(process), 6, []
+                    for _ in range(count):
+                        peer = connect(port, receive_buffer=4_096)
+                        peer.setblocking(False)
+                        peers.append(peer)
+                    # Until none of them takes more for a second.
+                    some = one * (1 + (64 << 10) // len(one))
+                    rest, last = {peer: some for peer in peers}, time.monotonic()
+                    total = 0
+                    while time.monotonic() < last + 1 and total < 300 << 20:
+                        for peer in peers:
+                            try:
+                                sent = peer.send(rest[peer])
+                                rest[peer] = rest[peer][sent:] or some
+                                total, last = total + sent, time.monotonic()
+                            except BlockingIOError:
+                                pass
+                        time.sleep(0.001)
+                    self.assertLess(total, 300 << 20)
+                    self.assertLess((resident(process) - before) / count, 1 << 20)
+                    self.assertEqual(call("server.info", base=base).status, 200)
+                    for peer in peers:
+                        peer.close()
+
+    # Row 60.
+    def test_who_resets_at_any_moment_leaves_nothing_behind(self):
+        with node() as (process, port, log):
+            base = f"http://127.0.0.1:{port}"
+            bearer = token("frank", base)
+            call("server.info", base=base)
+            before = descriptors(process)
+            send = json.dumps({"conversation_id": str(uuid.uuid4()), "content": "x"}).encode()
+            whole = (
+                f"POST /v1/messages.send HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {bearer}\r\n"
+                f"Content-Length: {len(send)}\r\n\r\n").encode() + send
+            stream = f"GET /v1/changes HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {bearer}\r\n\r\n".encode()
+            for number in range(600):
+                peer = connect(port)
+                data = (whole, stream)[number % 2]
+                peer.sendall(data[: len(data) if number % 3 else number * 7 % len(data)])
+                # A close with this setting is a reset (socket(7), SO_LINGER).
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                peer.close()
+            until(lambda: descriptors(process) <= before + 2, "the connections are still there")
+            self.assertEqual(call("me.get", token=bearer, base=base).status, 200)
+            self.assertEqual([line for line in log if " error " in line], [])
+
+    # Row 60.
+    def test_who_has_said_all_and_closes_its_side_is_answered(self):
+        with node() as (process, port, _):
+            before = descriptors(process)
+            for count in (1, 40):
+                peer = connect(port)
+                peer.sendall(ASK * count)
+                peer.shutdown(socket.SHUT_WR)
+                received = b""
+                while piece := peer.recv(65_536):
+                    received += piece
+                self.assertEqual(received.count(b"HTTP/1.1 200 "), count)
+                peer.close()
+            # And who closes its side in the midst of a request is not waited for.
+            peer = connect(port)
+            peer.sendall(ASK[:-10])
+            peer.shutdown(socket.SHUT_WR)
+            while peer.recv(65_536):
+                pass
+            peer.close()
+            until(lambda: descriptors(process) <= before, "the connections are still there")
+
+
+if __name__ == "__main__":
+    unittest.main()
