@@ -16,16 +16,17 @@ struct CrossOrigin {
     private let standing: Standing
     private let requestsHeaders: String?
 
-    init(_ request: HTTPRequest, _ configuration: Gateway.Configuration) {
-        requestsHeaders = request.header("Access-Control-Request-Headers")
-        guard let origin = request.header("Origin") else {
+    /// - Parameter headers: the request's.
+    init(_ headers: HTTPHeaders, _ configuration: Gateway.Configuration) {
+        requestsHeaders = headers.first(name: "Access-Control-Request-Headers")
+        guard let origin = headers.first(name: "Origin") else {
             standing = .own
             return
         }
         let place = origin.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
         if configuration.origins.contains("*") || configuration.origins.contains(origin) {
             standing = .allowed(origin)
-        } else if place.count == 3, request.header("Host").map({ $0 == place[2] }) == true {
+        } else if place.count == 3, headers.first(name: "Host").map({ $0 == place[2] }) == true {
             standing = .own
         } else {
             standing = .other

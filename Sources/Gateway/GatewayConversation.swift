@@ -37,7 +37,7 @@ actor GatewayConversation: HTTPConversation {
         return answer
     }
 
-    nonisolated func refusal(_ status: HTTPResponseStatus, _ why: String) -> HTTPAnswer {
+    nonisolated func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer {
         let code: ErrorCode =
             switch status {
             case .payloadTooLarge, .requestHeaderFieldsTooLarge: .lineTooLong
@@ -48,10 +48,8 @@ actor GatewayConversation: HTTPConversation {
             }
         var answer = ErrorStyle.protocol.answer(ProtocolError(code, why))
         answer.status = status
-        answer.headers.add(name: "X-Content-Type-Options", value: "nosniff")
-        answer.headers.add(name: "Cache-Control", value: "no-store")
         gateway.metrics.answered("none", status.code, after: .zero)
-        return answer
+        return CrossOrigin(headers, gateway.configuration).completed(answer)
     }
 
     func close() async {
@@ -61,17 +59,19 @@ actor GatewayConversation: HTTPConversation {
     }
 
     private func routed(_ request: HTTPRequest) async -> (route: String, HTTPAnswer) {
-        let cross = CrossOrigin(request, gateway.configuration)
+        let cross = CrossOrigin(request.headers, gateway.configuration)
         guard let match = gateway.routes.match(request.method, request.target.segments) else {
-            let error = ProtocolError(.notFound, "Nothing is at this path: GET /v1/openapi.json tells what there is.")
-            return ("none", cross.completed(ErrorStyle.protocol.answer(error)))
+            return ("none", cross.completed(ErrorStyle.protocol.answer(.noPath(request.target.segments))))
         }
         let allowed = match.allowed.map(\.rawValue).joined(separator: ", ")
         if request.method == .OPTIONS {
             return ("options", cross.completed(HTTPAnswer(.noContent, ["Allow": allowed]), allowing: match.allowed))
         }
         guard let route = match.route else {
-            let error = ProtocolError(.invalidRequest, "This path takes \(allowed).")
+            let isMethod = match.allowed.contains(.POST)
+            let error = ProtocolError(
+                .invalidRequest,
+                "This path takes \(allowed)" + (isMethod ? ": params go into the body, as a JSON object." : "."))
             var answer = match.style.answer(error)
             answer.status = .methodNotAllowed
             answer.headers.add(name: "Allow", value: allowed)
@@ -92,19 +92,23 @@ actor GatewayConversation: HTTPConversation {
 extension GatewayConversation {
     /// Does what a request asks, in the session of the request's bearer.
     func call(_ request: Request, for exchange: Exchange) async throws(ProtocolError) -> ByteBuffer {
-        try await inSession(of: exchange) { session throws(ProtocolError) in
+        try await inSession(of: exchange, forAnyone: request.isForAnyone) { session throws(ProtocolError) in
             switch await session.answer(request, exchange.request.id).content {
             case .result(let json): return json
-            case .failure(let error): throw error
+            case .failure(let error): throw error.code == .unauthenticated ? .unauthenticatedRequest : error
             }
         }
     }
 
     /// Does something in the session of the request's bearer, or in one of nobody's.
+    ///
+    /// - Parameter forAnyone: whether nobody needs to be signed in for it: a token that comes along, which may be over, is
+    ///   no matter then.
     func inSession<Value: Sendable>(
-        of exchange: Exchange, _ body: (any LineSession) async throws(ProtocolError) -> Value
+        of exchange: Exchange, forAnyone: Bool,
+        _ body: (any LineSession) async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
-        guard let token = try exchange.token else {
+        guard !forAnyone, let token = try exchange.token else {
             let session = makeSession(RequestSink(on: executor), exchange)
             do throws(ProtocolError) {
                 let value = try await body(session)
@@ -146,5 +150,24 @@ extension GatewayConversation {
         let bearer = Bearer(token: token, address: exchange.clientAddress, session: session, sink: sink)
         self.bearer = bearer
         return bearer
+    }
+}
+
+extension ProtocolError {
+    static let unauthenticatedRequest = ProtocolError(
+        .unauthenticated, "Send an access token: \"Authorization: Bearer …\". POST /v1/auth.login gives one.")
+
+    /// There is nothing at a path; what was meant, where that is plain.
+    fileprivate static func noPath(_ segments: [String]) -> ProtocolError {
+        if segments.count > 2, segments[0] == "v1" {
+            let method = segments.dropFirst().joined(separator: ".")
+            if Request(method: method, params: [:]).isKnown {
+                return ProtocolError(.notFound, "Nothing is at this path: did you mean /v1/\(method)?")
+            }
+        }
+        if segments.count == 1, ["healthz", "readyz", "metrics"].contains(segments[0]) {
+            return ProtocolError(.notFound, "/\(segments[0]) is on the operations port (POSTLINE_OPERATIONS_PORT).")
+        }
+        return ProtocolError(.notFound, "Nothing is at this path: GET /v1/openapi.json tells what there is.")
     }
 }

@@ -12,6 +12,15 @@ public struct Request: Sendable, Equatable {
         self.method = method
         self.params = params
     }
+
+    /// Whether there is such a method.
+    package var isKnown: Bool { (try? Operation.named(method)) != nil }
+
+    /// Whether it is of no account who asks: nobody needs to be signed in.
+    package var isForAnyone: Bool {
+        guard case .anyone? = (try? Operation.named(method))?.access else { return false }
+        return true
+    }
 }
 
 /// What a request is answered with.

@@ -28,7 +28,8 @@ struct Servers: Service {
                     }
                 }
             }
-            try await group.waitForAll()
+            // What cannot listen ends the other too, and is told at once.
+            for try await _ in group {}
         }
     }
 }

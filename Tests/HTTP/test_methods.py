@@ -142,6 +142,48 @@ class Methods(unittest.TestCase):
         self.assertEqual(ask("me.get")[1]["username"], "bob")
         connection.close()
 
+    def test_a_token_that_is_over_is_no_matter_where_nobody_needs_to_be_signed_in(self):
+        with node("--access-token-seconds", "1") as (_, port, _):
+            base = f"http://127.0.0.1:{port}"
+            given = tokens("frank", base)
+            events = list(Events(given["access_token"], base=base))
+            self.assertEqual(events[-1][2]["code"], "token_expired")
+            old = given["access_token"].rsplit(".", 1)[0] + ".AAAA"
+            for token in [given["access_token"], old]:
+                self.assertEqual(call("server.info", token=token, base=base).status, 200)
+                batch = [{"jsonrpc": "2.0", "id": 1, "method": "server.info"}]
+                self.assertEqual(request("POST", "/v1/rpc", batch, token, base=base).status, 200)
+            self.assertEqual(call("me.get", token=old, base=base).json["data"]["code"], "invalid_token")
+            renewed = call("auth.refresh", {"refresh_token": given["refresh_token"]}, old, base=base)
+            self.assertEqual(renewed.status, 200, renewed.body)
+            self.assertEqual(call("me.get", token=renewed.json["access_token"], base=base).status, 200)
+
+    def test_what_would_be_ignored_is_refused_by_its_name_with_the_way_out(self):
+        bearer = token()
+        body = {"conversation_id": ALICE_BOB}
+        query = request("POST", "/v1/messages.list?limit=2", body, bearer)
+        self.assertEqual((query.status, query.json["data"]["field"]), (400, "limit"))
+        self.assertIn("body", query.json["message"])
+        self.assertEqual(request("POST", "/v1/rpc?a=b", {}, bearer).json["data"]["field"], "a")
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        send = {"jsonrpc": "2.0", "id": 1, "method": "messages.send", "params": {**body, "content": "x"}}
+        for path, params in [("/v1/rpc", send), ("/v1/me.update", {"bio": "x"})]:
+            answer = request("POST", path, params, bearer, headers=key)
+            self.assertEqual((answer.status, answer.json["data"]["field"]), (400, "Idempotency-Key"))
+        self.assertEqual(
+            request("POST", "/v1/messages.send", {**body, "content": "x"}, bearer, headers={"Idempotency-Key": "x"})
+            .json["data"]["field"], "Idempotency-Key")
+
+    def test_a_first_mistake_is_told_with_the_way_out(self):
+        def told(*arguments):
+            return curl(*arguments).json["message"]
+
+        self.assertIn("Authorization: Bearer", told(BASE + "/v1/me.get", "-d", "{}"))
+        self.assertIn("into the body", told(BASE + "/v1/profiles.search?query=bob"))
+        self.assertIn("did you mean /v1/me.get?", told(BASE + "/v1/me/get", "-d", "{}"))
+        self.assertIn("operations port", told(BASE + "/healthz"))
+        self.assertIn("Send JSON", told(BASE + "/v1/me.update", "-H", f"Authorization: Bearer {token()}", "-d", "bio=x"))
+
 
 class Headers(unittest.TestCase):
     # Row 62.
@@ -162,6 +204,9 @@ class Headers(unittest.TestCase):
         answer = call("server.info", base=STRICT, headers={"Origin": named})
         self.assertEqual(answer.headers["Access-Control-Allow-Origin"], named)
         self.assertIsNone(call("server.info", base=STRICT, headers={"Origin": other}).headers["Access-Control-Allow-Origin"])
+        # What is refused before it is read can be read by the page too.
+        large = call("server.info", {"x": "x" * 70_000}, base=STRICT, headers={"Origin": named})
+        self.assertEqual((large.status, large.headers["Access-Control-Allow-Origin"]), (413, named))
         # By default there is none.
         self.assertIsNone(call("server.info", headers={"Origin": named}).headers["Access-Control-Allow-Origin"])
 

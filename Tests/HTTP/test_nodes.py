@@ -150,6 +150,17 @@ class Nodes(unittest.TestCase):
                 for knocker in knockers:
                     knocker.join(WAIT)
 
+    def test_where_one_port_is_taken_the_node_ends_at_once_with_its_sentence(self):
+        with node() as (_, port, _):
+            for command in [
+                ["serve", "--config", SETTINGS, "--port", "0", "--http-port", str(port), "--operations-port", "off"],
+                ["dev", "--directory", os.path.dirname(SETTINGS) + "/../another", "--port", "0", "--http-port",
+                 str(port), "--operations-port", "off"],
+            ]:
+                done = subprocess.run([PROGRAM, *command], capture_output=True, text=True, timeout=WAIT)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(f"Cannot listen on 127.0.0.1, port {port}: the port is in use.", done.stderr)
+
     def test_a_token_that_expires_ends_its_stream_and_its_requests(self):
         with node("--access-token-seconds", "2") as (_, port, _):
             base = f"http://127.0.0.1:{port}"

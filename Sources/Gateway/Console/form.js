@@ -55,6 +55,13 @@ export function form({ fields, children, action, submit, secondary }) {
     }
   }
 
+  // What was wrong with the whole is mended by whatever is done next.
+  for (const kind of ['input', 'click']) {
+    element.addEventListener(kind, (event) => {
+      if (!button.contains(event.target)) error.hidden = true
+    })
+  }
+
   element.addEventListener('submit', async (event) => {
     event.preventDefault()
     if (button.disabled) return
@@ -82,9 +89,9 @@ export class FieldProblem extends Error {
   }
 }
 
-/// Throws where a field that is needed is empty.
+/// Throws where a field that is needed is empty; all that are say so.
 export function need(fields) {
-  for (const each of fields) {
-    if (!each.value.trim()) throw new FieldProblem(each.name, `${each.label} is missing.`)
-  }
+  const missing = fields.filter((each) => !each.value.trim())
+  for (const each of missing) each.error = `${each.label} is missing.`
+  if (missing.length) throw new FieldProblem(missing[0].name, `${missing[0].label} is missing.`)
 }

@@ -28,6 +28,14 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         /// The last answer is out, and what still comes is discarded.
         case leaving
         case closed
+
+        /// The head of the request that is being taken or answered.
+        var head: HTTPRequestHead? {
+            switch self {
+            case .receiving(let head, _), .atWork(let head): head
+            case .idle, .awaitingHead, .writing, .leaving, .closed: nil
+            }
+        }
     }
 
     private let server: HTTPServer
@@ -80,7 +88,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         case (.body(let bytes), .receiving(let head, var body)):
             guard body.readableBytes + bytes.readableBytes <= bounds.maxBodyBytes else { return refuseLargeBody() }
             // Not held twice while it grows.
-            phase = .idle
+            phase = .receiving(head, ByteBuffer())
             body.writeImmutableBuffer(bytes)
             phase = .receiving(head, body)
         case (.end, .receiving(let head, let body)): take(head, body)
@@ -181,11 +189,11 @@ extension HTTPConnection {
 extension HTTPConnection {
     private func begin(_ head: HTTPRequestHead) {
         keepsAlive = head.isKeepAlive && !head.endsHTTP && !connections.isStopping
+        phase = .receiving(head, ByteBuffer())
         if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
         if let flaw = Self.flaw(in: head) { return refuse(.badRequest, flaw) }
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         if let length, length > bounds.maxBodyBytes { return refuseLargeBody() }
-        phase = .receiving(head, ByteBuffer())
         expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
         if head.version != .http1_0, length != 0, head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
             writeRaw(HTTPResponseHead(version: .http1_1, status: .continue))
@@ -299,7 +307,7 @@ extension HTTPConnection {
 
     /// Answers, and closes: what the client sends is not understood, or not wanted.
     private func refuse(_ status: HTTPResponseStatus, _ why: String) {
-        let answer = conversation.refusal(status, why)
+        let answer = conversation.refusal(status, why, of: phase.head?.headers ?? [:])
         phase = .leaving
         var headers = answer.headers
         headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))

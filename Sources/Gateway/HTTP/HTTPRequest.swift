@@ -53,7 +53,9 @@ package protocol HTTPConversation: Sendable {
     func answer(_ request: HTTPRequest) async -> HTTPAnswer
 
     /// The answer to a request that is refused before anybody has seen it: it is none, or too large, or came too slowly.
-    func refusal(_ status: HTTPResponseStatus, _ why: String) -> HTTPAnswer
+    ///
+    /// - Parameter headers: the request's, as far as they came.
+    func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer
 
     /// The connection is closed.
     func close() async

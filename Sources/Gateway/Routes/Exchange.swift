@@ -47,7 +47,9 @@ struct Exchange: Sendable {
         do {
             json = try JSON(parsing: request.body)
         } catch {
-            throw ProtocolError(error, in: "body")
+            let error = ProtocolError(error, in: "body")
+            guard request.header("Content-Type")?.contains("form") == true else { throw error }
+            throw ProtocolError(error.code, "\(error.message) Send JSON, not a form: {\"full_name\": \"Alice\"}.")
         }
         guard case .object(let object) = json else {
             throw ProtocolError(.invalidRequest, "The body must be a JSON object: the method's params.")

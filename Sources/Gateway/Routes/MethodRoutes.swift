@@ -12,8 +12,11 @@ enum MethodRoutes {
             return .json(try await exchange.call(method, params))
         },
         Route(.POST, "/v1/rpc") { exchange throws(ProtocolError) in
+            try exchange.requireNoQuery()
+            try exchange.requireNoKey("/v1/rpc")
             let envelope = Envelope(exchange.request.body)
-            return try await exchange.conversation.inSession(of: exchange) { session throws(ProtocolError) in
+            return try await exchange.conversation.inSession(of: exchange, forAnyone: envelope.isForAnyone) {
+                session throws(ProtocolError) in
                 await rpc(envelope, session, exchange.request.id)
             }
         },
@@ -48,25 +51,59 @@ enum MethodRoutes {
 extension Exchange {
     /// The params of a method: the body, and for a send its `Idempotency-Key` as the `client_id`.
     fileprivate func params(of method: String) throws(ProtocolError) -> JSONObject {
+        try requireNoQuery()
         let params = try jsonObject()
-        return method == "messages.send" ? try keyed(params) : params
+        if method == "messages.send" { return try keyed(params) }
+        try requireNoKey(method)
+        return params
     }
 
     /// The params of a send with its `Idempotency-Key` as the `client_id`.
     func keyed(_ params: JSONObject) throws(ProtocolError) -> JSONObject {
         guard let key = request.header("Idempotency-Key") else { return params }
         guard let id = ID(key.filter { $0 != "\"" }) else {
-            throw ProtocolError(.invalidParams, "Idempotency-Key must be a UUID.")
+            throw .refusedHeader("Idempotency-Key", "must be a UUID.")
         }
         switch params["client_id"] {
         case nil: return JSONObject(params.members + [.init(name: "client_id", value: .string(id.description))])
         case .string(let given)? where ID(given) == id: return params
-        default: throw ProtocolError(.invalidParams, "Idempotency-Key and \"client_id\" must not differ.")
+        default: throw .refusedHeader("Idempotency-Key", "and \"client_id\" must not differ.")
         }
+    }
+
+    /// - Throws: `invalid_params` for a key where it would keep nothing from being done twice.
+    fileprivate func requireNoKey(_ place: String) throws(ProtocolError) {
+        guard request.header("Idempotency-Key") != nil else { return }
+        throw .refusedHeader(
+            "Idempotency-Key", "is for /v1/messages.send alone: \(place.prefix(60)) does not read it.")
+    }
+
+    /// - Throws: `invalid_params` for a query: it would be ignored.
+    fileprivate func requireNoQuery() throws(ProtocolError) {
+        guard let name = request.target.query.first?.name.prefix(60) else { return }
+        throw ProtocolError(
+            .invalidParams, "\"\(name)\" stands in the URL: params go into the body, as a JSON object.",
+            data: [.init(name: "field", value: .string(String(name)))])
+    }
+}
+
+extension Envelope {
+    /// Whether nobody needs to be signed in for any of it.
+    fileprivate var isForAnyone: Bool {
+        let items =
+            switch self {
+            case .single(let item): [item]
+            case .batch(let items): items
+            }
+        return items.allSatisfy { (try? $0.content.get())?.isForAnyone ?? true }
     }
 }
 
 extension ProtocolError {
+    fileprivate static func refusedHeader(_ name: String, _ why: String) -> ProtocolError {
+        ProtocolError(.invalidParams, "\(name) \(why)", data: [.init(name: "field", value: .string(name))])
+    }
+
     /// An answer is whole before it goes out, so that a batch's has a bound: where that is reached, no more of it is done.
     fileprivate static let noRoom = ProtocolError(
         .unavailable,

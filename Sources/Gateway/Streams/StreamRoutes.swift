@@ -114,8 +114,3 @@ extension Exchange {
         return try await gateway.tickets.redeem(ticket)
     }
 }
-
-extension ProtocolError {
-    fileprivate static let unauthenticatedRequest = ProtocolError(
-        .unauthenticated, "Send an access token: \"Authorization: Bearer …\".")
-}

@@ -81,7 +81,9 @@ private struct OperationsConversation: HTTPConversation {
         }
     }
 
-    func refusal(_ status: HTTPResponseStatus, _ why: String) -> HTTPAnswer { HTTPAnswer(status, text: why + "\n") }
+    func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer {
+        HTTPAnswer(status, text: why + "\n")
+    }
 
     func close() async {}
 }

@@ -40,7 +40,9 @@ extension SettingForm<[String]> {
                 let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
                 guard parts.count == 3, ["https:", "http:"].contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty
                 else {
-                    throw SettingFlaw("must be origins, such as https://app.example.com, separated by commas, or *.")
+                    throw SettingFlaw(
+                        "must be origins, such as https://app.example.com, separated by commas, or *: \"\(origin)\" is "
+                            + "none\(origin.hasSuffix("/") ? " with the / at its end" : "").")
                 }
             }
             return origins

@@ -77,7 +77,8 @@ struct ServeTests {
             (["--console", "yes"], [:], "POSTLINE_CONSOLE must be one of on, off."),
             (
                 [], ["POSTLINE_HTTP_ORIGINS": "app.example.com"],
-                "POSTLINE_HTTP_ORIGINS must be origins, such as https://app.example.com, separated by commas, or *."
+                "POSTLINE_HTTP_ORIGINS must be origins, such as https://app.example.com, separated by commas, or *: "
+                    + "\"app.example.com\" is none."
             ),
             (
                 [], ["POSTLINE_HTTP_TRUSTED_PROXIES": "10.0.0.0/33"],
