@@ -295,7 +295,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "LineServer", "Messaging", "Metering",
-                "Postgres",
+                "Postgres", "PostlineClient",
                 "PrivatePostgres", "SchemaValidation", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: server),

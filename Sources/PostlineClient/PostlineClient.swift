@@ -30,6 +30,7 @@ public final class PostlineClient {
     /// What has changed and is not shown yet.
     @ObservationIgnored private var touched = Store.Touched()
     @ObservationIgnored private var isRefreshing = false
+    @ObservationIgnored private var refreshWaiters: [CheckedContinuation<Void, Never>] = []
     @ObservationIgnored private var chats: [String: WeakChat] = [:]
     @ObservationIgnored private var store: Store?
     @ObservationIgnored private var engine: SyncEngine?
@@ -230,6 +231,9 @@ public final class PostlineClient {
     private func begin(_ userID: String) throws {
         let store = try Store(folder: folder, userID: userID)
         self.store = store
+        if userID == DeviceState.localGuest {
+            try store.writeNow { if try $0.reader.serversMe() == nil { try $0.apply(Me.localGuest) } }
+        }
         try takeOverLegacyData(store)
         show(try snapshot(of: store))
         if userID == DeviceState.localGuest {
@@ -413,10 +417,16 @@ public final class PostlineClient {
     }
 
     /// Shows the store's newest state: everything that changes changes in one turn, so that no two views disagree.
+    ///
+    /// When it returns, all that was touched before is shown.
     func refresh() async {
-        guard !isRefreshing else { return }
+        while isRefreshing { await withCheckedContinuation { refreshWaiters.append($0) } }
         isRefreshing = true
-        defer { isRefreshing = false }
+        defer {
+            isRefreshing = false
+            for waiter in refreshWaiters { waiter.resume() }
+            refreshWaiters = []
+        }
         while !touched.isEmpty, let store {
             touched = Store.Touched()
             do {

@@ -84,4 +84,26 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         try members.encode(usernameChangeCount, forKey: .usernameChangeCount)
         try members.encode(usernameChangeAllowedAt, forKey: .usernameChangeAllowedAt)
     }
+
+    /// What a guest is whom the server does not know yet.
+    static var localGuest: Me {
+        Me(
+            profile: Profile(
+                id: DeviceState.localGuest, isVerified: false, isGuest: true, isDeleted: false, attributes: [:],
+                version: 0, createdAt: Date(), updatedAt: Date()),
+            phoneVerified: false, preferredUnitSystem: .metric, preferences: [:], physical: Physical(),
+            usernameChangeCount: 0)
+    }
+
+    private init(
+        profile: Profile, phoneVerified: Bool, preferredUnitSystem: UnitSystem, preferences: [String: JSONValue],
+        physical: Physical, usernameChangeCount: Int
+    ) {
+        self.profile = profile
+        self.phoneVerified = phoneVerified
+        self.preferredUnitSystem = preferredUnitSystem
+        self.preferences = preferences
+        self.physical = physical
+        self.usernameChangeCount = usernameChangeCount
+    }
 }
