@@ -294,9 +294,10 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "LineServer", "Messaging", "Metering",
+                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Messaging", "Metering",
                 "Postgres", "PostlineClient",
                 "PrivatePostgres", "SchemaValidation", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: server),
                 .product(name: "JWTKit", package: "jwt-kit", condition: server),
@@ -311,6 +312,11 @@ let package = Package(
             ],
             exclude: ["Fixtures"],
             swiftSettings: settings),
+        // An app without a screen, which tests kill.
+        .executableTarget(
+            name: "client-program",
+            dependencies: ["PostlineClient", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/ClientProgram", swiftSettings: settings),
         // Tests the composed system (docker-compose.yml) from within it, where there is no toolchain.
         .executableTarget(
             name: "composed-tests",

@@ -24,6 +24,9 @@ public final class PostlineClient {
     /// What the server refused, the oldest first, until it is tried again or discarded.
     public private(set) var refusedChanges: [RefusedChange] = []
 
+    /// How much was written here that the server has not answered yet.
+    public private(set) var waitingChanges = 0
+
     /// Where the store cannot be used: what it says. It is tried again with each connection.
     public private(set) var storeError: PostlineError?
 
@@ -229,13 +232,9 @@ public final class PostlineClient {
 
     /// Shows a user's store, and connects.
     private func begin(_ userID: String) throws {
-        let store = try Store(folder: folder, userID: userID)
+        let (store, snapshot) = try open(userID)
         self.store = store
-        if userID == DeviceState.localGuest {
-            try store.writeNow { if try $0.reader.serversMe() == nil { try $0.apply(Me.localGuest) } }
-        }
-        try takeOverLegacyData(store)
-        show(try snapshot(of: store))
+        show(snapshot)
         if userID == DeviceState.localGuest {
             account = .localGuest
             state = .offline(since: Date())
@@ -247,6 +246,23 @@ public final class PostlineClient {
             try DeviceState().write(in: folder)
             try store.close(erasing: false)
             show(nobodyBecause: nil)
+        }
+    }
+
+    /// Opens a user's store, and reads what is shown first. A file that turns out to be torn is replaced.
+    private func open(_ userID: String) throws -> (Store, Snapshot) {
+        let store = try Store(folder: folder, userID: userID)
+        do {
+            if userID == DeviceState.localGuest {
+                try store.writeNow { if try $0.reader.serversMe() == nil { try $0.apply(Me.localGuest) } }
+            }
+            try takeOverLegacyData(store)
+            return (store, try snapshot(of: store))
+        } catch where Store.isDamaged(error) {
+            try? store.close(erasing: false)
+            try Store.replaceDamaged(store.url)
+            let new = try Store(folder: folder, userID: userID)
+            return (new, try snapshot(of: new))
         }
     }
 
@@ -279,6 +295,19 @@ public final class PostlineClient {
         case .touched(let touched):
             self.touched.formUnion(touched)
             await refresh()
+        case .storeFailed(let error): storeError = error
+        case .storeDamaged:
+            // The engine has ended. What can be read of what waits is kept, and the world comes anew.
+            (self.engine, work) = (nil, nil)
+            guard let store else { return }
+            self.store = nil
+            do {
+                try? store.close(erasing: false)
+                try Store.replaceDamaged(store.url)
+                try begin(store.userID)
+            } catch {
+                storeError = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be used: \(error)")
+            }
         case .signedOut(let error):
             self.engine = nil
             work = nil
@@ -394,14 +423,16 @@ public final class PostlineClient {
         var me: Me?
         var conversations: [Conversation]
         var refused: [RefusedChange]
+        var waiting: Int
         var chats: [String: (messages: [Message], hasOlder: Bool)]
     }
 
     private nonisolated static func snapshot(_ reader: StoreReader, chats: [String: Int]) throws -> Snapshot {
         let me = try reader.me()
+        let changes = try reader.changes()
         return Snapshot(
-            me: me, conversations: try reader.conversations(me: me),
-            refused: try reader.changes().compactMap(RefusedChange.init),
+            me: me, conversations: try reader.conversations(me: me), refused: changes.compactMap(RefusedChange.init),
+            waiting: changes.count { $0.refusal == nil },
             chats: try chats.reduce(into: [:]) { found, chat in
                 found[chat.key] = try reader.messages(chat.key, limit: chat.value, me: me)
             })
@@ -446,6 +477,7 @@ public final class PostlineClient {
         if me != snapshot.me { me = snapshot.me }
         if conversations != snapshot.conversations { conversations = snapshot.conversations }
         if refusedChanges != snapshot.refused { refusedChanges = snapshot.refused }
+        if waitingChanges != snapshot.waiting { waitingChanges = snapshot.waiting }
         for (id, shown) in snapshot.chats {
             chats[id]?.chat?.show(
                 shown.messages, hasOlder: shown.hasOlder, in: snapshot.conversations.first { $0.id == id })
@@ -454,7 +486,7 @@ public final class PostlineClient {
 
     private func show(nobodyBecause error: PostlineError?) {
         (store, touched) = (nil, Store.Touched())
-        (account, me, conversations, refusedChanges) = (.nobody, nil, [], [])
+        (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
         chats = [:]
         state = .signedOut(error)

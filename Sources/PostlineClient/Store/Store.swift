@@ -31,8 +31,9 @@ final class Store: Sendable {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             do {
                 database = try Self.open(url)
-            } catch let error as DatabaseError where Self.isDamaged(error) {
-                database = try Self.replaceDamaged(url)
+            } catch where Self.isDamaged(error) {
+                try Self.replaceDamaged(url)
+                database = try Self.open(url)
             }
         } catch let error as PostlineError {
             throw error
@@ -67,7 +68,8 @@ final class Store: Sendable {
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
     }
 
-    private static func replaceDamaged(_ url: URL) throws -> DatabasePool {
+    /// Puts a torn file aside, and makes a new one of what can be read of its outbox and drafts.
+    static func replaceDamaged(_ url: URL) throws {
         let saved = salvaged(url)
         let aside = url.appendingPathExtension("damaged")
         for suffix in ["", "-wal", "-shm"] {
@@ -91,7 +93,7 @@ final class Store: Sendable {
                     arguments: [row["conversation_id"], row["content"]])
             }
         }
-        return database
+        try database.close()
     }
 
     /// What can be read of a damaged file's outbox and drafts, row by row.

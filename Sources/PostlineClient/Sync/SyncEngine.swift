@@ -8,6 +8,10 @@ actor SyncEngine {
     enum Report: Sendable {
         case state(ConnectionState)
         case touched(Store.Touched)
+        /// The store could not be written: it is tried again with the next connection.
+        case storeFailed(PostlineError)
+        /// The store's file is torn. The engine has ended.
+        case storeDamaged
         /// The session is over for good: the server says so.
         case signedOut(PostlineError)
     }
@@ -21,6 +25,7 @@ actor SyncEngine {
 
     private var connection: LineConnection?
     private var isInBackground = false
+    private var isStoreDamaged = false
     private var backoff = Backoff()
     /// Rings when it is worth a try to connect.
     private let wake = Bell()
@@ -56,15 +61,26 @@ actor SyncEngine {
             } catch let error as PostlineError where Self.endsSession(error) {
                 give(nil)
                 return report(.signedOut(error))
+            } catch is PostlineError {
+                logger.debug("no connection")
             } catch {
-                logger.debug("no connection", metadata: ["error": "\(error)"])
+                failed(error)
             }
             give(nil)
+            guard !isStoreDamaged else { return report(.storeDamaged) }
             guard !Task.isCancelled else { return }
             since = Date()
             report(.state(.offline(since: since)))
             await wake.wait(atMost: backoff.next())
         }
+    }
+
+    /// The store failed.
+    private func failed(_ error: any Error) {
+        if error is CancellationError { return }
+        isStoreDamaged = isStoreDamaged || Store.isDamaged(error)
+        logger.error("the store cannot be used", metadata: ["error": "\(error)"])
+        report(.storeFailed(PostlineError(.storeUnusable, "The store \(store.url.path) cannot be used: \(error)")))
     }
 
     /// Whether the server says that these tokens are good for nothing any more.
@@ -142,9 +158,11 @@ actor SyncEngine {
                     try await apply(changes)
                 }
             }
+        } catch is PostlineError {
+            // The connection's end, which whoever waits for this sees.
         } catch {
             // What could not be stored is not passed over: the next connection asks for it again, from the cursor that is.
-            logger.error("changes cannot be stored", metadata: ["error": "\(error)"])
+            failed(error)
         }
     }
 
@@ -226,8 +244,8 @@ actor SyncEngine {
             } catch is CancellationError {
                 return
             } catch {
-                // The store cannot be written: another connection, another try.
-                logger.error("the outbox cannot be kept", metadata: ["error": "\(error)"])
+                // Another connection, another try.
+                failed(error)
                 return connection.close()
             }
         }
