@@ -218,6 +218,7 @@ let package = Package(
                 "LineServer",
                 "Messaging",
                 "Postgres",
+                "PostlineClient",
                 "PrivatePostgres",
                 "TerminalText",
                 "Threads",
@@ -346,10 +347,10 @@ let unitTests = shared.union([
 switch Context.environment["POSTLINE_PART"] {
 case "program":
     package.targets.removeAll {
-        $0.type == .test || shared.union(benchmarks).union(["composed-tests"]).contains($0.name)
+        $0.type == .test || shared.union(benchmarks).union(["client-program", "composed-tests"]).contains($0.name)
     }
 case "composed-tests":
-    let unneeded = shared.union(benchmarks).subtracting(["BoundedWait"])
+    let unneeded = shared.union(benchmarks).union(["client-program"]).subtracting(["BoundedWait"])
     package.targets.removeAll { $0.type == .test || unneeded.contains($0.name) }
 case "unit-tests":
     package.products = []

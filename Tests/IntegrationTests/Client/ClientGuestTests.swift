@@ -2,12 +2,15 @@ import BoundedWait
 import Foundation
 import PostlineClient
 import Synchronization
+import TestSupport
 import Testing
 
 @Suite("Guests on a device")
 @MainActor
 struct ClientGuestTests {
-    @Test("a guest without a network keeps a birthday, which the server has as soon as it is there, and an account keeps")
+    @Test(
+        "a guest without a network keeps a birthday, which the server has as soon as it is there, and an account keeps",
+        .covers("E2", "E14"))
     func birthday() async throws {
         let date = CalendarDate(year: 1990, month: 2, day: 28)
         try await TestDatabase.with { database in
@@ -47,7 +50,9 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("a guest who signs in brings along what the account has not: messages, birthday; and its file goes")
+    @Test(
+        "a guest who signs in brings along what the account has not: messages, birthday; and its file goes",
+        .covers("E14"))
     func signsIn() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -112,7 +117,9 @@ struct ClientGuestTests {
         }
     }
 
-    @Test("what a former version of the app kept is found, taken over once, and only then deleted")
+    @Test(
+        "what a former version of the app kept is found, taken over once, and only then deleted",
+        .covers("D28", "E12"))
     func legacyData() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

@@ -1,12 +1,15 @@
 import BoundedWait
 import Foundation
 import PostlineClient
+import TestSupport
 import Testing
 
 @Suite("The client's outbox")
 @MainActor
 struct ClientOutboxTests {
-    @Test("what is written offline is shown at once, outlives the app, and is done once, in order, when there is a server")
+    @Test(
+        "what is written offline is shown at once, outlives the app, and is done once, in order, when there is a server",
+        .covers("C36", "E16"))
     func offline() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database)
@@ -88,7 +91,9 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("edits of a profile made here offline and elsewhere meanwhile are merged field by field")
+    @Test(
+        "edits of a profile made here offline and elsewhere meanwhile are merged field by field",
+        .covers("D18"))
     func profileMerge() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database)
@@ -169,6 +174,37 @@ struct ClientOutboxTests {
                     #expect(device.client.conversations.first { $0.id == Room.aliceBob }?.draft == "Dear B")
                     try await chat.send("Dear Bob")
                     #expect(chat.draft == "")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "an avatar is chosen of the catalogue, as a picture of one's own, and taken away again",
+        .covers("C20"))
+    func avatar() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let client = device.client
+                    let builtIn = try #require(try await client.avatars().last)
+                    for (picture, shown) in [
+                        (ProfileEdit.Picture.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
+                        (.custom(url: "https://pictures.example.com/a.png"), .custom(url: "https://pictures.example.com/a.png")),
+                    ] {
+                        try await client.updateProfile { $0.avatar = picture }
+                        #expect(client.me?.avatar == shown)
+                        try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                        #expect(client.me?.avatar == shown)
+                        #expect(client.refusedChanges.isEmpty)
+                    }
+                    try await client.updateProfile { $0.avatar = nil }
+                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    guard case .initials("AM", _)? = client.me?.avatar else {
+                        Issue.record("\(String(describing: client.me?.avatar))")
+                        return
+                    }
                 }
             }
         }

@@ -1,12 +1,15 @@
 import BoundedWait
 import Foundation
 import PostlineClient
+import TestSupport
 import Testing
 
 @Suite("Who is signed in on a device")
 @MainActor
 struct ClientSessionTests {
-    @Test("the current user is kept, and at the next launch all is there before any server is")
+    @Test(
+        "the current user is kept, and at the next launch all is there before any server is",
+        .covers("B8", "B34", "C36", "E11"))
     func restored() async throws {
         try await TestDatabase.with { database in
             let node = try await ServeProcess.start(database)
@@ -26,7 +29,9 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("signed out, it shows nothing, and all parts of the app hear of it; another user on the device sees its own alone")
+    @Test(
+        "signed out, it shows nothing, and all parts of the app hear of it; another user on the device sees its own alone",
+        .covers("B35", "E4"))
     func otherUser() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

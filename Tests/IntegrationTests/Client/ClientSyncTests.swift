@@ -1,12 +1,15 @@
 import Foundation
 import Observation
 import PostlineClient
+import TestSupport
 import Testing
 
 @Suite("The client's view of the world")
 @MainActor
 struct ClientSyncTests {
-    @Test("signed in, it shows the user, every conversation with its people and unread messages, and each message")
+    @Test(
+        "signed in, it shows the user, every conversation with its people and unread messages, and each message",
+        .covers("A7", "A19", "D15"))
     func world() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -39,7 +42,9 @@ struct ClientSyncTests {
         }
     }
 
-    @Test("a change by anybody is shown in every view of the user in one turn: list, open chat, past messages, profile")
+    @Test(
+        "a change by anybody is shown in every view of the user in one turn: list, open chat, past messages, profile",
+        .covers("B28", "B34"))
     func oneTurn() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
