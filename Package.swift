@@ -13,13 +13,23 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Where a dependency is the server's alone.
+let server: TargetDependencyCondition? = .when(traits: ["Server"])
+
 let package = Package(
     name: "postline",
-    platforms: [.macOS(.v15)],
+    platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
-        .executable(name: "postline", targets: ["postline"])
+        .executable(name: "postline", targets: ["postline"]),
+        .library(name: "PostlineClient", targets: ["PostlineClient"]),
+    ],
+    // An app that links the client asks for no trait, and resolves nothing of what only the server needs.
+    traits: [
+        .default(enabledTraits: ["Server"]),
+        .trait(name: "Server", description: "The server, its commands, tests and benchmarks."),
     ],
     dependencies: [
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
@@ -68,12 +78,12 @@ let package = Package(
                 "PasswordHashing",
                 "Postgres",
                 "Threads",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "Crypto", package: "swift-crypto", condition: server),
+                .product(name: "JWTKit", package: "jwt-kit", condition: server),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]),
@@ -83,12 +93,12 @@ let package = Package(
                 "Messaging",
                 "Threads",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],
             swiftSettings: settings),
 
@@ -97,9 +107,9 @@ let package = Package(
             dependencies: [
                 "LineServer",
                 "Messaging",
-                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPCompression", package: "swift-nio-extras"),
@@ -107,17 +117,33 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],
             exclude: ["Console"],
             swiftSettings: settings,
             plugins: ["EmbedFiles"]),
 
+        // What an app links.
+        .target(
+            name: "PostlineClient",
+            dependencies: [
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOExtras", package: "swift-nio-extras"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+
         // What stands beside the service: figures for Prometheus, a client of the public protocol, and a PostgreSQL of
         // one's own.
         .target(
             name: "Metering",
-            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
+            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics", condition: server)],
             swiftSettings: settings),
         .target(
             name: "LineClient",
@@ -132,7 +158,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "PrivatePostgres",
-            dependencies: [.product(name: "Subprocess", package: "swift-subprocess")],
+            dependencies: [.product(name: "Subprocess", package: "swift-subprocess", condition: server)],
             swiftSettings: settings),
 
         // What commands and benchmarks write to a terminal.
@@ -154,7 +180,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "SystemPackage", package: "swift-system", condition: server),
             ],
             swiftSettings: settings),
 
@@ -170,15 +196,15 @@ let package = Package(
                 "Metering",
                 "Postgres",
                 "PrivatePostgres",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                .product(name: "Configuration", package: "swift-configuration", condition: server),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "SystemPackage", package: "swift-system", condition: server),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle", condition: server),
             ],
             swiftSettings: settings),
 
@@ -192,15 +218,16 @@ let package = Package(
                 "LineServer",
                 "Messaging",
                 "Postgres",
+                "PostlineClient",
                 "PrivatePostgres",
                 "TerminalText",
                 "Threads",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "Subprocess", package: "swift-subprocess", condition: server),
+                .product(name: "SystemPackage", package: "swift-system", condition: server),
             ],
             swiftSettings: settings),
 
@@ -217,9 +244,9 @@ let package = Package(
             name: "MessagingTests",
             dependencies: [
                 "Messaging", "Postgres", "SchemaValidation", "TestSupport", "Threads",
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "JWTKit", package: "jwt-kit", condition: server),
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -235,16 +262,16 @@ let package = Package(
             dependencies: [
                 "FuzzedLines", "LineServer", "Messaging", "Metering",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
             ],
             exclude: ["Fuzzing/Corpus", "Fuzzing/FuzzTarget.swift"],
             swiftSettings: settings),
         .testTarget(
             name: "MeteringTests",
-            dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics")],
+            dependencies: ["Metering", .product(name: "Metrics", package: "swift-metrics", condition: server)],
             swiftSettings: settings),
         .testTarget(
             name: "BenchTests",
@@ -260,7 +287,7 @@ let package = Package(
             name: "PostlineTests",
             dependencies: [
                 "Gateway", "LineClient", "LineServer", "Messaging", "PrivatePostgres", "TestSupport", "postline",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -268,23 +295,29 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "LineServer", "Messaging", "Metering",
-                "Postgres",
+                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Messaging", "Metering",
+                "Postgres", "PostlineClient",
                 "PrivatePostgres", "SchemaValidation", "TestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
-                .product(name: "JWTKit", package: "jwt-kit"),
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Crypto", package: "swift-crypto", condition: server),
+                .product(name: "CryptoExtras", package: "swift-crypto", condition: server),
+                .product(name: "JWTKit", package: "jwt-kit", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "SwiftASN1", package: "swift-asn1"),
-                .product(name: "X509", package: "swift-certificates"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: server),
+                .product(name: "X509", package: "swift-certificates", condition: server),
             ],
             exclude: ["Fixtures"],
             swiftSettings: settings),
+        // An app without a screen, which tests kill.
+        .executableTarget(
+            name: "client-program",
+            dependencies: ["PostlineClient", .product(name: "Logging", package: "swift-log")],
+            path: "Tests/ClientProgram", swiftSettings: settings),
         // Tests the composed system (docker-compose.yml) from within it, where there is no toolchain.
         .executableTarget(
             name: "composed-tests",
@@ -314,10 +347,10 @@ let unitTests = shared.union([
 switch Context.environment["POSTLINE_PART"] {
 case "program":
     package.targets.removeAll {
-        $0.type == .test || shared.union(benchmarks).union(["composed-tests"]).contains($0.name)
+        $0.type == .test || shared.union(benchmarks).union(["client-program", "composed-tests"]).contains($0.name)
     }
 case "composed-tests":
-    let unneeded = shared.union(benchmarks).subtracting(["BoundedWait"])
+    let unneeded = shared.union(benchmarks).union(["client-program"]).subtracting(["BoundedWait"])
     package.targets.removeAll { $0.type == .test || unneeded.contains($0.name) }
 case "unit-tests":
     package.products = []

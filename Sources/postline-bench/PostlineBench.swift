@@ -22,6 +22,7 @@ struct PostlineBench: AsyncParsableCommand {
               deliveries    messages written by SQL, delivered to a thousand members in a second
               nodes         the same people at one node and at two
               http          the same over HTTP, WebSocket and server-sent events as over the line protocol
+              client        the Swift package's start offline, its return, and a change until it is shown
               growth        sends, reads and syncs in a database with a million messages
               crowd         ten thousand idle sessions, and their return at once to a restarted node
               profiles      from a change of a profile until a thousand contacts on two nodes have it
@@ -34,7 +35,7 @@ struct PostlineBench: AsyncParsableCommand {
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
         case hotpaths, latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd
-        case http, growth
+        case http, client, growth
         // Comes last: it makes the database large.
         case search
         case all
@@ -131,6 +132,7 @@ struct PostlineBench: AsyncParsableCommand {
         case .growth: return try await GrowthBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .crowd: return try await CrowdBench(world: world, seconds: seconds, say: say).run()
         case .http: return try await HTTPBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .client: return try await ClientBench(world: world, say: say).run()
         case .profiles: return try await ProfileBench(world: world, seconds: seconds, say: say).run()
         case .logins: return try await HashingBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .backpressure:

@@ -166,19 +166,19 @@ extension Command {
         return (status, command.output, command.errors)
     }
 
-    /// Beside this test's own executable, unless another build is asked for.
-    private static func executable() throws -> URL {
-        if let other = ProcessInfo.processInfo.environment["POSTLINE_TEST_PROGRAM"] {
+    /// A program beside this test's own executable; of `postline` another build may be asked for.
+    static func executable(_ name: String = "postline") throws -> URL {
+        if name == "postline", let other = ProcessInfo.processInfo.environment["POSTLINE_TEST_PROGRAM"] {
             return URL(fileURLWithPath: other)
         }
         var directory = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
         while directory.path != "/" {
             directory.deleteLastPathComponent()
-            let candidate = directory.appending(path: "postline")
+            let candidate = directory.appending(path: name)
             if FileManager.default.isExecutableFile(atPath: candidate.path), !candidate.hasDirectoryPath {
                 return candidate
             }
         }
-        throw NotInTime(description: "The program postline is not beside the tests: build it with swift build.")
+        throw NotInTime(description: "The program \(name) is not beside the tests: build it with swift build.")
     }
 }

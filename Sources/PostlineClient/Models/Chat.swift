@@ -1,0 +1,79 @@
+public import Observation
+
+/// The messages of one conversation, as they are on the screen: the newest, and older ones on demand.
+@MainActor @Observable
+public final class Chat: Identifiable {
+    public nonisolated let conversationID: String
+
+    /// The conversation with its people; nil where the user is not in it.
+    public private(set) var conversation: Conversation?
+
+    /// What the server has, by its number, and after it what is on its way, without a gap.
+    public private(set) var messages: [Message] = []
+
+    /// Whether there are older ones, on the device or at the server.
+    public private(set) var hasOlder = false
+
+    /// How many messages of the server's are shown.
+    @ObservationIgnored private(set) var limit = Chat.page
+
+    @ObservationIgnored private let client: PostlineClient
+
+    private static let page = 50
+
+    public nonisolated var id: String { conversationID }
+
+    init(conversationID: String, client: PostlineClient) {
+        self.conversationID = conversationID
+        self.client = client
+    }
+
+    func show(_ messages: [Message], hasOlder: Bool, in conversation: Conversation?) {
+        if self.messages != messages { self.messages = messages }
+        if self.hasOlder != hasOlder { self.hasOlder = hasOlder }
+        if self.conversation != conversation { self.conversation = conversation }
+    }
+
+    /// What was typed and not sent.
+    public var draft: String { conversation?.draft ?? "" }
+
+    /// Keeps what was typed and not sent.
+    public func setDraft(_ content: String) async throws {
+        let id = conversationID
+        try await client.write { try $0.setDraft(content, in: id) }
+    }
+
+    /// Sends a message here.
+    @discardableResult
+    public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> String {
+        try await client.send(content, in: conversationID, attachment: attachment)
+    }
+
+    /// Notes that all that is here has been read.
+    public func markRead() async throws { try await client.markRead(conversationID) }
+
+    /// Shows more of the past: what the device has, else what the server has.
+    ///
+    /// - Throws: ``PostlineError``: `offline` where the device has no more and there is no connection.
+    public func loadOlder() async throws {
+        guard hasOlder else { return }
+        let shown = messages.count { $0.seq != nil }
+        if shown < limit, let oldest = messages.first?.seq {
+            struct Page: Decodable, Sendable {
+                var messages: [WireMessage]
+            }
+            var changes = Changes()
+            changes.messages = try await client.call(
+                "messages.list",
+                [
+                    "conversation_id": .string(conversationID), "before_seq": .integer(oldest),
+                    "limit": .integer(Self.page),
+                ], as: Page.self
+            ).messages
+            limit += Self.page
+            return try await client.keep(changes)
+        }
+        limit += Self.page
+        try await client.show(conversationID)
+    }
+}

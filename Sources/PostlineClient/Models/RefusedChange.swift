@@ -1,0 +1,38 @@
+public import Foundation
+
+/// What was written on this device and refused by the server.
+public struct RefusedChange: Sendable, Hashable, Identifiable {
+    /// For ``PostlineClient/PostlineClient/retry(_:)`` and ``PostlineClient/PostlineClient/discard(_:)``.
+    public let id: Int64
+    public let kind: Kind
+    /// The conversation that it is about; nil for the user's own data.
+    public let conversationID: String?
+    /// The text that was to be written.
+    public let content: String?
+    /// Why, in the server's words.
+    public let error: PostlineError
+    /// When it was written.
+    public let createdAt: Date
+
+    /// What it was.
+    public enum Kind: Sendable, Hashable {
+        case message, edit, deletion, readMark, profile
+    }
+
+    init?(_ change: QueuedChange) {
+        guard let refusal = change.refusal else { return nil }
+        id = change.id
+        kind =
+            switch change.method {
+            case .send: .message
+            case .edit: .edit
+            case .delete: .deletion
+            case .markRead: .readMark
+            case .save: .profile
+            }
+        conversationID = change.conversationID
+        content = change.content
+        error = refusal
+        createdAt = change.createdAt
+    }
+}

@@ -1,0 +1,50 @@
+#if canImport(Security)
+public import Foundation
+import Security
+
+/// Secrets in the user's keychain (Security, Keychain Services), for this device alone and after its first unlock, so that
+/// an app in the background can go on.
+public struct KeychainSecrets: SecretStore {
+    private let service: String
+
+    /// - Parameter service: what tells these items from others of the app.
+    public init(service: String) { self.service = service }
+
+    public func read(_ name: String) throws -> Data? {
+        var query = query(name)
+        query[kSecReturnData] = true
+        var found: CFTypeRef?
+        let status = unsafe SecItemCopyMatching(query as CFDictionary, &found)
+        if status == errSecItemNotFound { return nil }
+        try Self.check(status)
+        return found as? Data
+    }
+
+    public func write(_ secret: Data, _ name: String) throws {
+        let new: [CFString: Any] = [
+            kSecValueData: secret, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
+        ]
+        let status = SecItemUpdate(query(name) as CFDictionary, new as CFDictionary)
+        if status == errSecItemNotFound {
+            try Self.check(unsafe SecItemAdd(query(name).merging(new) { $1 } as CFDictionary, nil))
+        } else {
+            try Self.check(status)
+        }
+    }
+
+    public func erase(_ name: String) throws {
+        let status = SecItemDelete(query(name) as CFDictionary)
+        if status != errSecItemNotFound { try Self.check(status) }
+    }
+
+    private func query(_ name: String) -> [CFString: Any] {
+        [kSecClass: kSecClassGenericPassword, kSecAttrService: service, kSecAttrAccount: name]
+    }
+
+    private static func check(_ status: OSStatus) throws {
+        guard status == errSecSuccess else {
+            throw NSError(domain: NSOSStatusErrorDomain, code: Int(status))
+        }
+    }
+}
+#endif

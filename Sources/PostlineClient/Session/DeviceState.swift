@@ -1,0 +1,26 @@
+import Foundation
+
+/// Who is signed in on this device, kept in the store's folder. It is no secret.
+struct DeviceState: Codable, Equatable {
+    /// Whose store is shown; nil: nobody is signed in.
+    var userID: String?
+    /// Whose store is still to be brought into this user's: a guest who got an account or signed in to one.
+    var movingFrom: String?
+
+    /// The name of a guest whom the server does not know yet.
+    static let localGuest = "guest"
+
+    static func read(in folder: URL) throws -> DeviceState {
+        let file = url(folder)
+        guard FileManager.default.fileExists(atPath: file.path) else { return DeviceState() }
+        // A torn file says nothing, and nobody is signed in then; the stores stay.
+        return (try? JSONDecoder().decode(DeviceState.self, from: Data(contentsOf: file))) ?? DeviceState()
+    }
+
+    func write(in folder: URL) throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try JSONEncoder().encode(self).write(to: Self.url(folder), options: .atomic)
+    }
+
+    private static func url(_ folder: URL) -> URL { folder.appendingPathComponent("device.json") }
+}

@@ -1,0 +1,44 @@
+public import Foundation
+
+#if canImport(Darwin)
+import Darwin
+#elseif canImport(Musl)
+import Musl
+#else
+import Glibc
+#endif
+
+/// Secrets as files that the user alone can read (mode 0600), where there is no keychain.
+public struct FileSecrets: SecretStore {
+    private let folder: URL
+
+    /// - Parameter folder: made where it is missing, readable by the user alone.
+    public init(folder: URL) { self.folder = folder }
+
+    public func read(_ name: String) throws -> Data? {
+        let file = url(name)
+        return FileManager.default.fileExists(atPath: file.path) ? try Data(contentsOf: file) : nil
+    }
+
+    public func write(_ secret: Data, _ name: String) throws {
+        try FileManager.default.createDirectory(
+            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let new = url(name).appendingPathExtension("new")
+        try? FileManager.default.removeItem(at: new)
+        // Nobody else could read it even for a moment, and a crash leaves the old one or the new one.
+        let descriptor = unsafe open(new.path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        guard descriptor >= 0 else { throw CocoaError(.fileWriteNoPermission) }
+        let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        try file.write(contentsOf: secret)
+        try file.synchronize()
+        try file.close()
+        guard unsafe rename(new.path, url(name).path) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    public func erase(_ name: String) throws {
+        let file = url(name)
+        if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }
+    }
+
+    private func url(_ name: String) -> URL { folder.appendingPathComponent("\(name).secret") }
+}

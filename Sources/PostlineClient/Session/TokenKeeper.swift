@@ -1,0 +1,61 @@
+import Foundation
+
+/// Holds the tokens of one user, and renews them: one renewal at a time, stored before it is used.
+actor TokenKeeper {
+    private(set) var tokens: Tokens
+    private let secrets: any SecretStore
+
+    init(tokens: Tokens, secrets: any SecretStore) {
+        self.tokens = tokens
+        self.secrets = secrets
+    }
+
+    /// What is kept of a user; nil where there is nothing.
+    static func stored(_ userID: String, in secrets: any SecretStore) throws -> Tokens? {
+        try secrets.read(userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
+    }
+
+    static func store(_ tokens: Tokens, in secrets: any SecretStore) throws {
+        try secrets.write(try JSONEncoder().encode(tokens), tokens.userID)
+    }
+
+    /// Takes new tokens of the same user.
+    func keep(_ tokens: Tokens) throws {
+        try Self.store(tokens, in: secrets)
+        self.tokens = tokens
+    }
+
+    /// Signs a connection in, with new tokens where the old ones are over. Returns how long it is for.
+    ///
+    /// The server says what is over, not this device's clock, which may be wrong by years.
+    /// - Throws: ``PostlineError``: `session_revoked` or `invalid_token` where the session is over for good.
+    func authenticate(_ connection: LineConnection) async throws -> Duration {
+        do {
+            return try await present(connection)
+        } catch let error as PostlineError
+        where [.tokenExpired, .invalidToken, .sessionRevoked].contains(error.code) {
+            return try await renew(connection)
+        }
+    }
+
+    /// Renews the tokens, and the connection's session with them. Returns how long it is for.
+    func renew(_ connection: LineConnection) async throws -> Duration {
+        try keep(try await connection.call("auth.refresh", ["refresh_token": tokens.refreshToken]))
+        return try await present(connection)
+    }
+
+    private struct Session: Decodable, Sendable {
+        var expires_at: Date
+    }
+
+    private struct ServerInfo: Decodable, Sendable {
+        var time: Date
+    }
+
+    private func present(_ connection: LineConnection) async throws -> Duration {
+        let session: Session = try await connection.call(
+            "session.authenticate", ["access_token": tokens.accessToken])
+        let server: ServerInfo = try await connection.call("server.info", [String: String]())
+        return .seconds(max(1, session.expires_at.timeIntervalSince(server.time)))
+    }
+}

@@ -1,0 +1,148 @@
+import Foundation
+import GRDB
+
+/// What this device knows of one user's world, and what it still has to tell the server: one SQLite file.
+///
+/// Every change of the world comes with the cursor that follows it, in one transaction: killed at any moment, the file
+/// holds both or neither.
+final class Store: Sendable {
+    let userID: String
+    let url: URL
+    private let database: DatabasePool
+
+    /// What a write has changed.
+    struct Touched: Sendable {
+        var me = false
+        var profiles: Set<String> = []
+        var conversations: Set<String> = []
+        var outbox = false
+
+        var isEmpty: Bool { !me && !outbox && profiles.isEmpty && conversations.isEmpty }
+    }
+
+    /// Opens the user's file in that folder, or makes it.
+    ///
+    /// A file that is no database any more is put aside, and what can be read of its outbox and drafts goes into a new one.
+    /// - Throws: ``PostlineError``, `store_unusable`.
+    init(folder: URL, userID: String) throws {
+        self.userID = userID
+        url = Self.url(folder, userID)
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            do {
+                database = try Self.open(url)
+            } catch where Self.isDamaged(error) {
+                try Self.replaceDamaged(url)
+                database = try Self.open(url)
+            }
+        } catch let error as PostlineError {
+            throw error
+        } catch {
+            throw PostlineError(.storeUnusable, "The store \(url.path) cannot be used: \(error)")
+        }
+    }
+
+    static func url(_ folder: URL, _ userID: String) -> URL { folder.appendingPathComponent("\(userID).sqlite") }
+
+    private static func open(_ url: URL) throws -> DatabasePool {
+        var configuration = Configuration()
+        configuration.label = "postline"
+        configuration.maximumReaderCount = 2
+        configuration.busyMode = .timeout(10)
+        configuration.prepareDatabase { database in
+            // What was promised to be kept is on the disk, also when the battery dies; 2 MB of pages are cached.
+            try database.execute(sql: "pragma synchronous = full; pragma cache_size = -2000")
+        }
+        let database = try DatabasePool(path: url.path, configuration: configuration)
+        let migrator = StoreSchema.migrator
+        if try database.read(migrator.hasBeenSuperseded) {
+            throw PostlineError(.storeUnusable, "The store \(url.path) was made by a newer version of this app.")
+        }
+        try migrator.migrate(database)
+        return database
+    }
+
+    /// Whether the file is no database, or a torn one.
+    static func isDamaged(_ error: any Error) -> Bool {
+        guard let error = error as? DatabaseError else { return false }
+        return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
+    }
+
+    /// Puts a torn file aside, and makes a new one of what can be read of its outbox and drafts.
+    static func replaceDamaged(_ url: URL) throws {
+        let saved = salvaged(url)
+        let aside = url.appendingPathExtension("damaged")
+        for suffix in ["", "-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: aside.path + suffix)
+            if FileManager.default.fileExists(atPath: url.path + suffix) {
+                try FileManager.default.moveItem(atPath: url.path + suffix, toPath: aside.path + suffix)
+            }
+        }
+        let database = try open(url)
+        try database.write { database in
+            for row in saved.changes {
+                try database.execute(
+                    sql: "insert or ignore into change (lane, method, params, client_id, refusal, created_at) values (?, ?, ?, ?, ?, ?)",
+                    arguments: [
+                        row["lane"], row["method"], row["params"], row["client_id"], row["refusal"], row["created_at"],
+                    ])
+            }
+            for row in saved.drafts {
+                try database.execute(
+                    sql: "insert or replace into draft (conversation_id, content) values (?, ?)",
+                    arguments: [row["conversation_id"], row["content"]])
+            }
+        }
+        try database.close()
+    }
+
+    /// What can be read of a damaged file's outbox and drafts, row by row.
+    private static func salvaged(_ url: URL) -> (changes: [Row], drafts: [Row]) {
+        guard let database = try? DatabaseQueue(path: url.path) else { return ([], []) }
+        func rows(_ sql: String) -> [Row] {
+            var rows: [Row] = []
+            try? database.read { database in
+                let cursor = try Row.fetchCursor(database, sql: sql)
+                while let row = try cursor.next() { rows.append(row.copy()) }
+            }
+            return rows
+        }
+        return (rows("select * from change order by id"), rows("select * from draft"))
+    }
+
+    /// Reads one state of the store, whatever is written meanwhile.
+    func read<Value: Sendable>(_ body: @Sendable (StoreReader) throws -> Value) async throws -> Value {
+        let userID = userID
+        return try await database.read { try body(StoreReader(database: $0, userID: userID)) }
+    }
+
+    /// The same, at once: for what is to be on the screen before anything else is.
+    func readNow<Value>(_ body: (StoreReader) throws -> Value) throws -> Value {
+        try database.read { try body(StoreReader(database: $0, userID: userID)) }
+    }
+
+    /// Changes the store, all of it or nothing.
+    func write<Value: Sendable>(_ body: @Sendable (inout StoreWriter) throws -> Value) async throws -> (Value, Touched) {
+        let userID = userID
+        return try await database.write { database in
+            var writer = StoreWriter(reader: StoreReader(database: database, userID: userID))
+            let value = try body(&writer)
+            return (value, writer.touched)
+        }
+    }
+
+    /// The same, at once: before there is anything to wait for.
+    func writeNow(_ body: (inout StoreWriter) throws -> Void) throws {
+        try database.write { database in
+            var writer = StoreWriter(reader: StoreReader(database: database, userID: userID))
+            try body(&writer)
+        }
+    }
+
+    /// Closes the file, and takes it away where it is not wanted any more.
+    func close(erasing: Bool) throws {
+        try database.close()
+        guard erasing else { return }
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+    }
+}

@@ -1,0 +1,49 @@
+import NIOConcurrencyHelpers
+
+/// Wakes who waits for it; a ring that comes before the wait is not lost.
+final class Bell: Sendable {
+    private struct State {
+        var isRung = false
+        var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    func ring() {
+        let waiter = state.withLockedValue { state in
+            defer { state.waiter = nil }
+            if state.waiter == nil { state.isRung = true }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Waits for a ring, or the end of the task. For one at a time.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                let isRung = state.withLockedValue { state in
+                    if state.isRung || Task.isCancelled {
+                        state.isRung = false
+                        return true
+                    }
+                    state.waiter = waiter
+                    return false
+                }
+                if isRung { waiter.resume() }
+            }
+        } onCancel: {
+            ring()
+        }
+    }
+
+    /// The same, for at most so long.
+    func wait(atMost limit: Duration) async {
+        await withTaskGroup { group in
+            group.addTask { await self.wait() }
+            group.addTask { try? await Task.sleep(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

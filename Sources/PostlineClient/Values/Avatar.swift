@@ -1,0 +1,52 @@
+/// What to draw for a user, by one rule: the picture of its own, else the built-in one, else its initials.
+public enum Avatar: Sendable, Hashable {
+    /// The picture at this https URL.
+    case custom(url: String)
+    /// The one of the server's catalogue with this id (``PostlineClient/PostlineClient/avatars()``).
+    case builtIn(id: String)
+    /// At most two letters, before a colour that is the user's for good.
+    case initials(String, color: AvatarColor)
+
+    init(_ profile: Profile) {
+        if profile.avatarType == .custom, let url = profile.avatarURL {
+            self = .custom(url: url)
+        } else if profile.avatarType == .builtIn, let id = profile.avatarID {
+            self = .builtIn(id: id)
+        } else {
+            self = .initials(Self.initials(of: profile.displayName), color: AvatarColor(of: profile.id))
+        }
+    }
+
+    /// The first letters of the first and the last word, in upper case; nothing where there is no letter or digit.
+    static func initials(of name: String?) -> String {
+        let words = (name ?? "").split { !$0.isLetter && !$0.isNumber }
+        let ends = words.count > 1 ? [words[0], words[words.count - 1]] : words
+        return ends.compactMap(\.first).map { $0.uppercased() }.joined()
+    }
+}
+
+/// One of the colours that initials stand before; each bears white letters.
+public struct AvatarColor: Sendable, Hashable {
+    /// Of each 0…255.
+    public let red, green, blue: UInt8
+
+    /// The same for an id on every device and in every version.
+    init(of id: String) {
+        // FNV-1a: `hashValue` is another in each process.
+        let hash = id.utf8.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        (red, green, blue) = Self.palette[Int(hash % UInt32(Self.palette.count))]
+    }
+
+    private static let palette: [(UInt8, UInt8, UInt8)] = [
+        (0xB0, 0x3A, 0x2E), (0xA0, 0x4E, 0x00), (0x7A, 0x5C, 0x00), (0x4B, 0x6B, 0x1F), (0x1E, 0x74, 0x4B),
+        (0x0B, 0x6F, 0x78), (0x1F, 0x61, 0xA8), (0x4A, 0x4F, 0xB5), (0x7D, 0x3C, 0x98), (0xA6, 0x2F, 0x6B),
+    ]
+}
+
+/// A built-in avatar of the server's catalogue.
+public struct BuiltInAvatar: Sendable, Hashable, Codable, Identifiable {
+    public let id: String
+    public let name: String
+    /// As in `#RRGGBB`.
+    public let color: String
+}

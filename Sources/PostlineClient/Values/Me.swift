@@ -1,0 +1,109 @@
+public import Foundation
+
+/// What a user sees of itself (`docs/protocol.md`, section 3, Me): the whole ``Profile``, and what is private.
+@dynamicMemberLookup
+public struct Me: Sendable, Hashable, Codable, Identifiable {
+    /// What others see.
+    public var profile: Profile
+    public var email: String?
+    /// In E.164, such as `+491701234567`.
+    public var phoneNumber: String?
+    public var phoneVerified: Bool
+    /// The same as `physical.dateOfBirth`.
+    public var dateOfBirth: CalendarDate?
+    public var preferredUnitSystem: UnitSystem
+    /// The app's own settings of the user.
+    public var preferences: [String: JSONValue]
+    public var physical: Physical
+    public var usernameChangedAt: Date?
+    public var usernameChangeCount: Int
+    /// When the username may be changed again; nil: now.
+    public var usernameChangeAllowedAt: Date?
+
+    public var id: String { profile.id }
+
+    /// Each field of ``Profile``.
+    public subscript<Value>(dynamicMember path: WritableKeyPath<Profile, Value>) -> Value {
+        get { profile[keyPath: path] }
+        set { profile[keyPath: path] = newValue }
+    }
+
+    /// Each field of ``Profile``, and what follows from them.
+    public subscript<Value>(dynamicMember path: KeyPath<Profile, Value>) -> Value { profile[keyPath: path] }
+
+    /// A user's physical data.
+    public struct Physical: Sendable, Hashable, Codable {
+        public var biologicalSex: BiologicalSex?
+        public var heightCM: Double?
+        public var dateOfBirth: CalendarDate?
+
+        enum CodingKeys: String, CodingKey {
+            case biologicalSex = "biological_sex"
+            case heightCM = "height_cm"
+            case dateOfBirth = "date_of_birth"
+        }
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case email, preferences, physical
+        case phoneNumber = "phone_number"
+        case phoneVerified = "phone_verified"
+        case dateOfBirth = "date_of_birth"
+        case preferredUnitSystem = "preferred_unit_system"
+        case usernameChangedAt = "username_changed_at"
+        case usernameChangeCount = "username_change_count"
+        case usernameChangeAllowedAt = "username_change_allowed_at"
+    }
+
+    public init(from decoder: any Decoder) throws {
+        profile = try Profile(from: decoder)
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        email = try members.decodeIfPresent(String.self, forKey: .email)
+        phoneNumber = try members.decodeIfPresent(String.self, forKey: .phoneNumber)
+        phoneVerified = try members.decode(Bool.self, forKey: .phoneVerified)
+        dateOfBirth = try members.decodeIfPresent(CalendarDate.self, forKey: .dateOfBirth)
+        preferredUnitSystem = try members.decode(UnitSystem.self, forKey: .preferredUnitSystem)
+        preferences = try members.decode([String: JSONValue].self, forKey: .preferences)
+        physical = try members.decode(Physical.self, forKey: .physical)
+        usernameChangedAt = try members.decodeIfPresent(Date.self, forKey: .usernameChangedAt)
+        usernameChangeCount = try members.decode(Int.self, forKey: .usernameChangeCount)
+        usernameChangeAllowedAt = try members.decodeIfPresent(Date.self, forKey: .usernameChangeAllowedAt)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try profile.encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(email, forKey: .email)
+        try members.encode(phoneNumber, forKey: .phoneNumber)
+        try members.encode(phoneVerified, forKey: .phoneVerified)
+        try members.encode(dateOfBirth, forKey: .dateOfBirth)
+        try members.encode(preferredUnitSystem, forKey: .preferredUnitSystem)
+        try members.encode(preferences, forKey: .preferences)
+        try members.encode(physical, forKey: .physical)
+        try members.encode(usernameChangedAt, forKey: .usernameChangedAt)
+        try members.encode(usernameChangeCount, forKey: .usernameChangeCount)
+        try members.encode(usernameChangeAllowedAt, forKey: .usernameChangeAllowedAt)
+    }
+
+    /// What a guest is whom the server does not know yet.
+    static var localGuest: Me {
+        Me(
+            profile: Profile(
+                id: DeviceState.localGuest, isVerified: false, isGuest: true, isDeleted: false, attributes: [:],
+                version: 0, createdAt: Date(), updatedAt: Date()),
+            phoneVerified: false, preferredUnitSystem: .metric, preferences: [:], physical: Physical(),
+            usernameChangeCount: 0)
+    }
+
+    private init(
+        profile: Profile, phoneVerified: Bool, preferredUnitSystem: UnitSystem, preferences: [String: JSONValue],
+        physical: Physical, usernameChangeCount: Int
+    ) {
+        self.profile = profile
+        self.phoneVerified = phoneVerified
+        self.preferredUnitSystem = preferredUnitSystem
+        self.preferences = preferences
+        self.physical = physical
+        self.usernameChangeCount = usernameChangeCount
+    }
+}

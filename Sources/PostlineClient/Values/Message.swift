@@ -1,0 +1,59 @@
+public import Foundation
+
+/// A message, sent or still on its way.
+public struct Message: Sendable, Hashable, Identifiable {
+    /// Stays the same from the moment at which it was queued on this device.
+    public let id: String
+    public let conversationID: String
+    /// Its place in the conversation, 1 and up without a gap; nil until the server has it.
+    public var seq: Int?
+    public let senderID: String
+    /// The newest profile of the sender; nil where none is here.
+    public var sender: Profile?
+    public var kind: MessageKind
+    /// Nil where it is deleted.
+    public var content: String?
+    public var attachment: Attachment?
+    /// Whether every other member has read it.
+    public var isRead: Bool
+    public var createdAt: Date
+    public var editedAt: Date?
+    public var deletedAt: Date?
+    /// Where it, or its newest edit or deletion, is.
+    public var delivery: Delivery
+
+    /// A picture of a message.
+    public struct Attachment: Sendable, Hashable, Codable {
+        /// https
+        public var url: String
+        public var mimeType: String?
+        public var width: Int?
+        public var height: Int?
+        public var bytes: Int?
+
+        public init(
+            url: String, mimeType: String? = nil, width: Int? = nil, height: Int? = nil, bytes: Int? = nil
+        ) {
+            self.url = url
+            self.mimeType = mimeType
+            self.width = width
+            self.height = height
+            self.bytes = bytes
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case url, width, height, bytes
+            case mimeType = "mime_type"
+        }
+    }
+}
+
+/// How far a change has come that was made on this device.
+public enum Delivery: Sendable, Hashable {
+    /// The server has it.
+    case sent
+    /// It is kept on this device, and goes out as soon as it can.
+    case queued
+    /// The server refused it, with its sentence; it can be tried again or discarded by its number.
+    case refused(PostlineError, change: Int64)
+}

@@ -1,0 +1,14 @@
+/// What proves a session to the server (`docs/protocol.md`, section 5, Tokens).
+struct Tokens: Sendable, Hashable, Codable {
+    var accessToken: String
+    var refreshToken: String
+    var userID: String
+    var isGuest: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case accessToken = "access_token"
+        case refreshToken = "refresh_token"
+        case userID = "user_id"
+        case isGuest = "is_guest"
+    }
+}

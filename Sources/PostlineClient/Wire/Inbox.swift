@@ -1,0 +1,107 @@
+import Foundation
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOSSL
+
+/// Takes the lines of a connection, from the first one on: that which is waited for, and then all to their reader.
+final class Inbox: Sendable {
+    private struct State {
+        var waiting: [Data] = []
+        var reader: LineConnection?
+        var first: CheckedContinuation<Data, any Error>?
+        var failure: (any Error)?
+        var isClosed = false
+    }
+
+    private let state = NIOLockedValueBox(State())
+
+    /// Waits for the first line.
+    func first(within timeout: Duration, closing channel: any Channel) async throws -> Data {
+        let deadline = channel.eventLoop.scheduleTask(in: timeout.timeAmount) { channel.close(promise: nil) }
+        defer { deadline.cancel() }
+        return try await withCheckedThrowingContinuation { waiter in
+            let now: Result<Data, any Error>? = state.withLockedValue { state in
+                if !state.waiting.isEmpty { return .success(state.waiting.removeFirst()) }
+                if state.isClosed { return .failure(Self.ending(state.failure)) }
+                state.first = waiter
+                return nil
+            }
+            if let now { waiter.resume(with: now) }
+        }
+    }
+
+    /// Gives all further lines to their reader, which lives on the channel's event loop, where this is called.
+    func deliver(to reader: LineConnection) {
+        let (lines, isClosed) = state.withLockedValue { state in
+            defer { state.waiting = [] }
+            state.reader = reader
+            return (state.waiting, state.isClosed)
+        }
+        reader.assumeIsolated { reader in
+            for line in lines { reader.received(line) }
+            if isClosed { reader.closed() }
+        }
+    }
+
+    /// A line came, on the channel's event loop.
+    func received(_ line: Data) {
+        let (first, reader): (CheckedContinuation<Data, any Error>?, LineConnection?) = state.withLockedValue { state in
+            if let first = state.first {
+                state.first = nil
+                return (first, nil)
+            }
+            if let reader = state.reader { return (nil, reader) }
+            state.waiting.append(line)
+            return (nil, nil)
+        }
+        first?.resume(returning: line)
+        reader?.assumeIsolated { $0.received(line) }
+    }
+
+    /// The connection failed, and will be closed.
+    func failed(_ error: any Error) {
+        state.withLockedValue { $0.failure = $0.failure ?? error }
+    }
+
+    /// The connection is over.
+    func closed() {
+        let (first, reader, failure) = state.withLockedValue { state in
+            defer { (state.first, state.reader, state.isClosed) = (nil, nil, true) }
+            return (state.first, state.reader, state.failure)
+        }
+        first?.resume(throwing: Self.ending(failure))
+        reader?.assumeIsolated { $0.closed() }
+    }
+
+    /// Why there is no first line.
+    private static func ending(_ failure: (any Error)?) -> PostlineError {
+        switch failure {
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            PostlineError(.notTrusted, "No trusted connection can be made to the server: \(failure.map { "\($0)" } ?? "")")
+        case let error as PostlineError: error
+        default: PostlineError(.offline, "The server closed the connection before it said hello.", isRetryable: true)
+        }
+    }
+}
+
+/// Gives lines to an inbox.
+final class InboxHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let inbox: Inbox
+
+    init(_ inbox: Inbox) { self.inbox = inbox }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        inbox.received(Data(Self.unwrapInboundIn(data).readableBytesView))
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        inbox.failed(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        inbox.closed()
+    }
+}

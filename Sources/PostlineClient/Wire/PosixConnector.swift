@@ -1,0 +1,56 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// Opens connections over POSIX sockets, with BoringSSL for TLS.
+struct PosixConnector: Connector {
+    private let group: any EventLoopGroup
+
+    /// The certificates that are trusted, as PEM; nil: those of the system.
+    private let authorities: String?
+
+    init(group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton, authorities: String? = nil) {
+        self.group = group
+        self.authorities = authorities
+    }
+
+    func connect(to server: Server, inbox: Inbox, timeout: Duration) async throws -> any Channel {
+        let security: NIOSSLContext?
+        do {
+            security = try server.isEncrypted ? context() : nil
+        } catch {
+            throw PostlineError(.notTrusted, "The certificates to trust cannot be used: \(error)")
+        }
+        do {
+            return try await ClientBootstrap(group: group)
+                .connectTimeout(timeout.timeAmount)
+                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let pipeline = channel.pipeline.syncOperations
+                        if let security { try pipeline.addHandler(Self.handler(security, for: server.host)) }
+                        try pipeline.addLines(of: server, to: inbox)
+                    }
+                }
+                .connect(host: server.host, port: server.port).get()
+        } catch {
+            throw PostlineError(
+                .offline, "No server can be reached at \(server.host):\(server.port).", isRetryable: true)
+        }
+    }
+
+    private func context() throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        if let authorities {
+            configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authorities.utf8)))
+        }
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    private static func handler(_ context: NIOSSLContext, for host: String) throws -> NIOSSLClientHandler {
+        // An address is not sent as a name; the certificate is held against the socket's own then.
+        let isAddress = (try? SocketAddress(ipAddress: host, port: 0)) != nil
+        return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : host)
+    }
+}

@@ -1,0 +1,119 @@
+import NIOCore
+import NIOExtras
+import NIOHTTP1
+import NIOWebSocket
+
+extension ChannelPipeline.SynchronousOperations {
+    /// The longest line that a server writes: an answer of 4 MiB and what stands around it.
+    static let maximumLineBytes = 8 << 20
+
+    /// Adds what makes lines of bytes, and of WebSocket's messages where the server is spoken to so.
+    func addLines(of server: Server, to inbox: Inbox) throws {
+        guard case .webSocket(let path) = server.transport else {
+            try addHandlers(ByteToMessageHandler(LineBasedFrameDecoder(), maximumBufferSize: Self.maximumLineBytes))
+            return try addHandler(InboxHandler(inbox))
+        }
+        let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: Self.maximumLineBytes) { channel, _ in
+            channel.eventLoop.makeCompletedFuture {
+                try channel.pipeline.syncOperations.addHandlers(
+                    NIOWebSocketFrameAggregator(
+                        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: .max,
+                        maxAccumulatedFrameSize: Self.maximumLineBytes),
+                    WebSocketLines())
+                try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))
+            }
+        }
+        try addHTTPClientHandlers(
+            leftOverBytesStrategy: .forwardBytes,
+            withClientUpgrade: (
+                upgraders: [upgrader],
+                completionHandler: { context in
+                    let pipeline = context.pipeline.syncOperations
+                    if let refusal = try? pipeline.context(handlerType: UpgradeRefusal.self) {
+                        pipeline.removeHandler(context: refusal, promise: nil)
+                    }
+                }
+            ))
+        try addHandlers(UpgradeRequest(host: server.host, path: path), UpgradeRefusal(inbox))
+    }
+}
+
+/// Asks for the upgrade as soon as there is a connection.
+private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private let host: String
+    private let path: String
+
+    init(host: String, path: String) {
+        self.host = host
+        self.path = path
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let headers: HTTPHeaders = ["Host": host, "Sec-WebSocket-Protocol": "postline.v1"]
+        context.write(Self.wrapOutboundOut(.head(.init(version: .http1_1, method: .GET, uri: path, headers: headers))), promise: nil)
+        context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
+        context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+}
+
+/// Tells the inbox what was answered in place of the upgrade.
+private final class UpgradeRefusal: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPClientResponsePart
+
+    private let inbox: Inbox
+
+    init(_ inbox: Inbox) { self.inbox = inbox }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        if case .head(let head) = Self.unwrapInboundIn(data) {
+            // 429 and 5xx are those of a server that is there, and will be again.
+            let isPassing = head.status.code == 429 || head.status.code >= 500
+            inbox.failed(
+                PostlineError(
+                    isPassing ? .offline : .notTrusted, "The server refused a WebSocket: \(head.status)",
+                    isRetryable: isPassing))
+            context.close(promise: nil)
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        inbox.failed(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        inbox.closed()
+    }
+}
+
+/// Lines within WebSocket's text messages, as a client sends and reads them.
+private final class WebSocketLines: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = WebSocketFrame
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let frame = Self.unwrapInboundIn(data)
+        switch frame.opcode {
+        case .text: context.fireChannelRead(Self.wrapInboundOut(frame.unmaskedData))
+        case .ping:
+            context.writeAndFlush(
+                Self.wrapOutboundOut(.init(fin: true, opcode: .pong, maskKey: .random(), data: frame.unmaskedData)),
+                promise: nil)
+        case .connectionClose: context.close(promise: nil)
+        default: break
+        }
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        var line = Self.unwrapOutboundIn(data)
+        // A message is a line without its end.
+        line.moveWriterIndex(to: line.writerIndex - 1)
+        context.write(
+            Self.wrapOutboundOut(.init(fin: true, opcode: .text, maskKey: .random(), data: line)), promise: promise)
+    }
+}

@@ -1,0 +1,69 @@
+import BoundedWait
+import Foundation
+import Logging
+import PostlineClient
+
+/// A device with the app on it: a folder that outlives the app's process, here its client.
+@MainActor
+final class AppDevice {
+    let folder: URL
+    private(set) var client: PostlineClient
+    private let make: @MainActor () throws -> PostlineClient
+
+    /// Runs a body with a device, whose folder goes when it ends.
+    static func with<Value: Sendable>(
+        _ server: Server, legacyData: (any LegacyData)? = nil, _ body: @MainActor (AppDevice) async throws -> Value
+    ) async throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "postline-device-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let device = try AppDevice(server, folder, legacyData)
+        do {
+            let value = try await body(device)
+            await device.client.disconnect()
+            return value
+        } catch {
+            await device.client.disconnect()
+            throw error
+        }
+    }
+
+    private init(_ server: Server, _ folder: URL, _ legacyData: (any LegacyData)?) throws {
+        self.folder = folder
+        make = {
+            try PostlineClient(server: server, store: .file(in: folder), legacyData: legacyData, logger: .quiet)
+        }
+        client = try make()
+    }
+
+    /// Ends the app and starts it again.
+    func relaunch() async throws {
+        await client.disconnect()
+        client = try make()
+    }
+
+    func signIn(_ person: Person) async throws {
+        try await client.signIn(email: person.email, password: "postline-dev")
+        try await isLive()
+    }
+
+    func isLive() async throws { try await shows("that it is live") { $0.state == .live } }
+
+    /// Waits until the client shows it.
+    func shows(_ what: String, _ condition: @MainActor (PostlineClient) -> Bool) async throws {
+        let end = ContinuousClock.now + watchdogLimit
+        while !condition(client) {
+            guard ContinuousClock.now < end else { throw NotInTime(description: "waited for \(what)") }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
+
+extension Server {
+    /// A node of this machine.
+    static func node(_ port: Int) -> Server { .line("127.0.0.1", port: port, isEncrypted: false) }
+}
+
+extension Chat {
+    /// What is said here, in its order.
+    var contents: [String?] { messages.map(\.content) }
+}

@@ -1,0 +1,162 @@
+import BoundedWait
+import Foundation
+import PostlineClient
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Guests on a device")
+@MainActor
+struct ClientGuestTests {
+    @Test(
+        "a guest without a network keeps a birthday, which the server has as soon as it is there, and an account keeps",
+        .covers("E2", "E14"))
+    func birthday() async throws {
+        let date = CalendarDate(year: 1990, month: 2, day: 28)
+        try await TestDatabase.with { database in
+            let first = try await ServeProcess.start(database)
+            let port = first.port
+            first.command.signal(SIGKILL)
+            _ = try await first.command.exit()
+            try await AppDevice.with(.node(port)) { device in
+                try device.client.continueAsGuest()
+                #expect(device.client.account == .localGuest)
+                try await device.client.updateProfile { $0.dateOfBirth = date }
+                #expect(device.client.me?.dateOfBirth == date)
+                try await device.relaunch()
+                #expect(device.client.account == .localGuest)
+                #expect(device.client.me?.dateOfBirth == date)
+                let node = try await ServeProcess.start(database, port: port)
+                defer { node.command.signal(SIGKILL) }
+                device.client.networkChanged()
+                try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+                let id = try #require(device.client.me?.id)
+                #expect(device.client.me?.dateOfBirth == date)
+                try await within("the server to have it") {
+                    while try await database.value("select date_of_birth from user_private where id = '\(id)'")
+                        != date.description
+                    {}
+                }
+                // The guest becomes an account with the same id, and everything of it.
+                try await device.client.upgrade(
+                    email: "guest@new.example.com", password: "postline-dev", fullName: "Gus Guest")
+                #expect(device.client.account == .user(id: id))
+                try await device.shows("the account") { $0.me?.email == "guest@new.example.com" }
+                #expect(device.client.me?.dateOfBirth == date)
+                #expect(device.client.me?.isGuest == false)
+                try await device.relaunch()
+                #expect(device.client.account == .user(id: id))
+            }
+        }
+    }
+
+    @Test(
+        "a guest who signs in brings along what the account has not: messages, birthday; and its file goes",
+        .covers("E14"))
+    func signsIn() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try device.client.continueAsGuest()
+                    try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+                    let guest = try #require(device.client.me?.id)
+                    let chat = try await device.client.openConversation(with: Person.frank.id)
+                    try await device.client.send("from the guest", in: chat)
+                    try await database.psql(
+                        "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
+                    // Not sent any more: the server goes away for a moment.
+                    try await device.client.updateProfile {
+                        $0.bio = "The guest's."
+                        $0.location = "Linz"
+                    }
+                    try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
+                    try await device.isLive()
+                    #expect(device.client.account == .user(id: Person.alice.id))
+                    try await device.shows("what the guest said") { client in
+                        client.conversations.contains { $0.lastMessageContent == "from the guest" }
+                    }
+                    try await device.shows("the guest's place, and the account's own bio") {
+                        $0.me?.location == "Linz" && $0.me?.bio == "Her own."
+                    }
+                    let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
+                    #expect(!files.contains { $0.hasPrefix(guest) })
+                    #expect(!FileManager.default.fileExists(atPath: device.folder.path + "/secrets/\(guest).secret"))
+                }
+            }
+        }
+    }
+
+    @Test("a guest of this device alone who signs in brings along what was edited, and the account's own values win")
+    func localGuestSignsIn() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
+            let first = try await ServeProcess.start(database)
+            let port = first.port
+            first.command.signal(SIGKILL)
+            _ = try await first.command.exit()
+            try await AppDevice.with(.node(port)) { device in
+                try device.client.continueAsGuest()
+                try await device.client.updateProfile {
+                    $0.bio = "The guest's."
+                    $0.location = "Linz"
+                }
+                await device.client.disconnect()
+                let node = try await ServeProcess.start(database, port: port)
+                defer { node.command.signal(SIGKILL) }
+                try await device.signIn(.alice)
+                try await device.shows("the guest's place, and the account's own bio") {
+                    $0.me?.location == "Linz" && $0.me?.bio == "Her own."
+                }
+                #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
+                // Signing out leads back to where a guest can begin.
+                try await device.client.signOut()
+                try device.client.continueAsGuest()
+                #expect(device.client.me?.location == nil)
+            }
+        }
+    }
+
+    @Test(
+        "what a former version of the app kept is found, taken over once, and only then deleted",
+        .covers("D28", "E12"))
+    func legacyData() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let legacy = Legacy()
+                try await AppDevice.with(.node(node.port), legacyData: legacy) { device in
+                    try await device.signIn(.alice)
+                    try await device.shows("what it kept") { $0.me?.preferences["units_seen"] == true }
+                    #expect(legacy.asked == 1)
+                    #expect(legacy.erasures == 1)
+                    try await within("the server to have it") {
+                        while try await database.value(
+                            "select preferences->>'units_seen' from user_private where id = '\(Person.alice.id)'")
+                            != "true"
+                        {}
+                    }
+                    try await device.relaunch()
+                    try await device.isLive()
+                    // What the user changed since stays.
+                    #expect(legacy.asked == 1)
+                }
+            }
+        }
+    }
+
+    /// An old key of a former version.
+    private final class Legacy: LegacyData {
+        private let counts = Mutex((asked: 0, erasures: 0))
+
+        var asked: Int { counts.withLock(\.asked) }
+        var erasures: Int { counts.withLock(\.erasures) }
+
+        func takeOver(into edit: inout ProfileEdit) -> Bool {
+            counts.withLock { $0.asked += 1 }
+            edit.preferences["units_seen"] = true
+            return true
+        }
+
+        func erase() { counts.withLock { $0.erasures += 1 } }
+    }
+}

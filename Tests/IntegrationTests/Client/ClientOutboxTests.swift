@@ -1,0 +1,212 @@
+import BoundedWait
+import Foundation
+import PostlineClient
+import TestSupport
+import Testing
+
+@Suite("The client's outbox")
+@MainActor
+struct ClientOutboxTests {
+    @Test(
+        "what is written offline is shown at once, outlives the app, and is done once, in order, when there is a server",
+        .covers("C36", "E16"))
+    func offline() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                node.command.signal(SIGKILL)
+                _ = try await node.command.exit()
+                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                let before = device.client.chat(with: Room.aliceBob).messages
+                let written = (1...20).map { "written offline \($0)" }
+                for content in written { try await device.client.send(content, in: Room.aliceBob) }
+                try await device.client.updateProfile { $0.fullName = "Alice Away" }
+                try await device.client.markRead(Room.alps)
+                #expect(device.client.me?.fullName == "Alice Away")
+                try await device.relaunch()
+                let chat = device.client.chat(with: Room.aliceBob)
+                #expect(chat.messages.dropFirst(before.count).map(\.content) == written)
+                #expect(chat.messages.dropFirst(before.count).allSatisfy { $0.delivery == .queued && $0.seq == nil })
+                #expect(chat.messages.prefix(before.count).map(\.id) == before.map(\.id))
+                #expect(device.client.me?.fullName == "Alice Away")
+                #expect(device.client.conversations.first { $0.id == Room.alps }?.unreadCount == 0)
+                let ids = chat.messages.map(\.id)
+                let again = try await ServeProcess.start(database, port: node.port)
+                defer { again.command.signal(SIGKILL) }
+                device.client.networkChanged()
+                try await device.shows("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent } }
+                // A message stays the same one to whoever draws it.
+                #expect(chat.messages.map(\.id) == ids)
+                #expect(
+                    try await database.column(
+                        """
+                        select content from messages where conversation_id = '\(Room.aliceBob)'
+                        and content like 'written%' order by seq
+                        """) == written)
+                try await device.shows("the profile") { $0.refusedChanges.isEmpty && $0.me?.fullName == "Alice Away" }
+                #expect(
+                    try await within("the profile") {
+                        while try await database.value(
+                            "select full_name from user_profiles where id = '\(Person.alice.id)'") != "Alice Away"
+                        {}
+                        return true
+                    })
+            }
+        }
+    }
+
+    @Test("a refusal stands with what is refused, in the server's words, and holds nothing up; it is retried or discarded")
+    func refusals() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    try await chat.send("")
+                    try await chat.send("after it")
+                    try await device.shows("the refusal, and the next") { client in
+                        client.refusedChanges.count == 1
+                            && chat.messages.contains { $0.content == "after it" && $0.delivery == .sent }
+                    }
+                    let refused = try #require(device.client.refusedChanges.first)
+                    #expect(refused.kind == .message)
+                    #expect(refused.error.code == .invalidParams)
+                    #expect(refused.error.field == "content")
+                    #expect(chat.messages.last?.delivery == .refused(refused.error, change: refused.id))
+                    try await device.client.retry(refused.id)
+                    try await device.shows("that it is refused again") { $0.refusedChanges.map(\.id) == [refused.id] }
+                    try await device.client.discard(refused.id)
+                    #expect(device.client.refusedChanges.isEmpty)
+                    #expect(chat.messages.last?.content == "after it")
+
+                    try await device.client.updateProfile { $0.website = "no address" }
+                    try await device.shows("the refusal") { $0.refusedChanges.first?.error.field == "website" }
+                    // What was refused is not shown as if it were so.
+                    #expect(device.client.me?.website != "no address")
+                    try await device.client.updateProfile { $0.bio = "A bio." }
+                    try await device.shows("the next edit") { $0.me?.bio == "A bio." }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "edits of a profile made here offline and elsewhere meanwhile are merged field by field",
+        .covers("D18"))
+    func profileMerge() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                node.command.signal(SIGKILL)
+                _ = try await node.command.exit()
+                try await device.client.updateProfile {
+                    $0.bio = "From the train."
+                    $0.preferences["theme"] = "dark"
+                }
+                try await database.psql(
+                    """
+                    update user_profiles set location = 'Graz', full_name = 'Alice Elsewhere'
+                    where id = '\(Person.alice.id)'
+                    """)
+                let again = try await ServeProcess.start(database, port: node.port)
+                defer { again.command.signal(SIGKILL) }
+                device.client.networkChanged()
+                try await device.shows("both edits") { client in
+                    client.me?.bio == "From the train." && client.me?.location == "Graz"
+                        && client.me?.fullName == "Alice Elsewhere" && client.me?.preferences["theme"] == "dark"
+                        && client.state == .live
+                }
+                try await within("the database to have it") {
+                    while try await database.value(
+                        "select bio || location from user_profiles where id = '\(Person.alice.id)'")
+                        != "From the train.Graz"
+                    {}
+                }
+            }
+        }
+    }
+
+    @Test("while nodes are killed with -9, each message that was queued is there once, in order, and shown as sent")
+    func kills() async throws {
+        try await TestDatabase.with { database in
+            var node = try await ServeProcess.start(database)
+            let port = node.port
+            try await AppDevice.with(.node(port)) { device in
+                try await device.signIn(.alice)
+                let chat = device.client.chat(with: Room.aliceBob)
+                var written: [String] = []
+                for round in 0..<5 {
+                    for number in 0..<20 {
+                        written.append("round \(round) number \(number)")
+                        try await chat.send(written[written.count - 1])
+                    }
+                    // In the midst of them.
+                    node.command.signal(SIGKILL)
+                    _ = try await node.command.exit()
+                    node = try await ServeProcess.start(database, port: port)
+                    device.client.networkChanged()
+                }
+                try await device.shows("that all is sent") { _ in chat.messages.allSatisfy { $0.delivery == .sent } }
+                #expect(
+                    try await database.column(
+                        """
+                        select content from messages where conversation_id = '\(Room.aliceBob)' and content like 'round%'
+                        order by seq
+                        """) == written)
+                #expect(chat.contents.suffix(written.count) == written.map(Optional.some)[...] || chat.messages.count == 50)
+            }
+            node.command.signal(SIGKILL)
+        }
+    }
+
+    @Test("a draft is kept with its conversation, outlives the app, and goes with its sending")
+    func drafts() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    try await device.client.chat(with: Room.aliceBob).setDraft("Dear B")
+                    try await device.relaunch()
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    #expect(chat.draft == "Dear B")
+                    #expect(device.client.conversations.first { $0.id == Room.aliceBob }?.draft == "Dear B")
+                    try await chat.send("Dear Bob")
+                    #expect(chat.draft == "")
+                }
+            }
+        }
+    }
+
+    @Test(
+        "an avatar is chosen of the catalogue, as a picture of one's own, and taken away again",
+        .covers("C20"))
+    func avatar() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let client = device.client
+                    let builtIn = try #require(try await client.avatars().last)
+                    for (picture, shown) in [
+                        (ProfileEdit.Picture.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
+                        (.custom(url: "https://pictures.example.com/a.png"), .custom(url: "https://pictures.example.com/a.png")),
+                    ] {
+                        try await client.updateProfile { $0.avatar = picture }
+                        #expect(client.me?.avatar == shown)
+                        try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                        #expect(client.me?.avatar == shown)
+                        #expect(client.refusedChanges.isEmpty)
+                    }
+                    try await client.updateProfile { $0.avatar = nil }
+                    try await device.shows("that it is saved") { $0.waitingChanges == 0 }
+                    guard case .initials("AM", _)? = client.me?.avatar else {
+                        Issue.record("\(String(describing: client.me?.avatar))")
+                        return
+                    }
+                }
+            }
+        }
+    }
+}

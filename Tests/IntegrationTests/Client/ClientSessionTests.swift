@@ -1,0 +1,188 @@
+import BoundedWait
+import Foundation
+import PostlineClient
+import TestSupport
+import Testing
+
+@Suite("Who is signed in on a device")
+@MainActor
+struct ClientSessionTests {
+    @Test(
+        "the current user is kept, and at the next launch all is there before any server is",
+        .covers("B8", "B34", "C36", "E11"))
+    func restored() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                let (me, conversations) = (device.client.me, device.client.conversations)
+                let messages = device.client.chat(with: Room.aliceBob).messages
+                node.command.signal(SIGKILL)
+                _ = try await node.command.exit()
+                try await device.relaunch()
+                // At once: nothing is waited for.
+                #expect(device.client.account == .user(id: Person.alice.id))
+                #expect(device.client.me == me)
+                #expect(device.client.conversations == conversations)
+                #expect(device.client.chat(with: Room.aliceBob).messages == messages)
+            }
+        }
+    }
+
+    @Test(
+        "signed out, it shows nothing, and all parts of the app hear of it; another user on the device sees its own alone",
+        .covers("B35", "E4"))
+    func otherUser() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    let client = device.client
+                    try await device.signIn(.alice)
+                    let chat = client.chat(with: Room.aliceCarol)
+                    try await chat.setDraft("Alice's secret draft")
+                    #expect(!chat.messages.isEmpty)
+                    try await client.signOut()
+                    #expect(client.account == .nobody)
+                    #expect(client.state == .signedOut(nil))
+                    #expect(client.me == nil && client.conversations.isEmpty && client.refusedChanges.isEmpty)
+                    #expect(chat.messages.isEmpty && chat.conversation == nil)
+                    await #expect {
+                        try await client.send("nobody", in: Room.aliceCarol)
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .signedOut
+                    }
+                    // Bob is in no conversation of Alice and Carol.
+                    try await device.signIn(.bob)
+                    #expect(client.me?.username == "bob")
+                    #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
+                    #expect(client.chat(with: Room.aliceCarol).messages.isEmpty)
+                    #expect(client.conversations.allSatisfy { $0.draft == nil })
+                    try await client.signOut(erasing: true)
+                    // The first user's data are there again.
+                    try await device.signIn(.alice)
+                    #expect(client.chat(with: Room.aliceCarol).draft == "Alice's secret draft")
+                    let files = try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
+                    #expect(files.contains("\(Person.alice.id).sqlite"))
+                    #expect(!files.contains { $0.hasPrefix(Person.bob.id) })
+                }
+            }
+        }
+    }
+
+    @Test("tokens are in a file of the user alone, and nowhere in the store")
+    func secrets() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let secrets = device.folder.appending(path: "secrets")
+                    let file = secrets.appending(path: "\(Person.alice.id).secret")
+                    let mode = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions]
+                    #expect((mode as? NSNumber)?.intValue == 0o600)
+                    let tokens = try #require(
+                        try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
+                    let refresh = try #require(tokens["refresh_token"] as? String)
+                    await device.client.disconnect()
+                    for name in try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
+                    where name.contains(".sqlite") {
+                        let bytes = try Data(contentsOf: device.folder.appending(path: name))
+                        #expect(bytes.range(of: Data(refresh.utf8)) == nil, "\(name)")
+                    }
+                    try await device.relaunch()
+                    try await device.client.signOut()
+                    #expect(!FileManager.default.fileExists(atPath: file.path))
+                }
+            }
+        }
+    }
+
+    @Test("a wrong password is told, and changes nothing; nobody is signed in over somebody else")
+    func refused() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    await #expect {
+                        try await device.client.signIn(email: Person.alice.email, password: "wrong")
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .invalidCredentials
+                    }
+                    #expect(device.client.account == .nobody)
+                    try await device.signIn(.alice)
+                    await #expect(throws: PostlineError.self) {
+                        try await device.client.signIn(email: Person.bob.email, password: "postline-dev")
+                    }
+                    #expect(device.client.me?.username == "alice")
+                }
+            }
+        }
+    }
+
+    @Test("a session that the server ends is over here: it is told why, and the data stay for when the user is back")
+    func revoked() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
+                    try await device.shows("that it is signed out") { client in
+                        if case .signedOut(let error?) = client.state { error.code == .sessionRevoked } else { false }
+                    }
+                    #expect(device.client.me == nil && device.client.account == .nobody)
+                    try await device.signIn(.alice)
+                    #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
+                }
+            }
+        }
+    }
+
+    @Test("an access token that is over is renewed: while it is live, and after the app was away for long")
+    func renewed() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database, ["--access-token-seconds", "2"]) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    for number in 0..<3 {
+                        let chat = device.client.chat(with: Room.aliceBob)
+                        try await chat.send("number \(number)")
+                        try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                        // A new token, and so it is renewed while the client is live.
+                        let before = try await database.value("select sum(generation) from app.sessions")
+                        try await within("the token to be renewed") {
+                            while try await database.value("select sum(generation) from app.sessions") == before {}
+                        }
+                        try await device.relaunch()
+                        try await device.isLive()
+                    }
+                    #expect(device.client.account == .user(id: Person.alice.id))
+                }
+            }
+        }
+    }
+
+    @Test("after disconnect nothing connects again, until connect; in the background it is the same")
+    func disconnected() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    await device.client.disconnect()
+                    device.client.networkChanged()
+                    await device.client.enterForeground()
+                    try await database.psql(
+                        "update user_profiles set full_name = 'Renamed' where id = '\(Person.alice.id)'")
+                    guard case .offline = device.client.state else {
+                        Issue.record("it is \(device.client.state)")
+                        return
+                    }
+                    #expect(try await node.metrics()["postline_connections"] ?? 0 == 0)
+                    try device.client.connect()
+                    try await device.shows("the change") { $0.me?.fullName == "Renamed" && $0.state == .live }
+                    await device.client.enterBackground()
+                    try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                    await device.client.enterForeground()
+                    try await device.isLive()
+                }
+            }
+        }
+    }
+}

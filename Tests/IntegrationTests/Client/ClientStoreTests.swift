@@ -1,0 +1,92 @@
+import BoundedWait
+import Foundation
+import GRDB
+import PostlineClient
+import Testing
+
+@Suite("The client's store, damaged")
+@MainActor
+struct ClientStoreTests {
+    @Test(
+        "row 70: a store that is noise, cut or torn is replaced, with the world anew, and what waits where it can be read",
+        arguments: Damage.allCases)
+    func damaged(_ damage: Damage) async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            defer { node.command.signal(SIGKILL) }
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                let chat = device.client.chat(with: Room.alps)
+                while chat.hasOlder { try await chat.loadOlder() }
+                await device.client.disconnect()
+                for number in 0..<3 { try await device.client.send("waiting \(number)", in: Room.aliceBob) }
+                let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
+                // All is in the one file, so that what is done to it is done to all.
+                try await DatabaseQueue(path: file.path).writeWithoutTransaction {
+                    try $0.execute(sql: "pragma wal_checkpoint(truncate)")
+                }
+                try damage.strike(file)
+                try await device.relaunch()
+                try await device.isLive()
+                #expect(device.client.conversations.contains { $0.id == Room.aliceBob && !$0.people.isEmpty })
+                #expect(device.client.me?.username == "alice")
+                try await device.shows("that nothing waits") { $0.waitingChanges == 0 }
+                let arrived = try await database.column(
+                    "select content from messages where content like 'waiting%' order by seq")
+                #expect(arrived == (damage.leavesOutbox ? ["waiting 0", "waiting 1", "waiting 2"] : []))
+                #expect(FileManager.default.fileExists(atPath: file.path + ".damaged"))
+            }
+        }
+    }
+
+    /// What can happen to a file.
+    enum Damage: String, CaseIterable {
+        case noise, cut, tornTable
+
+        var leavesOutbox: Bool { self == .tornTable }
+
+        func strike(_ file: URL) throws {
+            let data = try Data(contentsOf: file)
+            switch self {
+            case .noise: try Data((0..<data.count).map { _ in UInt8.random(in: 0...255) }).write(to: file)
+            case .cut: try data.prefix(3_000).write(to: file)
+            case .tornTable:
+                // The root page of the conversations, by its number in the schema.
+                let queue = try DatabaseQueue(path: file.path)
+                let (page, size) = try queue.read { database in
+                    (
+                        try Int.fetchOne(database, sql: "select rootpage from sqlite_schema where name = 'conversation'") ?? 0,
+                        try Int.fetchOne(database, sql: "pragma page_size") ?? 0
+                    )
+                }
+                try queue.close()
+                var torn = data
+                let start = (page - 1) * size
+                torn.replaceSubrange(start..<start + size, with: Data(repeating: 0xA5, count: size))
+                try torn.write(to: file)
+            }
+        }
+    }
+
+    @Test("row 70: a store of a newer version of the app is left alone, and that is told")
+    func newer() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    await device.client.disconnect()
+                    let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
+                    try await DatabaseQueue(path: file.path).write {
+                        try $0.execute(sql: "insert into grdb_migrations values ('99')")
+                    }
+                    await #expect {
+                        try await device.relaunch()
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .storeUnusable && "\(error)".contains("newer version")
+                    }
+                    #expect(FileManager.default.fileExists(atPath: file.path))
+                }
+            }
+        }
+    }
+}

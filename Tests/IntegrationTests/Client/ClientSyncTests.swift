@@ -1,0 +1,215 @@
+import Foundation
+import Observation
+import PostlineClient
+import TestSupport
+import Testing
+
+@Suite("The client's view of the world")
+@MainActor
+struct ClientSyncTests {
+    @Test(
+        "signed in, it shows the user, every conversation with its people and unread messages, and each message",
+        .covers("A7", "A19", "D15"))
+    func world() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let client = device.client
+                    #expect(client.account == .user(id: Person.alice.id))
+                    #expect(client.me?.username == "alice")
+                    #expect(client.me?.email == Person.alice.email)
+                    let shown = client.conversations.map(\.id)
+                    let unread = try await database.column(
+                        """
+                        select conversation_id || ' ' || c.last_seq - m.last_read_seq
+                        from conversation_members m join conversations c on c.id = m.conversation_id
+                        where m.user_id = '\(Person.alice.id)' order by c.last_message_time desc
+                        """)
+                    #expect(client.conversations.map { "\($0.id) \($0.unreadCount)" } == unread)
+                    #expect(shown.contains(Room.aliceBob))
+                    let withBob = try #require(client.conversations.first { $0.id == Room.aliceBob })
+                    #expect(withBob.other(than: Person.alice.id)?.username == "bob")
+                    #expect(withBob.name(for: Person.alice.id) == withBob.other(than: Person.alice.id)?.fullName)
+                    let chat = client.chat(with: Room.aliceBob)
+                    while chat.hasOlder { try await chat.loadOlder() }
+                    let said = try await database.column(
+                        "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
+                    #expect(chat.contents == said)
+                    #expect(chat.messages.allSatisfy { $0.sender != nil && $0.delivery == .sent })
+                }
+            }
+        }
+    }
+
+    @Test(
+        "a change by anybody is shown in every view of the user in one turn: list, open chat, past messages, profile",
+        .covers("B28", "B34"))
+    func oneTurn() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let client = device.client
+                    let chat = client.chat(with: Room.aliceBob)
+                    /// How each view draws Bob.
+                    @MainActor func avatars() -> Set<Avatar?> {
+                        var avatars = Set(chat.messages.filter { $0.senderID == Person.bob.id }.map { $0.sender?.avatar })
+                        avatars.insert(chat.conversation?.other(than: Person.alice.id)?.avatar)
+                        for conversation in client.conversations {
+                            for person in conversation.people where person.id == Person.bob.id {
+                                avatars.insert(person.avatar)
+                            }
+                        }
+                        return avatars
+                    }
+                    let before = avatars()
+                    #expect(before.count == 1)
+                    for number in 0..<20 {
+                        let url = "https://pictures.example.com/\(number).png"
+                        try await database.psql(
+                            """
+                            update user_profiles set avatar_type = 'custom', avatar_id = null, avatar_url = '\(url)'
+                            where id = '\(Person.bob.id)'
+                            """)
+                        try await device.shows("the new picture") { _ in
+                            let shown = avatars()
+                            #expect(shown.count == 1, "two views disagree: \(shown)")
+                            return shown == [.custom(url: url)]
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("what another does arrives: messages, edits, deletions, read marks, groups, and being removed from one")
+    func changes() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { alice in
+                    try await AppDevice.with(.node(node.port)) { bob in
+                        try await alice.signIn(.alice)
+                        try await bob.signIn(.bob)
+                        let group = try await alice.client.createGroup("Plans", with: [Person.bob.id])
+                        try await bob.shows("the group") { $0.conversations.first?.title == "Plans" }
+                        let (hers, his) = (alice.client.chat(with: group), bob.client.chat(with: group))
+                        try await hers.send("one")
+                        try await hers.send("two")
+                        try await bob.shows("the messages") { _ in his.contents == ["one", "two"] }
+                        #expect(bob.client.conversations.first?.unreadCount == 2)
+                        #expect(bob.client.conversations.first?.lastMessageContent == "two")
+                        try await alice.shows("that they are sent") { _ in
+                            hers.messages.allSatisfy { $0.delivery == .sent }
+                        }
+                        #expect(hers.messages.map(\.isRead) == [false, false])
+                        try await his.markRead()
+                        #expect(bob.client.conversations.first?.unreadCount == 0)
+                        try await alice.shows("that they are read") { _ in hers.messages.allSatisfy(\.isRead) }
+                        try await alice.client.edit(hers.messages[0], to: "uno")
+                        try await alice.client.delete(hers.messages[1])
+                        try await bob.shows("the edit and the deletion") { _ in his.contents == ["uno", nil] }
+                        #expect(his.messages[1].deletedAt != nil)
+                        try await alice.client.rename(group, to: "Old plans")
+                        try await bob.shows("the name") { $0.conversations.first?.title == "Old plans" }
+                        try await alice.client.remove(Person.bob.id, from: group)
+                        try await bob.shows("nothing of it") { client in
+                            !client.conversations.contains { $0.id == group } && his.messages.isEmpty
+                                && his.conversation == nil
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("older pages come from the device, and then from the server, without a gap and to the very first")
+    func olderPages() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                insert into messages (conversation_id, sender_id, content)
+                select '\(Room.aliceBob)', '\(Person.bob.id)', 'old ' || n from generate_series(1, 300) n
+                """)
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    #expect(chat.hasOlder)
+                    var pages = 0
+                    while chat.hasOlder {
+                        try await chat.loadOlder()
+                        let seqs = chat.messages.compactMap(\.seq)
+                        #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)))
+                        pages += 1
+                    }
+                    let all = try await database.column(
+                        "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")
+                    #expect(chat.contents == all)
+                    #expect(pages >= 6)
+                    // All of it is on the device now.
+                    try await device.relaunch()
+                    await device.client.disconnect()
+                    let again = device.client.chat(with: Room.aliceBob)
+                    while again.hasOlder { try await again.loadOlder() }
+                    #expect(again.contents == all)
+                }
+            }
+        }
+    }
+
+    @Test("away while more was said than a page holds, it shows no gap, and fills it on demand")
+    func gap() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    await device.client.disconnect()
+                    try await database.psql(
+                        """
+                        insert into messages (conversation_id, sender_id, content)
+                        select '\(Room.aliceBob)', '\(Person.bob.id)', 'missed ' || n from generate_series(1, 400) n
+                        """)
+                    try await device.relaunch()
+                    try await device.isLive()
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    repeat {
+                        let seqs = chat.messages.compactMap(\.seq)
+                        #expect(seqs == Array((seqs.first ?? 0)...(seqs.last ?? 0)))
+                        try await chat.loadOlder()
+                    } while chat.hasOlder
+                    #expect(
+                        chat.contents
+                            == (try await database.column(
+                                "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")))
+                }
+            }
+        }
+    }
+
+    @Test("over WebSocket it is the same")
+    func webSocket() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let port = try await node.command.port(of: "serving HTTP")
+                try await AppDevice.with(.webSocket("127.0.0.1", port: port, isEncrypted: false)) { device in
+                    try await device.signIn(.alice)
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    try await chat.send("by WebSocket")
+                    try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                    #expect(chat.messages.last?.content == "by WebSocket")
+                }
+                // What is no such path is no server, and says so.
+                try await AppDevice.with(.webSocket("127.0.0.1", port: port, path: "/v1/nothing", isEncrypted: false)) {
+                    device in
+                    await #expect {
+                        try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .notTrusted
+                    }
+                    #expect(device.client.account == .nobody)
+                }
+            }
+        }
+    }
+}

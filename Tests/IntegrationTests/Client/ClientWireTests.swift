@@ -1,0 +1,139 @@
+import BoundedWait
+import Foundation
+import NIOCore
+import NIOPosix
+import PrivatePostgres
+import TestSupport
+import Testing
+
+@testable import PostlineClient
+
+@Suite("A client and servers that are not as it knows them")
+@MainActor
+struct ClientWireTests {
+    @Test("members, kinds, codes and methods of a newer server are kept out of the way, and never fatal")
+    func newerServer() throws {
+        let profile = """
+            {"id":"u","username":"u","full_name":null,"bio":null,"avatar_type":"hologram","avatar_id":null,"avatar_url":null,
+            "website":null,"location":null,"language_code":null,"is_verified":false,"is_guest":false,"is_deleted":false,
+            "attributes":{"tier_name":{"new_member":[1,2.5,null,"x",true]}},"version":3,"mood":{"a":1},
+            "created_at":"2026-11-20T10:00:00.000000Z","updated_at":"2026-11-20T10:00:00.123456Z"}
+            """
+        let read = try WireJSON.decode(Profile.self, from: Data(profile.utf8))
+        #expect(read.avatarType == "hologram")
+        #expect(read.avatar == .initials("U", color: AvatarColor(of: "u")))
+        #expect(read.attributes == ["tier_name": ["new_member": [1, 2.5, nil, "x", true]]])
+        #expect(abs(read.updatedAt.timeIntervalSince1970 - 1_763_632_800.123456 - 31_536_000) < 0.000_01)
+        let changes = """
+            {"cursor":"c","presence":[{"user_id":"u","is_online":true}],"messages":[{"id":"m","conversation_id":"c","seq":1,
+            "sender_id":"u","sender":{"id":"u","hat":1},"client_id":null,"kind":"poll","content":null,"attachment":null,
+            "is_read":false,"version":1,"created_at":"2026-11-20T10:00:00.000000Z","edited_at":null,"deleted_at":null,
+            "options":["a","b"]}]}
+            """
+        #expect(try WireJSON.decode(Changes.self, from: Data(changes.utf8)).messages[0].kind == "poll")
+    }
+
+    @Test(
+        "initials are those of the first and the last word, in any script; without a name there are none",
+        .covers("C17"))
+    func initials() {
+        let expected = [
+            "Alice Moreau": "AM", "alice": "A", "Ana María de la Cruz": "AC", "李 小龙": "李小", "  x  ": "X",
+            "👩‍🚀 Zoë": "Z", "": "", "…": "", "3 Musketeers": "3M", "éric": "É",
+        ]
+        for (name, initials) in expected { #expect(Avatar.initials(of: name) == initials, "\(name)") }
+        #expect(Avatar.initials(of: nil) == "")
+        // The same on every device.
+        #expect(AvatarColor(of: "a11ce000-0000-4000-8000-000000000001") == AvatarColor(of: "a11ce000-0000-4000-8000-000000000001"))
+    }
+
+    @Test(
+        "what is no Postline server, or one that is cut off in the middle of a line, is told apart; nothing hangs",
+        arguments: [
+            ("", PostlineError.Code.offline),
+            ("SSH-2.0-OpenSSH_9.2\n", .notTrusted),
+            ("{\"jsonrpc\":\"2.0\",\"method\":\"server.he", .offline),
+            ("{\"jsonrpc\":\"2.0\",\"method\":\"server.hello\",\"params\":{\"server\":\"another\",\"protocol\":1}}\n", .notTrusted),
+            (
+                """
+                {"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"too_many_connections","message":"Full.",\
+                "reconnect":true}}
+
+                """, .offline
+            ),
+        ])
+    func noServer(_ said: String, _ code: PostlineError.Code) async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Says(said)) }
+            }.bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        await #expect {
+            try await LineConnection.connect(to: .node(port), by: PosixConnector())
+        } throws: { error in
+            (error as? PostlineError)?.code == code
+        }
+        try await listener.close()
+    }
+
+    /// Says one thing to whoever connects, and hangs up.
+    private final class Says: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let text: String
+
+        init(_ text: String) { self.text = text }
+
+        func channelActive(context: ChannelHandlerContext) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
+            context.close(promise: nil)
+        }
+    }
+
+    @Test("row 71: on a device whose clock is wrong by years nothing expires before its time")
+    func wrongClock() async throws {
+        // Nothing of the session asks the device's clock: what it decides by is told by the server, in its own time.
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
+                let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
+                let keeper = TokenKeeper(
+                    tokens: tokens,
+                    secrets: FileSecrets(
+                        folder: FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")))
+                let lifetime = try await keeper.authenticate(connection)
+                // An hour, by the server's settings.
+                #expect(lifetime > .seconds(3_500) && lifetime <= .seconds(3_600))
+                connection.close()
+            }
+        }
+    }
+
+    @Test("row 71: while refreshing fails the data stay and the session too; tokens refused for good are told")
+    func refreshFails() async throws {
+        try await withPrivateServer { postgres, database in
+            let node = try await ServeProcess.start(database, ["--access-token-seconds", "1"])
+            defer { node.command.signal(SIGKILL) }
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                // Each refresh is answered with an error from here on.
+                try await postgres.stop(mode: .immediate)
+                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                try await device.relaunch()
+                for _ in 0..<5 {
+                    device.client.networkChanged()
+                    try await device.shows("another try") { $0.state == .connecting }
+                    try await device.shows("that it failed") { if case .offline = $0.state { true } else { false } }
+                    #expect(device.client.conversations.contains { $0.id == Room.aliceBob })
+                    #expect(device.client.account == .user(id: Person.alice.id))
+                }
+                try await postgres.start()
+                device.client.networkChanged()
+                try await device.isLive()
+                try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
+                try await device.shows("that it is over") { if case .signedOut(_?) = $0.state { true } else { false } }
+            }
+        }
+    }
+}
