@@ -295,7 +295,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Messaging", "Metering",
+                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Messaging",
+                "Metering",
                 "Postgres", "PostlineClient",
                 "PrivatePostgres", "SchemaValidation", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),

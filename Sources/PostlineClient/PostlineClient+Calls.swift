@@ -105,4 +105,19 @@ extension PostlineClient {
         try await keep(changes)
         return answer.id
     }
+
+    /// Calls a method of the protocol, with a connection or not at all.
+    func call<Answer: Decodable & Sendable>(
+        _ method: String, _ params: [String: JSONValue] = [:], as type: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try await currentEngine().call(method, params)
+    }
+
+    /// The same for an answer that belongs to the store.
+    func keep(_ changes: Changes) async throws {
+        try await currentEngine().keep(changes)
+        // The reports go the same way, and may come later.
+        touched.me = true
+        await refresh()
+    }
 }

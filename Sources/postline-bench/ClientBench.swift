@@ -94,7 +94,8 @@ struct ClientBench {
         let client = try make(folder, port: 1)
         let chat = client.chat(with: ids[0])
         guard client.conversations.count == Self.conversations, chat.messages.count == 50 else {
-            throw BenchError("the store has \(client.conversations.count) conversations, \(chat.messages.count) messages")
+            throw BenchError(
+                "the store has \(client.conversations.count) conversations, \(chat.messages.count) messages")
         }
         let time = ContinuousClock.now - start
         await client.disconnect()

@@ -16,7 +16,8 @@ struct ClientProgram {
         }
         let client = try PostlineClient(
             server: .line("127.0.0.1", port: port, isEncrypted: false),
-            store: .file(in: URL(fileURLWithPath: arguments[1])), logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() })
+            store: .file(in: URL(fileURLWithPath: arguments[1])),
+            logger: Logger(label: "client") { _ in SwiftLogNoOpLogHandler() })
         while client.account == .nobody {
             do {
                 try await client.signIn(email: arguments[3], password: arguments[4])
@@ -81,7 +82,8 @@ struct ClientProgram {
         let world: [String: Any] = [
             "live": client.state == .live, "waiting": client.waitingChanges, "conversations": conversations,
         ]
-        return String(decoding: try JSONSerialization.data(withJSONObject: world, options: [.sortedKeys]), as: UTF8.self)
+        return String(
+            decoding: try JSONSerialization.data(withJSONObject: world, options: [.sortedKeys]), as: UTF8.self)
     }
 
     private static func say(_ line: String) {

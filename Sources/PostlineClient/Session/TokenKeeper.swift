@@ -33,7 +33,8 @@ actor TokenKeeper {
         do {
             return try await present(connection)
         } catch let error as PostlineError
-        where [.tokenExpired, .invalidToken, .sessionRevoked].contains(error.code) {
+            where [.tokenExpired, .invalidToken, .sessionRevoked].contains(error.code)
+        {
             return try await renew(connection)
         }
     }

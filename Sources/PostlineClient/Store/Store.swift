@@ -31,7 +31,7 @@ final class Store: Sendable {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             do {
                 database = try Self.open(url)
-            } catch where Self.isDamaged(error) {
+            } catch  where Self.isDamaged(error) {
                 try Self.replaceDamaged(url)
                 database = try Self.open(url)
             }
@@ -82,7 +82,8 @@ final class Store: Sendable {
         try database.write { database in
             for row in saved.changes {
                 try database.execute(
-                    sql: "insert or ignore into change (lane, method, params, client_id, refusal, created_at) values (?, ?, ?, ?, ?, ?)",
+                    sql:
+                        "insert or ignore into change (lane, method, params, client_id, refusal, created_at) values (?, ?, ?, ?, ?, ?)",
                     arguments: [
                         row["lane"], row["method"], row["params"], row["client_id"], row["refusal"], row["created_at"],
                     ])
@@ -122,7 +123,8 @@ final class Store: Sendable {
     }
 
     /// Changes the store, all of it or nothing.
-    func write<Value: Sendable>(_ body: @Sendable (inout StoreWriter) throws -> Value) async throws -> (Value, Touched) {
+    func write<Value: Sendable>(_ body: @Sendable (inout StoreWriter) throws -> Value) async throws -> (Value, Touched)
+    {
         let userID = userID
         return try await database.write { database in
             var writer = StoreWriter(reader: StoreReader(database: database, userID: userID))
@@ -144,5 +146,14 @@ final class Store: Sendable {
         try database.close()
         guard erasing else { return }
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+    }
+}
+
+extension Store.Touched {
+    mutating func formUnion(_ other: Store.Touched) {
+        me = me || other.me
+        outbox = outbox || other.outbox
+        profiles.formUnion(other.profiles)
+        conversations.formUnion(other.conversations)
     }
 }

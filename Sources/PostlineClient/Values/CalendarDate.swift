@@ -1,5 +1,6 @@
 /// A day without a time and a time zone, such as one of birth.
-public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStringConvertible, LosslessStringConvertible {
+public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStringConvertible, LosslessStringConvertible
+{
     public var year: Int
     public var month: Int
     public var day: Int

@@ -55,7 +55,9 @@ public struct ProfileEdit: Sendable, Hashable {
     func params(since old: ProfileEdit) -> [String: JSONValue] {
         var params: [String: JSONValue] = [:]
         func note(_ name: String, _ path: KeyPath<ProfileEdit, String?>) {
-            if self[keyPath: path] != old[keyPath: path] { params[name] = self[keyPath: path].map(JSONValue.string) ?? .null }
+            if self[keyPath: path] != old[keyPath: path] {
+                params[name] = self[keyPath: path].map(JSONValue.string) ?? .null
+            }
         }
         note("full_name", \.fullName)
         note("bio", \.bio)
@@ -69,7 +71,8 @@ public struct ProfileEdit: Sendable, Hashable {
         if preferences != old.preferences {
             // They are merged key by key, and null removes.
             var changed: [String: JSONValue] = [:]
-            for key in Set(preferences.keys).union(old.preferences.keys) where preferences[key] != old.preferences[key] {
+            for key in Set(preferences.keys).union(old.preferences.keys) where preferences[key] != old.preferences[key]
+            {
                 changed[key] = preferences[key] ?? .null
             }
             params["preferences"] = .object(changed)
@@ -114,7 +117,9 @@ public struct ProfileEdit: Sendable, Hashable {
 
     /// Of params of `me.save` those that fill what is empty.
     static func filling(_ params: [String: JSONValue], in me: Me) throws -> [String: JSONValue] {
-        guard case .object(let members) = try StoreJSON.decode(try StoreJSON.encode(me)) as JSONValue else { return params }
+        guard case .object(let members) = try StoreJSON.decode(try StoreJSON.encode(me)) as JSONValue else {
+            return params
+        }
         func isEmpty(_ value: JSONValue?) -> Bool { value == nil || value == .null }
         var filling: [String: JSONValue] = [:]
         for (name, value) in params {

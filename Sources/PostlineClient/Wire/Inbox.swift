@@ -77,7 +77,8 @@ final class Inbox: Sendable {
     private static func ending(_ failure: (any Error)?) -> PostlineError {
         switch failure {
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            PostlineError(.notTrusted, "No trusted connection can be made to the server: \(failure.map { "\($0)" } ?? "")")
+            PostlineError(
+                .notTrusted, "No trusted connection can be made to the server: \(failure.map { "\($0)" } ?? "")")
         case let error as PostlineError: error
         default: PostlineError(.offline, "The server closed the connection before it said hello.", isRetryable: true)
         }

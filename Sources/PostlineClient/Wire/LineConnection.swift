@@ -70,7 +70,8 @@ actor LineConnection {
                 return connection
             case "server.goodbye":
                 let goodbye = try? WireJSON.decode(Carried<Goodbye>.self, from: first).value()
-                throw PostlineError(.offline, goodbye?.message ?? "The server closed the connection.", isRetryable: true)
+                throw PostlineError(
+                    .offline, goodbye?.message ?? "The server closed the connection.", isRetryable: true)
             default:
                 throw Self.notPostline(server)
             }

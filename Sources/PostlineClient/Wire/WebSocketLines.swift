@@ -53,7 +53,9 @@ private final class UpgradeRequest: ChannelInboundHandler, RemovableChannelHandl
 
     func channelActive(context: ChannelHandlerContext) {
         let headers: HTTPHeaders = ["Host": host, "Sec-WebSocket-Protocol": "postline.v1"]
-        context.write(Self.wrapOutboundOut(.head(.init(version: .http1_1, method: .GET, uri: path, headers: headers))), promise: nil)
+        context.write(
+            Self.wrapOutboundOut(.head(.init(version: .http1_1, method: .GET, uri: path, headers: headers))),
+            promise: nil)
         context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: nil)
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }

@@ -58,7 +58,9 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 try await AppDevice.with(.node(node.port)) { device in
                     try device.client.continueAsGuest()
-                    try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+                    try await device.shows("the guest") {
+                        if case .guest = $0.account { $0.state == .live } else { false }
+                    }
                     let guest = try #require(device.client.me?.id)
                     let chat = try await device.client.openConversation(with: Person.frank.id)
                     try await device.client.send("from the guest", in: chat)

@@ -50,7 +50,9 @@ struct ClientModelTests {
                     try await postgres.start()
                 }
                 // Some come close together, and some far apart.
-                if random.chance(30) { try await Task.sleep(for: .milliseconds(Int.random(in: 0..<60, using: &random))) }
+                if random.chance(30) {
+                    try await Task.sleep(for: .milliseconds(Int.random(in: 0..<60, using: &random)))
+                }
             }
             for app in apps {
                 try app.type("online")
@@ -59,7 +61,9 @@ struct ClientModelTests {
             for app in apps { try await app.equals(database) }
             let queued = apps.flatMap(\.queued)
             let kept = try await database.column("select client_id from messages where client_id is not null")
-            #expect(Set(kept.compactMap { $0 }).isSuperset(of: queued), "\(Set(queued).subtracting(kept.compactMap { $0 }))")
+            #expect(
+                Set(kept.compactMap { $0 }).isSuperset(of: queued), "\(Set(queued).subtracting(kept.compactMap { $0 }))"
+            )
             let doubled = try await database.column(
                 "select content from messages where content like 'step%' group by content having count(*) > 1")
             #expect(doubled.isEmpty)
@@ -70,7 +74,9 @@ struct ClientModelTests {
     private static let environment = ProcessInfo.processInfo.environment
 
     /// One after another, as many as are asked for.
-    private static let seeds = (0..<UInt64(environment["POSTLINE_CLIENT_SEEDS"].flatMap { Int($0) } ?? 2)).map { $0 + 1 }
+    private static let seeds = (0..<UInt64(environment["POSTLINE_CLIENT_SEEDS"].flatMap { Int($0) } ?? 2)).map {
+        $0 + 1
+    }
     private let steps = Self.environment["POSTLINE_CLIENT_STEPS"].flatMap { Int($0) } ?? 250
 
     /// An app in a process of its own.
@@ -86,7 +92,8 @@ struct ClientModelTests {
             _ person: Person, port: Int, folder: String? = nil, before: [String] = []
         ) async throws -> App {
             let folder =
-                folder ?? FileManager.default.temporaryDirectory.appending(path: "postline-app-\(UUID().uuidString)").path
+                folder
+                ?? FileManager.default.temporaryDirectory.appending(path: "postline-app-\(UUID().uuidString)").path
             let command = try Command(
                 [folder, "\(port)", person.email, "postline-dev"], of: try Command.executable("client-program").path)
             try await command.says("ready\n")
@@ -98,7 +105,9 @@ struct ClientModelTests {
         /// The ids of what was told to be queued.
         var queued: [String] {
             before
-                + command.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map { String($0.dropFirst(7)) }
+                + command.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
+                    String($0.dropFirst(7))
+                }
         }
 
         /// The same device, after its app was killed and launched again.

@@ -56,7 +56,9 @@ struct ClientOutboxTests {
         }
     }
 
-    @Test("a refusal stands with what is refused, in the server's words, and holds nothing up; it is retried or discarded")
+    @Test(
+        "a refusal stands with what is refused, in the server's words, and holds nothing up; it is retried or discarded"
+    )
     func refusals() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
@@ -155,7 +157,8 @@ struct ClientOutboxTests {
                         select content from messages where conversation_id = '\(Room.aliceBob)' and content like 'round%'
                         order by seq
                         """) == written)
-                #expect(chat.contents.suffix(written.count) == written.map(Optional.some)[...] || chat.messages.count == 50)
+                #expect(
+                    chat.contents.suffix(written.count) == written.map(Optional.some)[...] || chat.messages.count == 50)
             }
             node.command.signal(SIGKILL)
         }
@@ -191,7 +194,10 @@ struct ClientOutboxTests {
                     let builtIn = try #require(try await client.avatars().last)
                     for (picture, shown) in [
                         (ProfileEdit.Picture.builtIn(id: builtIn.id), Avatar.builtIn(id: builtIn.id)),
-                        (.custom(url: "https://pictures.example.com/a.png"), .custom(url: "https://pictures.example.com/a.png")),
+                        (
+                            .custom(url: "https://pictures.example.com/a.png"),
+                            .custom(url: "https://pictures.example.com/a.png")
+                        ),
                     ] {
                         try await client.updateProfile { $0.avatar = picture }
                         #expect(client.me?.avatar == shown)

@@ -55,7 +55,8 @@ struct ClientStoreTests {
                 let queue = try DatabaseQueue(path: file.path)
                 let (page, size) = try queue.read { database in
                     (
-                        try Int.fetchOne(database, sql: "select rootpage from sqlite_schema where name = 'conversation'") ?? 0,
+                        try Int.fetchOne(
+                            database, sql: "select rootpage from sqlite_schema where name = 'conversation'") ?? 0,
                         try Int.fetchOne(database, sql: "pragma page_size") ?? 0
                     )
                 }

@@ -54,7 +54,8 @@ struct ClientSyncTests {
                     let chat = client.chat(with: Room.aliceBob)
                     /// How each view draws Bob.
                     @MainActor func avatars() -> Set<Avatar?> {
-                        var avatars = Set(chat.messages.filter { $0.senderID == Person.bob.id }.map { $0.sender?.avatar })
+                        var avatars = Set(
+                            chat.messages.filter { $0.senderID == Person.bob.id }.map { $0.sender?.avatar })
                         avatars.insert(chat.conversation?.other(than: Person.alice.id)?.avatar)
                         for conversation in client.conversations {
                             for person in conversation.people where person.id == Person.bob.id {
@@ -181,7 +182,8 @@ struct ClientSyncTests {
                     #expect(
                         chat.contents
                             == (try await database.column(
-                                "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq")))
+                                "select content from messages where conversation_id = '\(Room.aliceBob)' order by seq"))
+                    )
                 }
             }
         }

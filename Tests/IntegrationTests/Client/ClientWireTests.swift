@@ -44,7 +44,9 @@ struct ClientWireTests {
         for (name, initials) in expected { #expect(Avatar.initials(of: name) == initials, "\(name)") }
         #expect(Avatar.initials(of: nil) == "")
         // The same on every device.
-        #expect(AvatarColor(of: "a11ce000-0000-4000-8000-000000000001") == AvatarColor(of: "a11ce000-0000-4000-8000-000000000001"))
+        #expect(
+            AvatarColor(of: "a11ce000-0000-4000-8000-000000000001")
+                == AvatarColor(of: "a11ce000-0000-4000-8000-000000000001"))
     }
 
     @Test(
@@ -53,7 +55,10 @@ struct ClientWireTests {
             ("", PostlineError.Code.offline),
             ("SSH-2.0-OpenSSH_9.2\n", .notTrusted),
             ("{\"jsonrpc\":\"2.0\",\"method\":\"server.he", .offline),
-            ("{\"jsonrpc\":\"2.0\",\"method\":\"server.hello\",\"params\":{\"server\":\"another\",\"protocol\":1}}\n", .notTrusted),
+            (
+                "{\"jsonrpc\":\"2.0\",\"method\":\"server.hello\",\"params\":{\"server\":\"another\",\"protocol\":1}}\n",
+                .notTrusted
+            ),
             (
                 """
                 {"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"too_many_connections","message":"Full.",\

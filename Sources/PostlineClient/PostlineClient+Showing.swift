@@ -1,0 +1,103 @@
+import Foundation
+
+/// What is shown: one state of the store at a time.
+extension PostlineClient {
+    /// One state of the store, of all that is on the screen.
+    struct Snapshot: Sendable {
+        var me: Me?
+        var conversations: [Conversation]
+        var refused: [RefusedChange]
+        var waiting: Int
+        var chats: [String: (messages: [Message], hasOlder: Bool)]
+    }
+
+    nonisolated static func snapshot(_ reader: StoreReader, chats: [String: Int]) throws -> Snapshot {
+        let me = try reader.me()
+        let changes = try reader.changes()
+        return Snapshot(
+            me: me, conversations: try reader.conversations(me: me), refused: changes.compactMap(RefusedChange.init),
+            waiting: changes.count { $0.refusal == nil },
+            chats: try chats.reduce(into: [:]) { found, chat in
+                found[chat.key] = try reader.messages(chat.key, limit: chat.value, me: me)
+            })
+    }
+
+    func snapshot(of store: Store) throws -> Snapshot {
+        try store.readNow { try Self.snapshot($0, chats: openChats()) }
+    }
+
+    func openChats() -> [String: Int] {
+        chats = chats.filter { $0.value.chat != nil }
+        return chats.compactMapValues { $0.chat?.limit }
+    }
+
+    /// Shows the store's newest state: everything that changes changes in one turn, so that no two views disagree.
+    ///
+    /// When it returns, all that was touched before is shown.
+    func refresh() async {
+        while isRefreshing { await withCheckedContinuation { refreshWaiters.append($0) } }
+        isRefreshing = true
+        defer {
+            isRefreshing = false
+            for waiter in refreshWaiters { waiter.resume() }
+            refreshWaiters = []
+        }
+        while !touched.isEmpty, let store {
+            touched = Store.Touched()
+            do {
+                let chats = openChats()
+                let snapshot = try await store.read { try Self.snapshot($0, chats: chats) }
+                guard store === self.store else { continue }
+                show(snapshot)
+                if storeError != nil { storeError = nil }
+            } catch {
+                storeError = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
+            }
+        }
+    }
+
+    func show(_ snapshot: Snapshot) {
+        // What is the same is not set, so that nobody who watches it draws anew.
+        if me != snapshot.me { me = snapshot.me }
+        if conversations != snapshot.conversations { conversations = snapshot.conversations }
+        if refusedChanges != snapshot.refused { refusedChanges = snapshot.refused }
+        if waitingChanges != snapshot.waiting { waitingChanges = snapshot.waiting }
+        for (id, shown) in snapshot.chats {
+            chats[id]?.chat?.show(
+                shown.messages, hasOlder: shown.hasOlder, in: snapshot.conversations.first { $0.id == id })
+        }
+    }
+
+    func show(nobodyBecause error: PostlineError?) {
+        (store, touched) = (nil, Store.Touched())
+        (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
+        for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
+        chats = [:]
+        state = .signedOut(error)
+    }
+
+    func refreshMe() async throws {
+        var changes = Changes()
+        changes.me = try await currentEngine().call("me.get", [String: String]())
+        try await currentEngine().keep(changes)
+    }
+
+    /// The messages of a conversation, for as long as somebody holds the chat.
+    public func chat(with conversationID: String) -> Chat {
+        if let chat = chats[conversationID]?.chat { return chat }
+        let chat = Chat(conversationID: conversationID, client: self)
+        chats[conversationID] = WeakChat(chat: chat)
+        if let store, let shown = try? snapshot(of: store) { show(shown) }
+        return chat
+    }
+
+    /// Shows more of a conversation that the store has.
+    func show(_ conversationID: String) async throws {
+        touched.conversations.insert(conversationID)
+        await refresh()
+    }
+
+    struct WeakChat {
+        weak var chat: Chat?
+    }
+}

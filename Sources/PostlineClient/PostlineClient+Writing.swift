@@ -1,0 +1,105 @@
+import Foundation
+
+/// What is done here, and told the server later.
+extension PostlineClient {
+    /// Writes to the store, and shows it before it returns.
+    func write<Value: Sendable>(_ body: @Sendable (inout StoreWriter) throws -> Value) async throws -> Value {
+        let store = try currentStore()
+        do {
+            let (value, touched) = try await store.write(body)
+            self.touched.formUnion(touched)
+            engine?.ringOutbox()
+            await refresh()
+            return value
+        } catch let error as PostlineError {
+            throw error
+        } catch {
+            throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be written: \(error)")
+        }
+    }
+
+    /// Sends a message. It is stored on the device when this returns, and shown; how far it has come is the message's
+    /// ``Message/delivery``.
+    ///
+    /// - Returns: the message's id.
+    @discardableResult
+    public func send(
+        _ content: String, in conversationID: String, attachment: Message.Attachment? = nil
+    ) async throws -> String {
+        let clientID = UUID().uuidString.lowercased()
+        var params: [String: JSONValue] = [
+            "conversation_id": .string(conversationID), "content": .string(content), "client_id": .string(clientID),
+        ]
+        if let attachment {
+            params["kind"] = "image"
+            params["attachment"] = try StoreJSON.decode(try StoreJSON.encode(attachment))
+        }
+        try await write { [params] writer in
+            try writer.enqueue(.send, lane: conversationID, params, clientID: clientID)
+            try writer.setDraft(nil, in: conversationID)
+        }
+        return clientID
+    }
+
+    /// Changes a message of the user's own.
+    public func edit(_ message: Message, to content: String) async throws {
+        let params: [String: JSONValue] = [
+            "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
+            "content": .string(content),
+        ]
+        try await write { _ = try $0.enqueue(.edit, lane: message.conversationID, params) }
+    }
+
+    /// Deletes a message for everybody.
+    public func delete(_ message: Message) async throws {
+        let params: [String: JSONValue] = [
+            "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
+        ]
+        try await write { _ = try $0.enqueue(.delete, lane: message.conversationID, params) }
+    }
+
+    func seq(of message: Message) throws -> Int {
+        guard let seq = message.seq else {
+            throw PostlineError(.notFound, "The server does not have this message yet: discard it instead.")
+        }
+        return seq
+    }
+
+    /// Notes that the user has read a conversation, up to its newest message.
+    public func markRead(_ conversationID: String) async throws {
+        guard let conversation = conversations.first(where: { $0.id == conversationID }), conversation.unreadCount > 0
+        else { return }
+        let params: [String: JSONValue] = [
+            "conversation_id": .string(conversationID), "seq": .integer(conversation.lastSeq),
+        ]
+        try await write { _ = try $0.enqueue(.markRead, lane: conversationID, params) }
+    }
+
+    /// Changes the user's own data: the fields that the body changes and no others, all of them or none.
+    ///
+    ///     try await client.updateProfile { $0.fullName = "Alice" }
+    public func updateProfile(_ body: (inout ProfileEdit) -> Void) async throws {
+        let before = ProfileEdit(me)
+        var edit = before
+        body(&edit)
+        let params = edit.params(since: before)
+        guard !params.isEmpty else { return }
+        try await write { _ = try $0.enqueue(.save, lane: QueuedChange.ownLane, params) }
+    }
+
+    /// Tries what was refused again.
+    public func retry(_ change: Int64) async throws {
+        try await write { writer in
+            guard let change = try writer.reader.changes().first(where: { $0.id == change }) else { return }
+            try writer.refuse(change, nil)
+        }
+    }
+
+    /// Gives up what waits or was refused. It may be done nevertheless, where it is on its way.
+    public func discard(_ change: Int64) async throws {
+        try await write { writer in
+            guard let change = try writer.reader.changes().first(where: { $0.id == change }) else { return }
+            try writer.remove(change)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+import Foundation
+import GRDB
+
+/// The list of conversations.
+extension StoreReader {
+    /// All conversations, with their people, the newest first.
+    func conversations(me: Me?) throws -> [Conversation] {
+        let drafts = try drafts()
+        let marks = try queuedMarks()
+        var members: [String: [Conversation.Member]] = [:]
+        let rows = try Row.fetchCursor(
+            database.cachedStatement(sql: "select * from member order by conversation_id, position"))
+        while let row = try rows.next() {
+            members[row["conversation_id"], default: []].append(Self.member(row))
+        }
+        let people = try profiles(members.values.joined().map(\.userID), me: me)
+        return try Row.fetchAll(
+            database.cachedStatement(
+                sql: "select * from conversation order by coalesce(last_message_time, created_at) desc, id")
+        ).map { row in
+            let id: String = row["id"]
+            let members = members[id] ?? []
+            return Conversation(
+                id: id, kind: .init(rawValue: row["kind"]), title: row["title"], createdBy: row["created_by"],
+                members: members, people: members.compactMap { people[$0.userID] }, version: row["version"],
+                lastSeq: row["last_seq"], lastMessageContent: row["last_message_content"],
+                lastMessageTime: Self.date(row["last_message_time"]),
+                lastMessageSenderID: row["last_message_sender_id"],
+                lastReadSeq: max(row["last_read_seq"], marks[id] ?? 0),
+                createdAt: Date(timeIntervalSince1970: row["created_at"]),
+                updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id])
+        }
+    }
+
+    /// What was typed and not sent, by conversation.
+    func drafts() throws -> [String: String] {
+        Dictionary(
+            uniqueKeysWithValues: try Row.fetchAll(
+                database.cachedStatement(sql: "select conversation_id, content from draft")
+            ).map { ($0[0] as String, $0[1] as String) })
+    }
+
+    /// How far the user has read that the server does not know of yet.
+    func queuedMarks() throws -> [String: Int] {
+        try Row.fetchAll(
+            database.cachedStatement(
+                sql: "select * from change where method = 'messages.mark_read' and refusal is null")
+        ).compactMap(QueuedChange.init).reduce(into: [:]) { marks, change in
+            marks[change.lane] = max(marks[change.lane] ?? 0, change.seq ?? 0)
+        }
+    }
+
+    static func member(_ row: Row) -> Conversation.Member {
+        Conversation.Member(
+            userID: row["user_id"], role: .init(rawValue: row["role"]),
+            joinedAt: Date(timeIntervalSince1970: row["joined_at"]), lastReadSeq: row["last_read_seq"])
+    }
+}

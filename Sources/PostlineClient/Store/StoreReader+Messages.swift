@@ -1,0 +1,70 @@
+import Foundation
+import GRDB
+
+/// What is said in a conversation.
+extension StoreReader {
+    /// The newest messages of a conversation that follow each other without a gap, at most `limit` of those that the
+    /// server has and all that wait, the oldest first; and whether older ones are to be had, here or from the server.
+    func messages(_ conversationID: String, limit: Int, me: Me?) throws -> (messages: [Message], hasOlder: Bool) {
+        guard
+            let row = try Row.fetchOne(
+                database.cachedStatement(sql: "select first_seq, last_seq from conversation where id = ?"),
+                arguments: [conversationID])
+        else { return ([], false) }
+        let first: Int = row["first_seq"]
+        let rows = try Row.fetchAll(
+            database.cachedStatement(
+                sql: "select * from message where conversation_id = ? and seq >= ? order by seq desc limit ?"),
+            arguments: [conversationID, first, limit])
+        let changes = try changes(lane: conversationID)
+        let sends = changes.filter { $0.method == .send }
+        let people = try profiles(rows.map { $0["sender_id"] } + [userID], me: me)
+        // As far as all others have read.
+        let mark = try Int.fetchOne(
+            database.cachedStatement(
+                sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
+            arguments: [conversationID, userID])
+        var messages = try rows.reversed().map { row in
+            try message(row, people: people, isReadUpTo: mark ?? .max)
+        }
+        for change in changes {
+            guard let seq = change.seq, let place = messages.firstIndex(where: { $0.seq == seq }) else { continue }
+            switch change.method {
+            case .edit:
+                if change.refusal == nil { messages[place].content = change.content }
+                messages[place].delivery = change.delivery
+            case .delete:
+                if change.refusal == nil { (messages[place].content, messages[place].attachment) = (nil, nil) }
+                messages[place].delivery = change.delivery
+            case .send, .markRead, .save: break
+            }
+        }
+        messages += try sends.map { try waiting($0, sender: people[userID]) }
+        return (messages, (rows.last?["seq"] ?? first) > 1 && (row["last_seq"] as Int) > 0)
+    }
+
+    func message(_ row: Row, people: [String: Profile], isReadUpTo mark: Int) throws -> Message {
+        let seq: Int = row["seq"]
+        let senderID: String = row["sender_id"]
+        let id: String = row["id"]
+        return Message(
+            id: senderID == userID ? row["client_id"] ?? id : id, conversationID: row["conversation_id"], seq: seq,
+            senderID: senderID, sender: people[senderID], kind: .init(rawValue: row["kind"]),
+            content: row["content"],
+            attachment: try (row["attachment"] as String?).map { try StoreJSON.decode($0) }, isRead: seq <= mark,
+            createdAt: Date(timeIntervalSince1970: row["created_at"]), editedAt: Self.date(row["edited_at"]),
+            deletedAt: Self.date(row["deleted_at"]), delivery: .sent)
+    }
+
+    func waiting(_ change: QueuedChange, sender: Profile?) throws -> Message {
+        var kind = MessageKind.text
+        if case .string(let name)? = change.params["kind"] { kind = .init(rawValue: name) }
+        return Message(
+            id: change.clientID ?? "\(change.id)", conversationID: change.lane, seq: nil, senderID: userID,
+            sender: sender, kind: kind, content: change.content,
+            attachment: try change.params["attachment"].map { try StoreJSON.decode(try StoreJSON.encode($0)) },
+            isRead: false, createdAt: change.createdAt, editedAt: nil, deletedAt: nil, delivery: change.delivery)
+    }
+
+    static func date(_ seconds: Double?) -> Date? { seconds.map(Date.init(timeIntervalSince1970:)) }
+}

@@ -1,0 +1,31 @@
+import GRDB
+
+/// What is to be sent.
+extension StoreReader {
+    func changes(lane: String? = nil) throws -> [QueuedChange] {
+        let rows =
+            if let lane {
+                try Row.fetchAll(
+                    database.cachedStatement(sql: "select * from change where lane = ? order by id"), arguments: [lane])
+            } else {
+                try Row.fetchAll(database.cachedStatement(sql: "select * from change order by id"))
+            }
+        return try rows.compactMap(QueuedChange.init)
+    }
+
+    /// The lanes in which something waits that was not refused.
+    func waitingLanes() throws -> [String] {
+        try String.fetchAll(
+            database.cachedStatement(
+                sql: "select lane from change where refusal is null group by lane order by min(id)"))
+    }
+
+    /// What is to be sent next in a lane.
+    func nextChange(lane: String) throws -> QueuedChange? {
+        try Row.fetchOne(
+            database.cachedStatement(
+                sql: "select * from change where lane = ? and refusal is null order by id limit 1"),
+            arguments: [lane]
+        ).flatMap(QueuedChange.init)
+    }
+}

@@ -1,0 +1,93 @@
+import Foundation
+import GRDB
+
+/// Conversations, their members, and how far these have read.
+extension StoreWriter {
+    mutating func apply(_ conversation: WireConversation) throws {
+        touched.conversations.insert(conversation.id)
+        for profile in conversation.profiles ?? [] { try apply(profile) }
+        guard let held = try renewed(conversation.id) else {
+            try database.cachedStatement(
+                sql: "insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            ).execute(arguments: [
+                conversation.id, conversation.kind.rawValue, conversation.title, conversation.createdBy,
+                conversation.version,
+                // Nothing is here yet: what comes begins after the newest.
+                try heldRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1,
+                conversation.lastSeq, conversation.lastMessageContent,
+                conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
+                conversation.lastReadSeq, conversation.createdAt.timeIntervalSince1970,
+                conversation.updatedAt.timeIntervalSince1970, try generation,
+            ])
+            return try setMembers(conversation)
+        }
+        if conversation.lastSeq >= held.lastSeq {
+            try database.execute(
+                sql: """
+                    update conversation set last_seq = ?, last_message_content = ?, last_message_time = ?,
+                        last_message_sender_id = ? where id = ?
+                    """,
+                arguments: [
+                    conversation.lastSeq, conversation.lastMessageContent,
+                    conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
+                    conversation.id,
+                ])
+        }
+        try mark(conversation.id, conversation.lastReadSeq)
+        guard conversation.version >= held.version else { return }
+        try database.execute(
+            sql: "update conversation set title = ?, version = ?, updated_at = ? where id = ?",
+            arguments: [
+                conversation.title, conversation.version, conversation.updatedAt.timeIntervalSince1970,
+                conversation.id,
+            ])
+        try setMembers(conversation)
+    }
+
+    /// What is held of a conversation; of one from before a reset nothing but the row.
+    mutating func renewed(_ id: String) throws -> (version: Int, lastSeq: Int)? {
+        guard
+            let row = try Row.fetchOne(
+                database.cachedStatement(sql: "select version, last_seq, generation from conversation where id = ?"),
+                arguments: [id])
+        else { return nil }
+        if row["generation"] as Int != (try generation) {
+            // What was edited or deleted while nobody looked is not told of after a reset.
+            try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id])
+            try database.execute(
+                sql: "update conversation set generation = ?, first_seq = last_seq + 1 where id = ?",
+                arguments: [try generation, id])
+        }
+        return (row["version"], row["last_seq"])
+    }
+
+    /// Sets the members; a mark that is here and further on stays.
+    func setMembers(_ conversation: WireConversation) throws {
+        let marks = try Row.fetchAll(
+            database.cachedStatement(sql: "select user_id, last_read_seq from member where conversation_id = ?"),
+            arguments: [conversation.id]
+        ).reduce(into: [String: Int]()) { $0[$1["user_id"]] = $1["last_read_seq"] }
+        try database.execute(sql: "delete from member where conversation_id = ?", arguments: [conversation.id])
+        let insert = try database.cachedStatement(sql: "insert or replace into member values (?, ?, ?, ?, ?, ?)")
+        for (position, member) in conversation.members.enumerated() {
+            try insert.execute(arguments: [
+                conversation.id, member.userID, position, member.role.rawValue, member.joinedAt.timeIntervalSince1970,
+                max(member.lastReadSeq, marks[member.userID] ?? 0),
+            ])
+        }
+    }
+
+    mutating func apply(_ read: WireRead) throws {
+        try database.execute(
+            sql: "update member set last_read_seq = max(last_read_seq, ?) where conversation_id = ? and user_id = ?",
+            arguments: [read.lastReadSeq, read.conversationID, read.userID])
+        if read.userID == userID { try mark(read.conversationID, read.lastReadSeq) }
+        touched.conversations.insert(read.conversationID)
+    }
+
+    func mark(_ conversationID: String, _ seq: Int) throws {
+        try database.execute(
+            sql: "update conversation set last_read_seq = max(last_read_seq, ?) where id = ?",
+            arguments: [seq, conversationID])
+    }
+}

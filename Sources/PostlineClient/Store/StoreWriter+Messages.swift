@@ -1,0 +1,84 @@
+import Foundation
+import GRDB
+
+/// What is said in conversations.
+extension StoreWriter {
+    /// Takes in messages, of any conversations and in any order.
+    mutating func apply(_ messages: [WireMessage]) throws {
+        for (conversationID, messages) in Dictionary(grouping: messages, by: \.conversationID) {
+            _ = try renewed(conversationID)
+            let held = try heldRange(conversationID)
+            for message in messages { try insert(message) }
+            try joinUp(conversationID, held: held)
+            touched.conversations.insert(conversationID)
+        }
+    }
+
+    mutating func insert(_ message: WireMessage) throws {
+        try database.cachedStatement(
+            sql: """
+                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                on conflict do update set content = excluded.content, attachment = excluded.attachment,
+                    version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at
+                where excluded.version >= version
+                """
+        ).execute(arguments: [
+            message.conversationID, message.seq, message.id, message.senderID, message.clientID, message.kind.rawValue,
+            message.content, try message.attachment.map(StoreJSON.encode), message.version,
+            message.createdAt.timeIntervalSince1970, message.editedAt?.timeIntervalSince1970,
+            message.deletedAt?.timeIntervalSince1970,
+        ])
+        guard database.changesCount > 0 else { return }
+        try database.cachedStatement(
+            sql: """
+                update conversation set last_seq = ?, last_message_content = ?, last_message_time = ?,
+                    last_message_sender_id = ? where id = ? and last_seq <= ?
+                """
+        ).execute(arguments: [
+            message.seq, message.content.map(Self.preview), message.createdAt.timeIntervalSince1970, message.senderID,
+            message.conversationID, message.seq,
+        ])
+        guard message.senderID == userID else { return }
+        // Who sends has read what was there, and what is here is not on its way any more.
+        try mark(message.conversationID, message.seq)
+        if let clientID = message.clientID { try removeSend(clientID) }
+    }
+
+    static func preview(_ content: String) -> String {
+        var preview = String.UnicodeScalarView()
+        preview.append(contentsOf: content.unicodeScalars.prefix(200))
+        return String(preview)
+    }
+
+    /// The first and the last of the messages that follow each other up to the newest; nil where there are none.
+    func heldRange(_ conversationID: String) throws -> ClosedRange<Int>? {
+        guard
+            let last = try Int.fetchOne(
+                database.cachedStatement(sql: "select max(seq) from message where conversation_id = ?"),
+                arguments: [conversationID])
+        else { return nil }
+        let first = try Int.fetchOne(
+            database.cachedStatement(sql: "select first_seq from conversation where id = ?"),
+            arguments: [conversationID])
+        return min(first ?? last, last)...last
+    }
+
+    /// Finds anew from where on nothing is missing: down from the newest for as long as each is here. What was known to be
+    /// whole is skipped.
+    func joinUp(_ conversationID: String, held: ClosedRange<Int>?) throws {
+        guard var first = try heldRange(conversationID)?.upperBound else { return }
+        let below = try database.cachedStatement(
+            sql: "select seq from message where conversation_id = ? and seq < ? order by seq desc")
+        func descend(until isKnown: (Int) -> Bool) throws {
+            let seqs = try Int.fetchCursor(below, arguments: [conversationID, first])
+            while !isKnown(first), let seq = try seqs.next(), seq == first - 1 { first = seq }
+        }
+        try descend { held?.contains($0) == true }
+        if let held, held.contains(first) {
+            first = held.lowerBound
+            try descend { _ in false }
+        }
+        try database.execute(
+            sql: "update conversation set first_seq = ? where id = ?", arguments: [first, conversationID])
+    }
+}

@@ -1,0 +1,56 @@
+/// What the app asks for.
+extension SyncEngine {
+    /// Says that the outbox has got something.
+    nonisolated func ringOutbox() { outbox.ring() }
+
+    /// Says that it is worth a try to connect: the network's path changed, somebody wants to see something.
+    nonisolated func connectNow() { wake.ring() }
+
+    /// The app is not seen any more, or again.
+    func setInBackground(_ isInBackground: Bool) {
+        self.isInBackground = isInBackground
+        if isInBackground { connection?.close() }
+        wake.ring()
+    }
+
+    /// Calls a method on the connection that there is or is being made.
+    ///
+    /// - Throws: ``PostlineError``: the server's, or `offline`.
+    func call<Answer: Decodable & Sendable>(
+        _ method: String, _ params: some Encodable & Sendable, as type: Answer.Type = Answer.self
+    ) async throws -> Answer {
+        try await readyConnection().call(method, params)
+    }
+
+    /// Takes in what an answer says, as if it had been pushed.
+    func keep(_ changes: Changes) async throws { try await apply(changes) }
+
+    /// Makes the guest an account, whose tokens this connection goes on with.
+    func upgrade(_ params: [String: JSONValue]) async throws -> Tokens {
+        let tokens: Tokens = try await readyConnection().call("auth.upgrade", params)
+        try await keeper.keep(tokens)
+        return tokens
+    }
+
+    /// Waits until nothing waits any more that the server has not refused, for so long at most.
+    func drain(atMost limit: Duration) async throws {
+        let end = ContinuousClock.now + limit
+        while connection != nil, ContinuousClock.now < end, try await !store.read({ try $0.waitingLanes().isEmpty }) {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    func readyConnection() async throws -> LineConnection {
+        if let connection { return connection }
+        wake.ring()
+        guard let connection = await withCheckedContinuation({ waiters.append($0) }) else {
+            throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
+        }
+        return connection
+    }
+
+    func give(_ connection: LineConnection?) {
+        for waiter in waiters { waiter.resume(returning: connection) }
+        waiters = []
+    }
+}

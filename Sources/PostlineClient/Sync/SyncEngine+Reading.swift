@@ -1,0 +1,68 @@
+import Logging
+
+/// What comes: the world since the cursor, and then each change.
+extension SyncEngine {
+    struct SyncParams: Encodable {
+        var cursor: String?
+        var live = true
+    }
+
+    /// Fetches what has changed since the store's cursor, page by page, and goes live.
+    func catchUp(_ connection: LineConnection) async throws {
+        var cursor = try await store.read { try $0.cursor }
+        while true {
+            let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor))
+            try await apply(page)
+            guard page.more else { return }
+            cursor = page.cursor
+        }
+    }
+
+    func apply(_ changes: Changes) async throws {
+        let (_, touched) = try await store.write { try $0.apply(changes) }
+        if !touched.isEmpty { report(.touched(touched)) }
+    }
+
+    /// Takes in what is pushed, until the connection ends.
+    func read(_ connection: LineConnection) async {
+        do {
+            for await push in connection.pushes {
+                switch push {
+                case .changes(let changes): try await apply(changes)
+                case .lagged:
+                    report(.state(.catchingUp))
+                    try await catchUp(connection)
+                    report(.state(.live))
+                case .ping(let cursor):
+                    guard let cursor else { break }
+                    var changes = Changes()
+                    changes.cursor = cursor
+                    try await apply(changes)
+                }
+            }
+        } catch is PostlineError {
+            // The connection's end, which whoever waits for this sees.
+        } catch {
+            // What could not be stored is not passed over: the next connection asks for it again, from the cursor that is.
+            failed(error)
+        }
+    }
+
+    /// Renews the access token well before its time is over, and tries again until it is.
+    func renew(_ connection: LineConnection, _ lifetime: Duration) async {
+        var lifetime = lifetime
+        while true {
+            do {
+                try await Task.sleep(for: lifetime * 0.8)
+                lifetime = try await keeper.renew(connection)
+            } catch is CancellationError {
+                return
+            } catch {
+                logger.debug("the token cannot be renewed", metadata: ["error": "\(error)"])
+                if let error = error as? PostlineError, Self.endsSession(error) { return connection.close() }
+                lifetime = .seconds(5)
+            }
+            if Task.isCancelled { return }
+        }
+    }
+}

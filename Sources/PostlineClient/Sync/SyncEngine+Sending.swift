@@ -1,0 +1,79 @@
+/// What goes: the outbox, each lane by itself.
+extension SyncEngine {
+    /// Sends what waits, each lane by itself and in its order, until the task ends.
+    func sendOutbox(_ connection: LineConnection) async {
+        await withTaskGroup(of: String.self) { group in
+            var busy: Set<String> = []
+            group.addTask { [outbox] in
+                await outbox.wait()
+                return ""
+            }
+            while let ended = await group.next(), !Task.isCancelled {
+                if ended.isEmpty {
+                    group.addTask { [outbox] in
+                        await outbox.wait()
+                        return ""
+                    }
+                } else {
+                    busy.remove(ended)
+                }
+                let lanes = (try? await store.read { try $0.waitingLanes() }) ?? []
+                for lane in lanes where busy.count < 16 && busy.insert(lane).inserted {
+                    group.addTask {
+                        await self.send(lane, connection)
+                        return lane
+                    }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Sends what waits in one lane. What is refused stays, and holds nothing up.
+    func send(_ lane: String, _ connection: LineConnection) async {
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            do {
+                guard let change = try await store.read({ try $0.nextChange(lane: lane) }) else { return }
+                do {
+                    let answer = try await answer(to: change, connection)
+                    let (_, touched) = try await store.write { writer in
+                        try writer.apply(answer)
+                        try writer.remove(change)
+                    }
+                    report(.touched(touched))
+                    backoff.reset()
+                } catch let error as PostlineError {
+                    if error.code == .offline { return }
+                    if [.unauthenticated, .tokenExpired, .sessionRevoked, .invalidToken].contains(error.code) {
+                        return connection.close()
+                    }
+                    if [.rateLimited, .unavailable, .timeout].contains(error.code) {
+                        try await Task.sleep(for: error.retryAfter.map { .seconds($0) } ?? backoff.next())
+                    } else {
+                        let (_, touched) = try await store.write { try $0.refuse(change, error) }
+                        report(.touched(touched))
+                    }
+                }
+            } catch is CancellationError {
+                return
+            } catch {
+                // Another connection, another try.
+                failed(error)
+                return connection.close()
+            }
+        }
+    }
+
+    /// Does a call of the outbox, and gives what it is answered with.
+    func answer(to change: QueuedChange, _ connection: LineConnection) async throws -> Changes {
+        var changes = Changes()
+        switch change.method {
+        case .send, .edit, .delete:
+            changes.messages = [try await connection.call(change.method.rawValue, change.params)]
+        case .markRead: changes.reads = [try await connection.call(change.method.rawValue, change.params)]
+        case .save: changes.me = try await connection.call(change.method.rawValue, change.params)
+        }
+        return changes
+    }
+}
