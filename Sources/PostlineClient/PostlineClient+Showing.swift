@@ -1,4 +1,5 @@
 import Foundation
+import Threads
 
 /// What is shown: one state of the store at a time.
 extension PostlineClient {
@@ -35,11 +36,18 @@ extension PostlineClient {
     ///
     /// When it returns, all that was touched before is shown.
     func refresh() async {
-        while isRefreshing { await withCheckedContinuation { refreshWaiters.append($0) } }
-        isRefreshing = true
+        // Whoever is at it lets the others go on, and the first of them is at it then.
+        while await suspended({ waiter -> Suspension<Bool> in
+            guard isRefreshing else {
+                isRefreshing = true
+                return .over(false)
+            }
+            refreshWaiters.append(waiter)
+            return .kept
+        }) {}
         defer {
             isRefreshing = false
-            for waiter in refreshWaiters { waiter.resume() }
+            for waiter in refreshWaiters { waiter.resume(returning: true) }
             refreshWaiters = []
         }
         while !touched.isEmpty, let store {

@@ -33,7 +33,7 @@ public final class PostlineClient {
     /// What has changed and is not shown yet.
     @ObservationIgnored var touched = Store.Touched()
     @ObservationIgnored var isRefreshing = false
-    @ObservationIgnored var refreshWaiters: [CheckedContinuation<Void, Never>] = []
+    @ObservationIgnored var refreshWaiters: [CheckedContinuation<Bool, Never>] = []
     @ObservationIgnored var chats: [String: WeakChat] = [:]
     @ObservationIgnored var store: Store?
     @ObservationIgnored var engine: SyncEngine?

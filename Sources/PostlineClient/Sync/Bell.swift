@@ -1,4 +1,5 @@
 import NIOConcurrencyHelpers
+import Threads
 
 /// Wakes who waits for it; a ring that comes before the wait is not lost.
 final class Bell: Sendable {
@@ -21,16 +22,15 @@ final class Bell: Sendable {
     /// Waits for a ring, or the end of the task. For one at a time.
     func wait() async {
         await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter in
-                let isRung = state.withLockedValue { state in
+            await suspended { waiter in
+                state.withLockedValue { state in
                     if state.isRung || Task.isCancelled {
                         state.isRung = false
-                        return true
+                        return .over(())
                     }
                     state.waiter = waiter
-                    return false
+                    return .kept
                 }
-                if isRung { waiter.resume() }
             }
         } onCancel: {
             ring()

@@ -1,3 +1,5 @@
+import Threads
+
 /// What the app asks for.
 extension SyncEngine {
     /// Says that the outbox has got something.
@@ -41,9 +43,13 @@ extension SyncEngine {
     }
 
     func readyConnection() async throws -> LineConnection {
-        if let connection { return connection }
-        wake.ring()
-        guard let connection = await withCheckedContinuation({ waiters.append($0) }) else {
+        if connection == nil { wake.ring() }
+        let ready = await suspended { waiter -> Suspension<LineConnection?> in
+            if let connection { return .over(connection) }
+            waiters.append(waiter)
+            return .kept
+        }
+        guard let connection = ready else {
             throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
         }
         return connection

@@ -2,13 +2,14 @@ import Foundation
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
+import Threads
 
 /// Takes the lines of a connection, from the first one on: that which is waited for, and then all to their reader.
 final class Inbox: Sendable {
     private struct State {
         var waiting: [Data] = []
         var reader: LineConnection?
-        var first: CheckedContinuation<Data, any Error>?
+        var first: CheckedContinuation<Result<Data, PostlineError>, Never>?
         var failure: (any Error)?
         var isClosed = false
     }
@@ -19,15 +20,14 @@ final class Inbox: Sendable {
     func first(within timeout: Duration, closing channel: any Channel) async throws -> Data {
         let deadline = channel.eventLoop.scheduleTask(in: timeout.timeAmount) { channel.close(promise: nil) }
         defer { deadline.cancel() }
-        return try await withCheckedThrowingContinuation { waiter in
-            let now: Result<Data, any Error>? = state.withLockedValue { state in
-                if !state.waiting.isEmpty { return .success(state.waiting.removeFirst()) }
-                if state.isClosed { return .failure(Self.ending(state.failure)) }
+        return try await suspended { waiter in
+            state.withLockedValue { state -> Suspension<Result<Data, PostlineError>> in
+                if !state.waiting.isEmpty { return .over(.success(state.waiting.removeFirst())) }
+                if state.isClosed { return .over(.failure(Self.ending(state.failure))) }
                 state.first = waiter
-                return nil
+                return .kept
             }
-            if let now { waiter.resume(with: now) }
-        }
+        }.get()
     }
 
     /// Gives all further lines to their reader, which lives on the channel's event loop, where this is called.
@@ -45,7 +45,8 @@ final class Inbox: Sendable {
 
     /// A line came, on the channel's event loop.
     func received(_ line: Data) {
-        let (first, reader): (CheckedContinuation<Data, any Error>?, LineConnection?) = state.withLockedValue { state in
+        let (first, reader) = state.withLockedValue {
+            state -> (CheckedContinuation<Result<Data, PostlineError>, Never>?, LineConnection?) in
             if let first = state.first {
                 state.first = nil
                 return (first, nil)
@@ -54,7 +55,7 @@ final class Inbox: Sendable {
             state.waiting.append(line)
             return (nil, nil)
         }
-        first?.resume(returning: line)
+        first?.resume(returning: .success(line))
         reader?.assumeIsolated { $0.received(line) }
     }
 
@@ -69,7 +70,7 @@ final class Inbox: Sendable {
             defer { (state.first, state.reader, state.isClosed) = (nil, nil, true) }
             return (state.first, state.reader, state.failure)
         }
-        first?.resume(throwing: Self.ending(failure))
+        first?.resume(returning: .failure(Self.ending(failure)))
         reader?.assumeIsolated { $0.closed() }
     }
 

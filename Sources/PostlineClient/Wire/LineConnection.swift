@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import Threads
 
 /// One connection to the server, speaking its line protocol (`docs/protocol.md`, section 1).
 ///
@@ -110,15 +111,16 @@ actor LineConnection {
     }
 
     private func call(_ method: String, _ params: some Encodable & Sendable) async throws -> Data {
-        guard !isClosed else { throw lost }
         lastID += 1
         let id = lastID
         var line = try WireJSON.encode(Request(id: id, method: method, params: params))
         line.append(UInt8(ascii: "\n"))
         let bytes = ByteBuffer(bytes: line)
-        return try await withCheckedContinuation { caller in
+        return try await suspended { caller -> Suspension<Result<Data, PostlineError>> in
+            guard !isClosed else { return .over(.failure(lost)) }
             calls[id] = caller
             channel.writeAndFlush(bytes, promise: nil)
+            return .kept
         }.get()
     }
 

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOExtras
 import NIOHTTP1
 import NIOWebSocket
 
@@ -10,7 +9,7 @@ extension ChannelPipeline.SynchronousOperations {
     /// Adds what makes lines of bytes, and of WebSocket's messages where the server is spoken to so.
     func addLines(of server: Server, to inbox: Inbox) throws {
         guard case .webSocket(let path) = server.transport else {
-            try addHandlers(ByteToMessageHandler(LineBasedFrameDecoder(), maximumBufferSize: Self.maximumLineBytes))
+            try addHandlers(ByteToMessageHandler(LineDecoder(), maximumBufferSize: Self.maximumLineBytes))
             return try addHandler(InboxHandler(inbox))
         }
         let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: Self.maximumLineBytes) { channel, _ in

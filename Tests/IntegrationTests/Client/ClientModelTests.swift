@@ -74,10 +74,10 @@ struct ClientModelTests {
     private static let environment = ProcessInfo.processInfo.environment
 
     /// One after another, as many as are asked for.
-    private static let seeds = (0..<UInt64(environment["POSTLINE_CLIENT_SEEDS"].flatMap { Int($0) } ?? 2)).map {
+    private static let seeds = (0..<UInt64(environment["POSTLINE_TEST_CLIENT_SEEDS"].flatMap { Int($0) } ?? 2)).map {
         $0 + 1
     }
-    private let steps = Self.environment["POSTLINE_CLIENT_STEPS"].flatMap { Int($0) } ?? 250
+    private let steps = Self.environment["POSTLINE_TEST_CLIENT_STEPS"].flatMap { Int($0) } ?? 250
 
     /// An app in a process of its own.
     private struct App {
