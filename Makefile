@@ -22,8 +22,8 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 	@.build/release/postline dev $(ARGS)
 
 # The suites that expect something within a time of the source documents
-# (Tests/IntegrationTests/Support/DocumentedTime.swift).
-timed := [.](AvatarSync|ProfileFlow)Tests/
+# (Tests/IntegrationTests/Support/DocumentedTime.swift), and one that takes all of the machine.
+alone := [.](AvatarSync|ProfileFlow|ClientModel)Tests/
 
 # What must hold over WebSocket as it does over lines. Two promises are others there: a message that is too long, or no
 # UTF-8, ends the connection (docs/protocol.md, section 1), which Tests/HTTP/test_websocket.py holds.
@@ -39,8 +39,8 @@ else
 	@scripts/with-postgres scripts/run-tests --filter '^PostgresTests[.]'
 	@scripts/run-tests --filter '^LineServerTests[.]' --skip '[.]PipelineTests'
 	@scripts/run-tests --filter '^LineServerTests[.]PipelineTests'
-	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(timed)' && \
-	scripts/run-tests --no-parallel --filter '$(timed)' && scripts/test-sql && \
+	@scripts/with-postgres sh -c "scripts/run-tests --skip '^(Postgres|LineServer)Tests[.]' --skip '$(alone)' && \
+	scripts/run-tests --no-parallel --filter '$(alone)' && scripts/test-sql && \
 	POSTLINE_TEST_WAY=websocket scripts/run-tests --filter '$(both_ways)' --skip '$(lines_alone)'"
 	@scripts/test-http
 endif
