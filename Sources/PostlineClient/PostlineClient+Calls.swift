@@ -8,8 +8,6 @@ extension PostlineClient {
         var avatars: [BuiltInAvatar]
     }
 
-    private struct Left: Decodable, Sendable {}
-
     /// People by their names or usernames, the best match first.
     public func search(_ query: String, limit: Int = 20) async throws -> [Profile] {
         try await call("profiles.search", ["query": .string(query), "limit": .integer(limit)], as: ProfileList.self)
@@ -73,7 +71,7 @@ extension PostlineClient {
         guard let id = me?.id else { throw PostlineError(.signedOut, "Nobody is signed in.") }
         _ = try await call(
             "conversations.remove_member", ["conversation_id": .string(conversationID), "user_id": .string(id)],
-            as: Left.self)
+            as: Nothing.self)
         var changes = Changes()
         changes.left = [conversationID]
         try await keep(changes)
@@ -82,14 +80,15 @@ extension PostlineClient {
     /// Sets another password; every other session of the user ends.
     public func changePassword(from current: String, to new: String) async throws {
         _ = try await call(
-            "auth.change_password", ["current_password": .string(current), "new_password": .string(new)], as: Left.self)
+            "auth.change_password", ["current_password": .string(current), "new_password": .string(new)],
+            as: Nothing.self)
     }
 
     /// Deletes the account for good, and all that this device has of it.
     ///
     /// - Parameter password: nil for a guest, who has none.
     public func deleteAccount(password: String?) async throws {
-        _ = try await call("me.delete", password.map { ["password": .string($0)] } ?? [:], as: Left.self)
+        _ = try await call("me.delete", password.map { ["password": .string($0)] } ?? [:], as: Nothing.self)
         try await signOut(erasing: true)
     }
 
@@ -106,6 +105,9 @@ extension PostlineClient {
         return answer.id
     }
 
+    /// An answer that says nothing more than that it is done.
+    struct Nothing: Decodable, Sendable {}
+
     /// Calls a method of the protocol, with a connection or not at all.
     func call<Answer: Decodable & Sendable>(
         _ method: String, _ params: [String: JSONValue] = [:], as type: Answer.Type = Answer.self
@@ -116,8 +118,6 @@ extension PostlineClient {
     /// The same for an answer that belongs to the store.
     func keep(_ changes: Changes) async throws {
         try await currentEngine().keep(changes)
-        // The reports go the same way, and may come later.
-        touched.me = true
         await refresh()
     }
 }

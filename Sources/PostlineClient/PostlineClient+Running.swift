@@ -33,57 +33,56 @@ extension PostlineClient {
             return (store, try snapshot(of: store))
         } catch  where Store.isDamaged(error) {
             try? store.close(erasing: false)
-            try Store.replaceDamaged(store.url)
+            try Store.replaceDamaged(folder, userID)
             let new = try Store(folder: folder, userID: userID)
             return (new, try snapshot(of: new))
         }
     }
 
     func start(_ store: Store, _ tokens: Tokens) {
-        let (reports, source) = AsyncStream<SyncEngine.Report>.makeStream()
+        let (reports, report) = AsyncStream<SyncEngine.Report>.makeStream()
+        // However much has been written, it is read once.
+        let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
             server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
-            logger: logger, report: { source.yield($0) })
+            wake: wake, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
+            changed: { change.yield() })
         self.engine = engine
         // It ends with `stop`, which waits for it, or with the session.
         work = Task { [weak self] in
             await withTaskGroup { group in
                 group.addTask {
                     await engine.run()
-                    source.finish()
+                    report.finish()
+                    change.finish()
                 }
+                group.addTask { for await _ in changes { await self?.refresh() } }
                 for await report in reports { await self?.take(report, from: engine) }
             }
         }
-        networkWatch = Platform.onNetworkChange { [weak engine] in engine?.connectNow() }
     }
 
     func take(_ report: SyncEngine.Report, from engine: SyncEngine) async {
         guard engine === self.engine else { return }
         switch report {
         case .state(let state):
-            // What was touched before is shown before the state that follows from it.
+            // What was written before is shown before the state that follows from it.
             if state == .live { await refresh() }
             if self.state != state { self.state = state }
-        case .touched(let touched):
-            self.touched.formUnion(touched)
-            await refresh()
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
             // The engine has ended. What can be read of what waits is kept, and the world comes anew.
             (self.engine, work) = (nil, nil)
             guard let store else { return }
             self.store = nil
+            try? store.close(erasing: false)
             do {
-                try? store.close(erasing: false)
-                try Store.replaceDamaged(store.url)
-                try begin(store.userID)
+                try Store.replaceDamaged(folder, store.userID)
+                try goOn()
             } catch {
-                storeError = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be used: \(error)")
+                logger.error("the damaged store cannot be replaced", metadata: ["error": "\(error)"])
             }
         case .signedOut(let error):
-            self.engine = nil
-            work = nil
             if let store {
                 try? secrets.erase(store.userID)
                 try? DeviceState().write(in: folder)
@@ -103,9 +102,8 @@ extension PostlineClient {
 
     /// Connects again after ``disconnect()``.
     public func connect() throws {
-        guard work == nil, let userID = store?.userID else { return }
-        try store?.close(erasing: false)
-        try begin(userID)
+        guard work == nil, store != nil else { return }
+        try goOn()
     }
 
     /// Disconnects, and stays so: nothing connects again but ``connect()``. What is written meanwhile is kept.
@@ -115,14 +113,21 @@ extension PostlineClient {
         state = .offline(since: Date())
     }
 
-    /// To be called when nobody sees the app any more: the connection ends, and the system may stop the process.
-    public func enterBackground() async { await engine?.setInBackground(true) }
+    /// To be called when nobody sees the app any more: the connection ends, and the system may stop the process. What
+    /// needs the server at once is `offline` meanwhile.
+    public func enterBackground() async { await setInBackground(true) }
 
     /// To be called when the app is seen again: it connects at once.
-    public func enterForeground() async { await engine?.setInBackground(false) }
+    public func enterForeground() async { await setInBackground(false) }
+
+    private func setInBackground(_ isInBackground: Bool) async {
+        self.isInBackground = isInBackground
+        wake.ring()
+        await engine?.setInBackground(isInBackground)
+    }
 
     /// Tries to connect at once instead of waiting: the network is there again.
-    public func networkChanged() { engine?.connectNow() }
+    public func networkChanged() { wake.ring() }
 
     func currentEngine() throws -> SyncEngine {
         guard let engine else {
@@ -139,51 +144,53 @@ extension PostlineClient {
 
     /// Gets an account for a guest whom the server does not know yet, however long that takes.
     func connectGuest() {
-        work = Task { [weak self, server, connector] in
+        // It ends with `stop`, which waits for it, or with the guest's account.
+        work = Task { [weak self, server, connector, wake] in
             var backoff = Backoff()
+            var tokens: Tokens?
             while !Task.isCancelled {
+                if self?.isInBackground == true {
+                    await wake.wait()
+                    continue
+                }
                 do {
-                    let connection = try await LineConnection.connect(to: server, by: connector)
-                    defer { connection.close() }
-                    let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
+                    let granted = if let tokens { tokens } else { try await Self.guest(server, connector) }
+                    tokens = granted
                     guard !Task.isCancelled, let self else { return }
-                    return try self.become(tokens)
+                    return try self.become(granted)
                 } catch {
-                    try? await Task.sleep(for: backoff.next())
+                    await wake.wait(atMost: backoff.next())
                 }
             }
         }
     }
 
-    /// The guest of this device has become one of the server's.
-    func become(_ tokens: Tokens) throws {
-        guard account == .localGuest, let store else { return }
-        try TokenKeeper.store(tokens, in: secrets)
-        try DeviceState(userID: tokens.userID, movingFrom: store.userID).write(in: folder)
-        try store.close(erasing: false)
-        self.store = nil
-        try Self.move(DeviceState.localGuest, to: tokens.userID, in: folder)
-        try DeviceState(userID: tokens.userID).write(in: folder)
-        work = nil
-        try begin(tokens.userID)
+    /// Has the server make a guest.
+    private nonisolated static func guest(_ server: Server, _ connector: any Connector) async throws -> Tokens {
+        let connection = try await LineConnection.connect(to: server, by: connector)
+        defer { connection.close() }
+        return try await connection.call("auth.guest", [String: String]())
     }
 
     /// Takes over what a former version of the app kept, once, and then has it deleted.
     func takeOverLegacyData(_ store: Store) throws {
-        guard let legacy else { return }
+        guard let legacy, try store.readNow({ try $0.setting("legacy_data") }) != "erased" else { return }
         try store.writeNow { writer in
             guard try writer.reader.setting("legacy_data") == nil else { return }
             let me = try writer.reader.me()
             let before = ProfileEdit(me)
             var edit = before
             if try legacy.takeOver(into: &edit) {
-                let params = edit.params(since: before)
+                var params = edit.params(since: before)
+                // What an account has of its own stays. A guest of this device has nothing yet.
+                if let me, store.userID != DeviceState.localGuest { params = try ProfileEdit.filling(params, in: me) }
                 if !params.isEmpty { try writer.enqueue(.save, lane: QueuedChange.ownLane, params) }
             }
             try writer.set("legacy_data", "taken over")
         }
         do {
             try legacy.erase()
+            try store.writeNow { try $0.set("legacy_data", "erased") }
         } catch {
             logger.warning("legacy data cannot be deleted yet", metadata: ["error": "\(error)"])
         }

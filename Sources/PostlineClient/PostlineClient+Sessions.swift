@@ -35,7 +35,9 @@ extension PostlineClient {
         if let fullName { params["full_name"] = .string(fullName) }
         let tokens = try await currentEngine().upgrade(params)
         account = .user(id: tokens.userID)
-        try await refreshMe()
+        var changes = Changes()
+        changes.me = try await call("me.get")
+        try await keep(changes)
     }
 
     /// Signs out: nothing of the user is shown any more, and the tokens are forgotten.
@@ -54,68 +56,109 @@ extension PostlineClient {
         show(nobodyBecause: nil)
     }
 
-    struct Nothing: Decodable, Sendable {}
-
     /// Signs in on a connection of its own, and goes on as that user.
-    func signIn(_ method: String, _ params: [String: JSONValue]) async throws {
-        var params = params
+    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws {
         let former = account
         let guest = store?.userID
+        var guestToken: String?
         switch former {
         case .user, .signingIn: throw PostlineError(.invalidRequest, "Somebody is signed in: sign out first.")
         case .guest(let id):
             // What still can goes out as the guest's, and is merged by the server.
             try await engine?.drain(atMost: .seconds(5))
-            if method == "auth.login", let tokens = try TokenKeeper.stored(id, in: secrets) {
-                params["guest_refresh_token"] = .string(tokens.refreshToken)
-            }
+            if method == "auth.login" { guestToken = try TokenKeeper.stored(id, in: secrets)?.refreshToken }
         case .localGuest, .nobody: break
         }
         account = .signingIn(guest: guest)
         await stop()
+        let tokens: Tokens
         do {
             let connection = try await LineConnection.connect(to: server, by: connector)
             defer { connection.close() }
-            let tokens: Tokens = try await connection.call(method, params)
+            tokens = try await Self.tokens(connection, method, params, guestToken: guestToken)
             let me: Me = try await connection.call("me.get", [String: String]())
             try TokenKeeper.store(tokens, in: secrets)
-            try store?.close(erasing: false)
-            store = nil
+            // Before a guest's data, and those of a former version, come to the account's: what it has stays.
+            try await keep(me, of: tokens.userID)
             try DeviceState(userID: tokens.userID, movingFrom: guest).write(in: folder)
-            if let guest {
-                try await keep(me, of: tokens.userID)
-                try Self.move(guest, to: tokens.userID, in: folder)
-                try secrets.erase(guest)
-                try DeviceState(userID: tokens.userID).write(in: folder)
-            }
-            try begin(tokens.userID)
         } catch {
             // Who was here before still is.
             account = former
-            if let guest, store != nil {
-                try store?.close(erasing: false)
-                store = nil
-                try begin(guest)
-            }
+            if guest != nil { try? goOn() }
+            throw error
+        }
+        try goOn()
+    }
+
+    /// Asks for tokens. A guest's session that is over brings nothing along, and keeps nobody from signing in: its account
+    /// may be the very one, of an upgrade whose answer was lost.
+    private static func tokens(
+        _ connection: LineConnection, _ method: String, _ params: [String: JSONValue], guestToken: String?
+    ) async throws -> Tokens {
+        guard let guestToken else { return try await connection.call(method, params) }
+        do {
+            return try await connection.call(
+                method, params.merging(["guest_refresh_token": .string(guestToken)]) { $1 })
+        } catch let error as PostlineError where error.code == .invalidToken {
+            return try await connection.call(method, params)
+        }
+    }
+
+    /// Stores an account's own data.
+    private func keep(_ me: Me, of userID: String) async throws {
+        let store = try Store(folder: folder, userID: userID)
+        try await store.write { try $0.apply(me) }
+        try store.close(erasing: false)
+    }
+
+    /// The guest of this device has become one of the server's.
+    func become(_ tokens: Tokens) throws {
+        guard account == .localGuest else { return }
+        try TokenKeeper.store(tokens, in: secrets)
+        try DeviceState(userID: tokens.userID, movingFrom: DeviceState.localGuest).write(in: folder)
+        work = nil
+        try goOn()
+    }
+
+    /// Goes on as whom the device's state names now. What fails here is shown, and done by the next launch.
+    func goOn() throws {
+        do {
+            try store?.close(erasing: false)
+            store = nil
+            try resume()
+        } catch {
+            let error =
+                error as? PostlineError
+                ?? PostlineError(.storeUnusable, "The store in \(folder.path) cannot be used: \(error)")
+            show(nobodyBecause: error)
             throw error
         }
     }
 
-    /// Stores an account's own data before a guest's come to it, so that what the account has stays.
-    func keep(_ me: Me, of userID: String) async throws {
-        let store = try Store(folder: folder, userID: userID)
-        _ = try await store.write { try $0.apply(me) }
-        try store.close(erasing: false)
+    /// Goes on as whoever was here last. A guest's move to an account that was cut off is done again: each of its steps may
+    /// be.
+    func resume() throws {
+        var device = try DeviceState.read(in: folder)
+        guard let userID = device.userID else { return }
+        if let guest = device.movingFrom {
+            try move(guest, to: userID)
+            device.movingFrom = nil
+            try device.write(in: folder)
+        }
+        try begin(userID)
     }
 
-    /// Brings what a guest's file still has to send into the user's, and takes the file away.
-    static func move(_ guest: String, to userID: String, in folder: URL) throws {
-        guard guest != userID, FileManager.default.fileExists(atPath: Store.url(folder, guest).path) else { return }
-        let old = try Store(folder: folder, userID: guest)
-        let (changes, drafts) = try old.readNow { (try $0.changes(), try $0.drafts()) }
-        let new = try Store(folder: folder, userID: userID)
-        try new.writeNow { try $0.takeOver(changes, drafts) }
-        try new.close(erasing: false)
-        try old.close(erasing: true)
+    /// Brings what a guest's file still has to send into the user's, and takes away what there is of the guest.
+    private func move(_ guest: String, to userID: String) throws {
+        guard guest != userID else { return }
+        if FileManager.default.fileExists(atPath: Store.url(folder, guest).path) {
+            let old = try Store(folder: folder, userID: guest)
+            let (changes, drafts) = try old.readNow { (try $0.changes(), try $0.drafts()) }
+            let new = try Store(folder: folder, userID: userID)
+            try new.writeNow { try $0.takeOver(changes, drafts) }
+            try new.close(erasing: false)
+            try old.close(erasing: true)
+        }
+        try secrets.erase(guest)
     }
 }

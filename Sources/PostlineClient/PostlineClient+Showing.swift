@@ -34,8 +34,9 @@ extension PostlineClient {
 
     /// Shows the store's newest state: everything that changes changes in one turn, so that no two views disagree.
     ///
-    /// When it returns, all that was touched before is shown.
+    /// When it returns, all that was written before is shown.
     func refresh() async {
+        isStale = true
         // Whoever is at it lets the others go on, and the first of them is at it then.
         while await suspended({ waiter -> Suspension<Bool> in
             guard isRefreshing else {
@@ -50,8 +51,8 @@ extension PostlineClient {
             for waiter in refreshWaiters { waiter.resume(returning: true) }
             refreshWaiters = []
         }
-        while !touched.isEmpty, let store {
-            touched = Store.Touched()
+        while isStale, let store {
+            isStale = false
             do {
                 let chats = openChats()
                 let snapshot = try await store.read { try Self.snapshot($0, chats: chats) }
@@ -59,7 +60,9 @@ extension PostlineClient {
                 show(snapshot)
                 if storeError != nil { storeError = nil }
             } catch {
+                // It is read again with the next change, and the server's pings are such.
                 storeError = PostlineError(.storeUnusable, "The store \(store.url.path) cannot be read: \(error)")
+                if Store.isDamaged(error) { await engine?.end(error) }
             }
         }
     }
@@ -77,17 +80,11 @@ extension PostlineClient {
     }
 
     func show(nobodyBecause error: PostlineError?) {
-        (store, touched) = (nil, Store.Touched())
+        (store, engine, work) = (nil, nil, nil)
         (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
         chats = [:]
         state = .signedOut(error)
-    }
-
-    func refreshMe() async throws {
-        var changes = Changes()
-        changes.me = try await currentEngine().call("me.get", [String: String]())
-        try await currentEngine().keep(changes)
     }
 
     /// The messages of a conversation, for as long as somebody holds the chat.
@@ -97,12 +94,6 @@ extension PostlineClient {
         chats[conversationID] = WeakChat(chat: chat)
         if let store, let shown = try? snapshot(of: store) { show(shown) }
         return chat
-    }
-
-    /// Shows more of a conversation that the store has.
-    func show(_ conversationID: String) async throws {
-        touched.conversations.insert(conversationID)
-        await refresh()
     }
 
     struct WeakChat {

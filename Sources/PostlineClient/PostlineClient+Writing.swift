@@ -3,14 +3,12 @@ import Foundation
 /// What is done here, and told the server later.
 extension PostlineClient {
     /// Writes to the store, and shows it before it returns.
-    func write<Value: Sendable>(_ body: @Sendable (inout StoreWriter) throws -> Value) async throws -> Value {
+    func write(_ body: @Sendable (StoreWriter) throws -> Void) async throws {
         let store = try currentStore()
         do {
-            let (value, touched) = try await store.write(body)
-            self.touched.formUnion(touched)
+            try await store.write(body)
             engine?.ringOutbox()
             await refresh()
-            return value
         } catch let error as PostlineError {
             throw error
         } catch {
@@ -47,7 +45,7 @@ extension PostlineClient {
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
             "content": .string(content),
         ]
-        try await write { _ = try $0.enqueue(.edit, lane: message.conversationID, params) }
+        try await write { try $0.enqueue(.edit, lane: message.conversationID, params) }
     }
 
     /// Deletes a message for everybody.
@@ -55,7 +53,7 @@ extension PostlineClient {
         let params: [String: JSONValue] = [
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
         ]
-        try await write { _ = try $0.enqueue(.delete, lane: message.conversationID, params) }
+        try await write { try $0.enqueue(.delete, lane: message.conversationID, params) }
     }
 
     func seq(of message: Message) throws -> Int {
@@ -72,7 +70,7 @@ extension PostlineClient {
         let params: [String: JSONValue] = [
             "conversation_id": .string(conversationID), "seq": .integer(conversation.lastSeq),
         ]
-        try await write { _ = try $0.enqueue(.markRead, lane: conversationID, params) }
+        try await write { try $0.enqueue(.markRead, lane: conversationID, params) }
     }
 
     /// Changes the user's own data: the fields that the body changes and no others, all of them or none.
@@ -84,22 +82,20 @@ extension PostlineClient {
         body(&edit)
         let params = edit.params(since: before)
         guard !params.isEmpty else { return }
-        try await write { _ = try $0.enqueue(.save, lane: QueuedChange.ownLane, params) }
+        try await write { try $0.enqueue(.save, lane: QueuedChange.ownLane, params) }
     }
 
     /// Tries what was refused again.
     public func retry(_ change: Int64) async throws {
         try await write { writer in
-            guard let change = try writer.reader.changes().first(where: { $0.id == change }) else { return }
-            try writer.refuse(change, nil)
+            if let change = try writer.reader.change(change) { try writer.refuse(change, nil) }
         }
     }
 
     /// Gives up what waits or was refused. It may be done nevertheless, where it is on its way.
     public func discard(_ change: Int64) async throws {
         try await write { writer in
-            guard let change = try writer.reader.changes().first(where: { $0.id == change }) else { return }
-            try writer.remove(change)
+            if let change = try writer.reader.change(change) { try writer.remove(change) }
         }
     }
 }

@@ -30,16 +30,19 @@ public final class PostlineClient {
     /// Where the store cannot be used: what it says. It is tried again with each connection.
     public internal(set) var storeError: PostlineError?
 
-    /// What has changed and is not shown yet.
-    @ObservationIgnored var touched = Store.Touched()
+    /// Whether something was written since what is shown was read.
+    @ObservationIgnored var isStale = false
     @ObservationIgnored var isRefreshing = false
     @ObservationIgnored var refreshWaiters: [CheckedContinuation<Bool, Never>] = []
     @ObservationIgnored var chats: [String: WeakChat] = [:]
     @ObservationIgnored var store: Store?
     @ObservationIgnored var engine: SyncEngine?
+    @ObservationIgnored var isInBackground = false
+    /// Rings when it is worth a try to connect.
+    let wake = Bell()
     /// The engine at work: cancelled by whoever takes the engine away.
     @ObservationIgnored var work: Task<Void, Never>?
-    /// Tells the engine of the network's changes.
+    /// Rings when the network's path changes.
     @ObservationIgnored var networkWatch: AnyObject?
 
     let server: Server
@@ -95,17 +98,7 @@ public final class PostlineClient {
         self.connector = connector
         legacy = legacyData
         self.logger = logger
-        do {
-            var device = try DeviceState.read(in: folder)
-            // A move that was cut off is done again: each of its steps may be.
-            if let userID = device.userID, let guest = device.movingFrom {
-                try Self.move(guest, to: userID, in: folder)
-                device.movingFrom = nil
-                try device.write(in: folder)
-            }
-            if let userID = device.userID { try begin(userID) }
-        } catch {
-            throw error as? PostlineError ?? PostlineError(.storeUnusable, "\(folder.path) cannot be used: \(error)")
-        }
+        try goOn()
+        networkWatch = Platform.onNetworkChange { [wake] in wake.ring() }
     }
 }

@@ -74,6 +74,6 @@ public final class Chat: Identifiable {
             return try await client.keep(changes)
         }
         limit += Self.page
-        try await client.show(conversationID)
+        await client.refresh()
     }
 }

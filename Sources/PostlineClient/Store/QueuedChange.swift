@@ -35,7 +35,7 @@ struct QueuedChange: Sendable {
     }
 
     /// How far it has come.
-    var delivery: Delivery { refusal.map { .refused($0, change: id) } ?? .queued }
+    var delivery: Delivery { refusal.map { .refused($0, change: id) } ?? .queued(change: id) }
 
     /// The conversation that it is about.
     var conversationID: String? { lane == Self.ownLane ? nil : lane }

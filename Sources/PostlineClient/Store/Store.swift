@@ -10,16 +10,6 @@ final class Store: Sendable {
     let url: URL
     private let database: DatabasePool
 
-    /// What a write has changed.
-    struct Touched: Sendable {
-        var me = false
-        var profiles: Set<String> = []
-        var conversations: Set<String> = []
-        var outbox = false
-
-        var isEmpty: Bool { !me && !outbox && profiles.isEmpty && conversations.isEmpty }
-    }
-
     /// Opens the user's file in that folder, or makes it.
     ///
     /// A file that is no database any more is put aside, and what can be read of its outbox and drafts goes into a new one.
@@ -32,7 +22,7 @@ final class Store: Sendable {
             do {
                 database = try Self.open(url)
             } catch  where Self.isDamaged(error) {
-                try Self.replaceDamaged(url)
+                try Self.replaceDamaged(folder, userID)
                 database = try Self.open(url)
             }
         } catch let error as PostlineError {
@@ -69,7 +59,8 @@ final class Store: Sendable {
     }
 
     /// Puts a torn file aside, and makes a new one of what can be read of its outbox and drafts.
-    static func replaceDamaged(_ url: URL) throws {
+    static func replaceDamaged(_ folder: URL, _ userID: String) throws {
+        let url = url(folder, userID)
         let saved = salvaged(url)
         let aside = url.appendingPathExtension("damaged")
         for suffix in ["", "-wal", "-shm"] {
@@ -78,37 +69,27 @@ final class Store: Sendable {
                 try FileManager.default.moveItem(atPath: url.path + suffix, toPath: aside.path + suffix)
             }
         }
-        let database = try open(url)
-        try database.write { database in
-            for row in saved.changes {
-                try database.execute(
-                    sql:
-                        "insert or ignore into change (lane, method, params, client_id, refusal, created_at) values (?, ?, ?, ?, ?, ?)",
-                    arguments: [
-                        row["lane"], row["method"], row["params"], row["client_id"], row["refusal"], row["created_at"],
-                    ])
-            }
-            for row in saved.drafts {
-                try database.execute(
-                    sql: "insert or replace into draft (conversation_id, content) values (?, ?)",
-                    arguments: [row["conversation_id"], row["content"]])
-            }
-        }
-        try database.close()
+        let new = try Store(folder: folder, userID: userID)
+        try new.writeNow { try $0.takeOver(saved.changes, saved.drafts) }
+        try new.close(erasing: false)
     }
 
     /// What can be read of a damaged file's outbox and drafts, row by row.
-    private static func salvaged(_ url: URL) -> (changes: [Row], drafts: [Row]) {
-        guard let database = try? DatabaseQueue(path: url.path) else { return ([], []) }
-        func rows(_ sql: String) -> [Row] {
-            var rows: [Row] = []
-            try? database.read { database in
-                let cursor = try Row.fetchCursor(database, sql: sql)
-                while let row = try cursor.next() { rows.append(row.copy()) }
+    private static func salvaged(_ url: URL) -> (changes: [QueuedChange], drafts: [String: String]) {
+        guard let database = try? DatabaseQueue(path: url.path) else { return ([], [:]) }
+        var changes: [QueuedChange] = []
+        try? database.read { database in
+            let rows = try Row.fetchCursor(database, sql: "select * from change order by id")
+            while let row = try rows.next() {
+                if let change = try? QueuedChange(row) { changes.append(change) }
             }
-            return rows
         }
-        return (rows("select * from change order by id"), rows("select * from draft"))
+        var drafts: [String: String] = [:]
+        try? database.read { database in
+            let rows = try Row.fetchCursor(database, sql: "select conversation_id, content from draft")
+            while let row = try rows.next() { drafts[row[0]] = row[1] }
+        }
+        return (changes, drafts)
     }
 
     /// Reads one state of the store, whatever is written meanwhile.
@@ -123,21 +104,17 @@ final class Store: Sendable {
     }
 
     /// Changes the store, all of it or nothing.
-    func write<Value: Sendable>(_ body: @Sendable (inout StoreWriter) throws -> Value) async throws -> (Value, Touched)
-    {
+    func write<Value: Sendable>(_ body: @Sendable (StoreWriter) throws -> Value) async throws -> Value {
         let userID = userID
         return try await database.write { database in
-            var writer = StoreWriter(reader: StoreReader(database: database, userID: userID))
-            let value = try body(&writer)
-            return (value, writer.touched)
+            try body(StoreWriter(reader: StoreReader(database: database, userID: userID)))
         }
     }
 
     /// The same, at once: before there is anything to wait for.
-    func writeNow(_ body: (inout StoreWriter) throws -> Void) throws {
+    func writeNow(_ body: (StoreWriter) throws -> Void) throws {
         try database.write { database in
-            var writer = StoreWriter(reader: StoreReader(database: database, userID: userID))
-            try body(&writer)
+            try body(StoreWriter(reader: StoreReader(database: database, userID: userID)))
         }
     }
 
@@ -146,14 +123,5 @@ final class Store: Sendable {
         try database.close()
         guard erasing else { return }
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
-    }
-}
-
-extension Store.Touched {
-    mutating func formUnion(_ other: Store.Touched) {
-        me = me || other.me
-        outbox = outbox || other.outbox
-        profiles.formUnion(other.profiles)
-        conversations.formUnion(other.conversations)
     }
 }

@@ -13,6 +13,12 @@ extension StoreReader {
         return try rows.compactMap(QueuedChange.init)
     }
 
+    /// One of them; nil where it is done or given up.
+    func change(_ id: Int64) throws -> QueuedChange? {
+        try Row.fetchOne(database.cachedStatement(sql: "select * from change where id = ?"), arguments: [id])
+            .flatMap(QueuedChange.init)
+    }
+
     /// The lanes in which something waits that was not refused.
     func waitingLanes() throws -> [String] {
         try String.fetchAll(

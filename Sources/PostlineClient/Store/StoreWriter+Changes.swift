@@ -5,7 +5,7 @@ import GRDB
 extension StoreWriter {
     /// Takes in what the server says, by the protocol's rule: what is older than what is here changes nothing
     /// (`docs/protocol.md`, section 3, Changes).
-    mutating func apply(_ changes: Changes) throws {
+    func apply(_ changes: Changes) throws {
         if changes.reset { try beginReset() }
         for id in changes.left { try leave(id) }
         if let me = changes.me { try apply(me) }
@@ -20,14 +20,14 @@ extension StoreWriter {
 
     /// A whole world comes. What is here stays until all of it has come, and so does what it does not have: the pages may
     /// be cut off, and begin anew.
-    mutating func beginReset() throws {
+    func beginReset() throws {
         let generation = (try reader.setting("generation").flatMap { Int($0) } ?? 0) + 1
         try set("generation", "\(generation)")
         try set("is_resetting", "true")
     }
 
     /// The world has come: what did not come with it is no part of it any more.
-    mutating func endReset() throws {
+    func endReset() throws {
         guard try reader.setting("is_resetting") != nil else { return }
         try database.execute(sql: "delete from setting where name = 'is_resetting'")
         let gone = try String.fetchAll(
@@ -39,22 +39,19 @@ extension StoreWriter {
         get throws { try reader.setting("generation").flatMap { Int($0) } ?? 0 }
     }
 
-    mutating func leave(_ conversationID: String) throws {
+    func leave(_ conversationID: String) throws {
         for table in ["member", "message", "draft"] {
             try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID])
         }
         try database.execute(sql: "delete from conversation where id = ?", arguments: [conversationID])
-        touched.conversations.insert(conversationID)
     }
 
-    mutating func apply(_ me: Me) throws {
+    func apply(_ me: Me) throws {
         if let held = try reader.serversMe(), held.version > me.version { return }
         try set("me", try StoreJSON.encode(me))
-        touched.me = true
-        touched.profiles.insert(userID)
     }
 
-    mutating func apply(_ profile: Profile) throws {
+    func apply(_ profile: Profile) throws {
         guard profile.id != userID else { return }
         try database.cachedStatement(
             sql: """
@@ -62,6 +59,5 @@ extension StoreWriter {
                 where excluded.version >= version
                 """
         ).execute(arguments: [profile.id, profile.version, try StoreJSON.encode(profile)])
-        if database.changesCount > 0 { touched.profiles.insert(profile.id) }
     }
 }

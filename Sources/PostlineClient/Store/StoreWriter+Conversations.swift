@@ -3,8 +3,7 @@ import GRDB
 
 /// Conversations, their members, and how far these have read.
 extension StoreWriter {
-    mutating func apply(_ conversation: WireConversation) throws {
-        touched.conversations.insert(conversation.id)
+    func apply(_ conversation: WireConversation) throws {
         for profile in conversation.profiles ?? [] { try apply(profile) }
         guard let held = try renewed(conversation.id) else {
             try database.cachedStatement(
@@ -45,7 +44,7 @@ extension StoreWriter {
     }
 
     /// What is held of a conversation; of one from before a reset nothing but the row.
-    mutating func renewed(_ id: String) throws -> (version: Int, lastSeq: Int)? {
+    func renewed(_ id: String) throws -> (version: Int, lastSeq: Int)? {
         guard
             let row = try Row.fetchOne(
                 database.cachedStatement(sql: "select version, last_seq, generation from conversation where id = ?"),
@@ -77,12 +76,11 @@ extension StoreWriter {
         }
     }
 
-    mutating func apply(_ read: WireRead) throws {
+    func apply(_ read: WireRead) throws {
         try database.execute(
             sql: "update member set last_read_seq = max(last_read_seq, ?) where conversation_id = ? and user_id = ?",
             arguments: [read.lastReadSeq, read.conversationID, read.userID])
         if read.userID == userID { try mark(read.conversationID, read.lastReadSeq) }
-        touched.conversations.insert(read.conversationID)
     }
 
     func mark(_ conversationID: String, _ seq: Int) throws {

@@ -4,17 +4,16 @@ import GRDB
 /// What is said in conversations.
 extension StoreWriter {
     /// Takes in messages, of any conversations and in any order.
-    mutating func apply(_ messages: [WireMessage]) throws {
+    func apply(_ messages: [WireMessage]) throws {
         for (conversationID, messages) in Dictionary(grouping: messages, by: \.conversationID) {
             _ = try renewed(conversationID)
             let held = try heldRange(conversationID)
             for message in messages { try insert(message) }
             try joinUp(conversationID, held: held)
-            touched.conversations.insert(conversationID)
         }
     }
 
-    mutating func insert(_ message: WireMessage) throws {
+    func insert(_ message: WireMessage) throws {
         try database.cachedStatement(
             sql: """
                 insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -1,15 +1,12 @@
 import Foundation
 import GRDB
 
-/// Changes the store within one transaction, and notes what it has touched.
+/// Changes the store within one transaction.
 struct StoreWriter {
     let reader: StoreReader
-    var touched = Store.Touched()
 
     var database: Database { reader.database }
     var userID: String { reader.userID }
-
-    init(reader: StoreReader) { self.reader = reader }
 
     func set(_ name: String, _ value: String) throws {
         try database.cachedStatement(

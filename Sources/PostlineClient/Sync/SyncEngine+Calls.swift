@@ -5,13 +5,13 @@ extension SyncEngine {
     /// Says that the outbox has got something.
     nonisolated func ringOutbox() { outbox.ring() }
 
-    /// Says that it is worth a try to connect: the network's path changed, somebody wants to see something.
-    nonisolated func connectNow() { wake.ring() }
-
     /// The app is not seen any more, or again.
     func setInBackground(_ isInBackground: Bool) {
         self.isInBackground = isInBackground
-        if isInBackground { connection?.close() }
+        if isInBackground {
+            connection?.close()
+            give(nil)
+        }
         wake.ring()
     }
 
@@ -37,7 +37,7 @@ extension SyncEngine {
     /// Waits until nothing waits any more that the server has not refused, for so long at most.
     func drain(atMost limit: Duration) async throws {
         let end = ContinuousClock.now + limit
-        while connection != nil, ContinuousClock.now < end, try await !store.read({ try $0.waitingLanes().isEmpty }) {
+        while isReady, ContinuousClock.now < end, try await !store.read({ try $0.waitingLanes().isEmpty }) {
             try await Task.sleep(for: .milliseconds(20))
         }
     }
@@ -45,7 +45,8 @@ extension SyncEngine {
     func readyConnection() async throws -> LineConnection {
         if connection == nil { wake.ring() }
         let ready = await suspended { waiter -> Suspension<LineConnection?> in
-            if let connection { return .over(connection) }
+            if isOver || isInBackground { return .over(nil) }
+            if isReady { return .over(connection) }
             waiters.append(waiter)
             return .kept
         }

@@ -19,8 +19,8 @@ extension SyncEngine {
     }
 
     func apply(_ changes: Changes) async throws {
-        let (_, touched) = try await store.write { try $0.apply(changes) }
-        if !touched.isEmpty { report(.touched(touched)) }
+        try await store.write { try $0.apply(changes) }
+        changed()
     }
 
     /// Takes in what is pushed, until the connection ends.

@@ -37,11 +37,11 @@ extension SyncEngine {
                 guard let change = try await store.read({ try $0.nextChange(lane: lane) }) else { return }
                 do {
                     let answer = try await answer(to: change, connection)
-                    let (_, touched) = try await store.write { writer in
+                    try await store.write { writer in
                         try writer.apply(answer)
                         try writer.remove(change)
                     }
-                    report(.touched(touched))
+                    changed()
                     backoff.reset()
                 } catch let error as PostlineError {
                     if error.code == .offline { return }
@@ -51,8 +51,8 @@ extension SyncEngine {
                     if [.rateLimited, .unavailable, .timeout].contains(error.code) {
                         try await Task.sleep(for: error.retryAfter.map { .seconds($0) } ?? backoff.next())
                     } else {
-                        let (_, touched) = try await store.write { try $0.refuse(change, error) }
-                        report(.touched(touched))
+                        try await store.write { try $0.refuse(change, error) }
+                        changed()
                     }
                 }
             } catch is CancellationError {

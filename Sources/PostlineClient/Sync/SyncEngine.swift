@@ -3,11 +3,10 @@ import Logging
 
 /// Keeps one user's store and the server in step: it connects, catches up, stays live, sends what waits, and comes back.
 ///
-/// What changes the store goes out as reports, in order.
+/// What it comes to goes out as reports, in order; that the store has changed, by itself.
 actor SyncEngine {
     enum Report: Sendable {
         case state(ConnectionState)
-        case touched(Store.Touched)
         /// The store could not be written: it is tried again with the next connection.
         case storeFailed(PostlineError)
         /// The store's file is torn. The engine has ended.
@@ -22,34 +21,47 @@ actor SyncEngine {
     let keeper: TokenKeeper
     let logger: Logger
     let report: @Sendable (Report) -> Void
+    let changed: @Sendable () -> Void
 
+    /// The connection that there is, from its beginning on.
     var connection: LineConnection?
-    var isInBackground = false
+    /// Whether it is signed in.
+    var isReady = false
+    var isInBackground: Bool
+    /// Whether this has ended, and nothing connects any more.
+    var isOver = false
     var isStoreDamaged = false
     var backoff = Backoff()
     /// Rings when it is worth a try to connect.
-    let wake = Bell()
+    let wake: Bell
     /// Rings when the outbox has got something.
     let outbox = Bell()
     /// Those who wait for a connection to make a call on.
     var waiters: [CheckedContinuation<LineConnection?, Never>] = []
 
     init(
-        server: Server, connector: any Connector, store: Store, keeper: TokenKeeper, logger: Logger,
-        report: @escaping @Sendable (Report) -> Void
+        server: Server, connector: any Connector, store: Store, keeper: TokenKeeper, wake: Bell, isInBackground: Bool,
+        logger: Logger, report: @escaping @Sendable (Report) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         self.server = server
         self.connector = connector
         self.store = store
         self.keeper = keeper
+        self.wake = wake
+        self.isInBackground = isInBackground
         self.logger = logger
         self.report = report
+        self.changed = changed
     }
 
     /// Runs until its task is cancelled or the session is over.
     func run() async {
+        defer {
+            isOver = true
+            give(nil)
+        }
         var since = Date()
-        while !Task.isCancelled {
+        while !Task.isCancelled, !isStoreDamaged {
             if isInBackground {
                 report(.state(.offline(since: since)))
                 await wake.wait()
@@ -59,7 +71,6 @@ actor SyncEngine {
             do {
                 try await serve()
             } catch let error as PostlineError where Self.endsSession(error) {
-                give(nil)
                 return report(.signedOut(error))
             } catch is PostlineError {
                 logger.debug("no connection")
@@ -67,12 +78,19 @@ actor SyncEngine {
                 failed(error)
             }
             give(nil)
-            guard !isStoreDamaged else { return report(.storeDamaged) }
-            guard !Task.isCancelled else { return }
+            guard !Task.isCancelled, !isStoreDamaged else { break }
             since = Date()
             report(.state(.offline(since: since)))
             await wake.wait(atMost: backoff.next())
         }
+        if isStoreDamaged, !Task.isCancelled { report(.storeDamaged) }
+    }
+
+    /// The store failed somewhere else: the connection ends, and with it what stands on a damaged file.
+    func end(_ error: any Error) {
+        failed(error)
+        connection?.close()
+        wake.ring()
     }
 
     /// The store failed.
@@ -91,13 +109,15 @@ actor SyncEngine {
     /// One connection, from its beginning to its end.
     func serve() async throws {
         let connection = try await LineConnection.connect(to: server, by: connector)
+        self.connection = connection
         defer {
-            self.connection = nil
+            (self.connection, isReady) = (nil, false)
             connection.close()
         }
+        guard !isInBackground else { return }
         try await withTaskCancellationHandler {
             let lifetime = try await keeper.authenticate(connection)
-            self.connection = connection
+            isReady = true
             give(connection)
             report(.state(.catchingUp))
             try await catchUp(connection)

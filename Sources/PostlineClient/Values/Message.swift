@@ -52,8 +52,8 @@ public struct Message: Sendable, Hashable, Identifiable {
 public enum Delivery: Sendable, Hashable {
     /// The server has it.
     case sent
-    /// It is kept on this device, and goes out as soon as it can.
-    case queued
+    /// It is kept on this device, and goes out as soon as it can; until then it can be discarded by its number.
+    case queued(change: Int64)
     /// The server refused it, with its sentence; it can be tried again or discarded by its number.
     case refused(PostlineError, change: Int64)
 }

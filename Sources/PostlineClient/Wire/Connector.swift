@@ -2,10 +2,8 @@ import NIOCore
 
 /// What opens connections: POSIX sockets, or the network framework of Apple's systems.
 protocol Connector: Sendable {
-    /// Opens a connection whose lines go to the inbox.
-    ///
-    /// - Throws: ``PostlineError``: `offline` or `not_trusted`.
-    func connect(to server: Server, inbox: Inbox, timeout: Duration) async throws -> any Channel
+    /// Opens a connection whose lines go to the inbox. It fails with a ``PostlineError``: `offline` or `not_trusted`.
+    func connect(to server: Server, inbox: Inbox, timeout: Duration) -> EventLoopFuture<any Channel>
 }
 
 extension Duration {

@@ -16,18 +16,43 @@ final class Inbox: Sendable {
 
     private let state = NIOLockedValueBox(State())
 
-    /// Waits for the first line.
-    func first(within timeout: Duration, closing channel: any Channel) async throws -> Data {
-        let deadline = channel.eventLoop.scheduleTask(in: timeout.timeAmount) { channel.close(promise: nil) }
+    /// Waits for the first line of a connection that is being opened, and gives it with its channel. Where there is none
+    /// in time, or nobody waits any more, the connection is closed as soon as it is there.
+    func first(of opening: EventLoopFuture<any Channel>, within timeout: Duration) async throws -> (any Channel, Data) {
+        opening.whenFailure { error in
+            self.failed(error)
+            self.giveUp()
+        }
+        let deadline = opening.eventLoop.scheduleTask(in: timeout.timeAmount) { self.giveUp() }
         defer { deadline.cancel() }
-        return try await suspended { waiter in
-            state.withLockedValue { state -> Suspension<Result<Data, PostlineError>> in
-                if !state.waiting.isEmpty { return .over(.success(state.waiting.removeFirst())) }
-                if state.isClosed { return .over(.failure(Self.ending(state.failure))) }
-                state.first = waiter
-                return .kept
-            }
-        }.get()
+        do {
+            let line = try await withTaskCancellationHandler {
+                await suspended { waiter in
+                    state.withLockedValue { state -> Suspension<Result<Data, PostlineError>> in
+                        if !state.waiting.isEmpty { return .over(.success(state.waiting.removeFirst())) }
+                        if state.isClosed { return .over(.failure(Self.ending(state.failure))) }
+                        state.first = waiter
+                        return .kept
+                    }
+                }
+            } onCancel: {
+                giveUp()
+            }.get()
+            // A line came, so the channel is there.
+            return (try await opening.get(), line)
+        } catch {
+            opening.whenSuccess { $0.close(promise: nil) }
+            throw error
+        }
+    }
+
+    /// Nothing comes any more that would be waited for.
+    private func giveUp() {
+        let (first, failure) = state.withLockedValue { state in
+            defer { (state.first, state.isClosed) = (nil, true) }
+            return (state.first, state.failure)
+        }
+        first?.resume(returning: .failure(Self.ending(failure)))
     }
 
     /// Gives all further lines to their reader, which lives on the channel's event loop, where this is called.

@@ -28,8 +28,8 @@ actor LineConnection {
     /// What comes unasked.
     enum Push: Sendable {
         case changes(Changes)
-        /// What was not pushed is to be asked for, from this cursor on.
-        case lagged(cursor: String)
+        /// What was not pushed is to be asked for.
+        case lagged
         case ping(cursor: String?)
     }
 
@@ -57,33 +57,21 @@ actor LineConnection {
         to server: Server, by connector: any Connector, timeout: Duration = .seconds(15)
     ) async throws -> LineConnection {
         let inbox = Inbox()
-        let channel = try await connector.connect(to: server, inbox: inbox, timeout: timeout)
-        do {
-            let first = try await inbox.first(within: timeout, closing: channel)
-            guard let line = try? WireJSON.decode(Line.self, from: first) else { throw Self.notPostline(server) }
-            switch line.method {
-            case "server.hello":
-                guard let hello = try? WireJSON.decode(Carried<Hello>.self, from: first).value(),
-                    hello.server == "postline"
-                else { throw Self.notPostline(server) }
-                let connection = LineConnection(channel, hello)
-                await connection.listen(to: inbox)
-                return connection
-            case "server.goodbye":
-                let goodbye = try? WireJSON.decode(Carried<Goodbye>.self, from: first).value()
-                throw PostlineError(
-                    .offline, goodbye?.message ?? "The server closed the connection.", isRetryable: true)
-            default:
-                throw Self.notPostline(server)
-            }
-        } catch {
+        let opening = connector.connect(to: server, inbox: inbox, timeout: timeout)
+        let (channel, first) = try await inbox.first(of: opening, within: timeout)
+        switch try? WireJSON.decode(Incoming.self, from: first) {
+        case .hello(let hello) where hello.server == "postline":
+            let connection = LineConnection(channel, hello)
+            await connection.listen(to: inbox)
+            return connection
+        case .goodbye(let goodbye):
             channel.close(promise: nil)
-            throw error
+            throw PostlineError(.offline, goodbye.message, isRetryable: true)
+        default:
+            channel.close(promise: nil)
+            throw PostlineError(
+                .notTrusted, "What answers at \(server.host):\(server.port) is not a Postline server.")
         }
-    }
-
-    private static func notPostline(_ server: Server) -> PostlineError {
-        PostlineError(.notTrusted, "What answers at \(server.host):\(server.port) is not a Postline server.")
     }
 
     private init(_ channel: any Channel, _ hello: Hello) {
@@ -104,7 +92,7 @@ actor LineConnection {
     ) async throws -> Answer {
         let data = try await call(method, params)
         do {
-            return try WireJSON.decode(Carried<Answer>.self, from: data).value()
+            return try WireJSON.decode(AnswerLine<Answer>.self, from: data).result
         } catch {
             throw PostlineError(.malformedAnswer, "The server's answer to \(method) cannot be understood: \(error)")
         }
@@ -136,26 +124,14 @@ actor LineConnection {
 
     /// A line from the server.
     func received(_ data: Data) {
-        guard let line = try? WireJSON.decode(Line.self, from: data) else { return close() }
-        if let id = line.id {
-            guard let caller = calls.removeValue(forKey: id) else { return }
-            caller.resume(returning: line.error.map { .failure($0.error) } ?? .success(data))
-            return
-        }
-        // A method that this version does not know is none of its business.
-        do {
-            switch line.method {
-            case "changes": push.yield(.changes(try WireJSON.decode(Carried<Changes>.self, from: data).value()))
-            case "sync.lagged":
-                push.yield(.lagged(cursor: try WireJSON.decode(Carried<Cursor>.self, from: data).value().cursor ?? ""))
-            case "server.ping":
-                push.yield(.ping(cursor: try WireJSON.decode(Carried<Cursor>.self, from: data).value().cursor))
-            case "server.goodbye": goodbye = try WireJSON.decode(Carried<Goodbye>.self, from: data).value()
-            default: break
-            }
-        } catch {
-            // What cannot be understood cannot be applied either: the next connection asks for it anew.
-            close()
+        switch try? WireJSON.decode(Incoming.self, from: data) {
+        case .answer(let id, let error):
+            calls.removeValue(forKey: id)?.resume(returning: error.map { .failure($0.error) } ?? .success(data))
+        case .push(let pushed): push.yield(pushed)
+        case .goodbye(let goodbye): self.goodbye = goodbye
+        case .hello, .unknown: break
+        // What cannot be understood cannot be applied either: the next connection asks for it anew.
+        case nil: close()
         }
     }
 
@@ -180,26 +156,44 @@ private struct Request<Params: Encodable>: Encodable {
     let params: Params
 }
 
-/// What a line is, without what it carries.
-private struct Line: Decodable {
-    var id: Int?
-    var method: String?
-    var error: WireError?
+/// A line from the server.
+private enum Incoming: Decodable {
+    /// Its result is read by who waits for it.
+    case answer(id: Int, WireError?)
+    case push(LineConnection.Push)
+    case hello(LineConnection.Hello)
+    case goodbye(LineConnection.Goodbye)
+    /// A method that this version does not know is none of its business.
+    case unknown
+
+    private enum CodingKeys: CodingKey {
+        case id, error, method, params
+    }
+
+    init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        func params<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
+            try members.decode(type, forKey: .params)
+        }
+        if let id = try members.decodeIfPresent(Int.self, forKey: .id) {
+            self = .answer(id: id, try members.decodeIfPresent(WireError.self, forKey: .error))
+            return
+        }
+        self =
+            switch try members.decodeIfPresent(String.self, forKey: .method) {
+            case "changes": .push(.changes(try params()))
+            case "sync.lagged": .push(.lagged)
+            case "server.ping": .push(.ping(cursor: try params(Cursor.self).cursor))
+            case "server.hello": .hello(try params())
+            case "server.goodbye": .goodbye(try params())
+            default: .unknown
+            }
+    }
 }
 
-/// What a line carries.
-private struct Carried<Value: Decodable>: Decodable {
-    var params: Value?
-    var result: Value?
-
-    /// What there is, whichever it is.
-    func value() throws -> Value {
-        guard let value = params ?? result else {
-            throw DecodingError.valueNotFound(
-                Value.self, .init(codingPath: [], debugDescription: "neither a result nor params"))
-        }
-        return value
-    }
+/// An answer that is no error.
+private struct AnswerLine<Result: Decodable>: Decodable {
+    var result: Result
 }
 
 private struct Cursor: Decodable {

@@ -14,29 +14,29 @@ struct PosixConnector: Connector {
         self.authorities = authorities
     }
 
-    func connect(to server: Server, inbox: Inbox, timeout: Duration) async throws -> any Channel {
+    func connect(to server: Server, inbox: Inbox, timeout: Duration) -> EventLoopFuture<any Channel> {
         let security: NIOSSLContext?
         do {
             security = try server.isEncrypted ? context() : nil
         } catch {
-            throw PostlineError(.notTrusted, "The certificates to trust cannot be used: \(error)")
+            return group.any().makeFailedFuture(
+                PostlineError(.notTrusted, "The certificates to trust cannot be used: \(error)"))
         }
-        do {
-            return try await ClientBootstrap(group: group)
-                .connectTimeout(timeout.timeAmount)
-                .channelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .channelInitializer { channel in
-                    channel.eventLoop.makeCompletedFuture {
-                        let pipeline = channel.pipeline.syncOperations
-                        if let security { try pipeline.addHandler(Self.handler(security, for: server.host)) }
-                        try pipeline.addLines(of: server, to: inbox)
-                    }
+        return ClientBootstrap(group: group)
+            .connectTimeout(timeout.timeAmount)
+            .channelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    if let security { try pipeline.addHandler(Self.handler(security, for: server.host)) }
+                    try pipeline.addLines(of: server, to: inbox)
                 }
-                .connect(host: server.host, port: server.port).get()
-        } catch {
-            throw PostlineError(
-                .offline, "No server can be reached at \(server.host):\(server.port).", isRetryable: true)
-        }
+            }
+            .connect(host: server.host, port: server.port)
+            .flatMapErrorThrowing { _ in
+                throw PostlineError(
+                    .offline, "No server can be reached at \(server.host):\(server.port).", isRetryable: true)
+            }
     }
 
     private func context() throws -> NIOSSLContext {

@@ -67,3 +67,8 @@ extension Chat {
     /// What is said here, in its order.
     var contents: [String?] { messages.map(\.content) }
 }
+
+extension Delivery {
+    /// Whether it waits on the device.
+    var isQueued: Bool { if case .queued = self { true } else { false } }
+}

@@ -27,7 +27,7 @@ struct ClientOutboxTests {
                 try await device.relaunch()
                 let chat = device.client.chat(with: Room.aliceBob)
                 #expect(chat.messages.dropFirst(before.count).map(\.content) == written)
-                #expect(chat.messages.dropFirst(before.count).allSatisfy { $0.delivery == .queued && $0.seq == nil })
+                #expect(chat.messages.dropFirst(before.count).allSatisfy { $0.delivery.isQueued && $0.seq == nil })
                 #expect(chat.messages.prefix(before.count).map(\.id) == before.map(\.id))
                 #expect(device.client.me?.fullName == "Alice Away")
                 #expect(device.client.conversations.first { $0.id == Room.alps }?.unreadCount == 0)
