@@ -98,19 +98,18 @@ extension PostlineClient {
         (self.work, engine) = (nil, nil)
         work?.cancel()
         await work?.value
+        if store != nil { state = .offline(since: Date()) }
     }
 
-    /// Connects again after ``disconnect()``.
+    /// Connects again after ``disconnect()``, and tries again to use a store that could not be used.
     public func connect() throws {
-        guard work == nil, store != nil else { return }
+        guard work == nil else { return }
         try goOn()
     }
 
     /// Disconnects, and stays so: nothing connects again but ``connect()``. What is written meanwhile is kept.
     public func disconnect() async {
-        guard store != nil else { return }
         await stop()
-        state = .offline(since: Date())
     }
 
     /// To be called when nobody sees the app any more: the connection ends, and the system may stop the process. What
@@ -177,14 +176,13 @@ extension PostlineClient {
         guard let legacy, try store.readNow({ try $0.setting("legacy_data") }) != "erased" else { return }
         try store.writeNow { writer in
             guard try writer.reader.setting("legacy_data") == nil else { return }
-            let me = try writer.reader.me()
-            let before = ProfileEdit(me)
+            let before = ProfileEdit(try writer.reader.me())
             var edit = before
             if try legacy.takeOver(into: &edit) {
-                var params = edit.params(since: before)
+                let params = edit.params(since: before)
                 // What an account has of its own stays. A guest of this device has nothing yet.
-                if let me, store.userID != DeviceState.localGuest { params = try ProfileEdit.filling(params, in: me) }
-                if !params.isEmpty { try writer.enqueue(.save, lane: QueuedChange.ownLane, params) }
+                let method: QueuedChange.Method = store.userID == DeviceState.localGuest ? .save : .fill
+                if !params.isEmpty { try writer.enqueue(method, lane: QueuedChange.ownLane, params) }
             }
             try writer.set("legacy_data", "taken over")
         }

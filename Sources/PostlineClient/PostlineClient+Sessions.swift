@@ -71,15 +71,12 @@ extension PostlineClient {
         }
         account = .signingIn(guest: guest)
         await stop()
-        let tokens: Tokens
         do {
             let connection = try await LineConnection.connect(to: server, by: connector)
             defer { connection.close() }
-            tokens = try await Self.tokens(connection, method, params, guestToken: guestToken)
-            let me: Me = try await connection.call("me.get", [String: String]())
+            let tokens = try await Self.tokens(connection, method, params, guestToken: guestToken)
+            // From here on the guest is the account's, for the server: what fails now is done by the next launch.
             try TokenKeeper.store(tokens, in: secrets)
-            // Before a guest's data, and those of a former version, come to the account's: what it has stays.
-            try await keep(me, of: tokens.userID)
             try DeviceState(userID: tokens.userID, movingFrom: guest).write(in: folder)
         } catch {
             // Who was here before still is.
@@ -102,13 +99,6 @@ extension PostlineClient {
         } catch let error as PostlineError where error.code == .invalidToken {
             return try await connection.call(method, params)
         }
-    }
-
-    /// Stores an account's own data.
-    private func keep(_ me: Me, of userID: String) async throws {
-        let store = try Store(folder: folder, userID: userID)
-        try await store.write { try $0.apply(me) }
-        try store.close(erasing: false)
     }
 
     /// The guest of this device has become one of the server's.
@@ -155,7 +145,9 @@ extension PostlineClient {
             let old = try Store(folder: folder, userID: guest)
             let (changes, drafts) = try old.readNow { (try $0.changes(), try $0.drafts()) }
             let new = try Store(folder: folder, userID: userID)
-            try new.writeNow { try $0.takeOver(changes, drafts) }
+            // A guest of this device alone becomes one of the server's with all it has; an account has its own.
+            let isGuest = try TokenKeeper.stored(userID, in: secrets)?.isGuest == true
+            try new.writeNow { try $0.takeOver(changes, drafts, filling: !isGuest) }
             try new.close(erasing: false)
             try old.close(erasing: true)
         }

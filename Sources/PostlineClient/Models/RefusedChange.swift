@@ -28,7 +28,7 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
             case .edit: .edit
             case .delete: .deletion
             case .markRead: .readMark
-            case .save: .profile
+            case .save, .fill: .profile
             }
         conversationID = change.conversationID
         content = change.content

@@ -18,6 +18,8 @@ struct QueuedChange: Sendable {
         case delete = "messages.delete"
         case markRead = "messages.mark_read"
         case save = "me.save"
+        /// Saves of the user's own data what is not there yet.
+        case fill = "me.fill"
     }
 
     /// The lane of the user's own data.

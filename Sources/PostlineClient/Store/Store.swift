@@ -70,7 +70,7 @@ final class Store: Sendable {
             }
         }
         let new = try Store(folder: folder, userID: userID)
-        try new.writeNow { try $0.takeOver(saved.changes, saved.drafts) }
+        try new.writeNow { try $0.takeOver(saved.changes, saved.drafts, filling: false) }
         try new.close(erasing: false)
     }
 

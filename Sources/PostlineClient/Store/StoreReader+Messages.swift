@@ -36,7 +36,7 @@ extension StoreReader {
             case .delete:
                 if change.refusal == nil { (messages[place].content, messages[place].attachment) = (nil, nil) }
                 messages[place].delivery = change.delivery
-            case .send, .markRead, .save: break
+            case .send, .markRead, .save, .fill: break
             }
         }
         messages += try sends.map { try waiting($0, sender: people[userID]) }

@@ -24,7 +24,8 @@ struct StoreReader {
     func me() throws -> Me? {
         guard let me = try serversMe() else { return nil }
         return try changes(lane: QueuedChange.ownLane).filter { $0.refusal == nil }.reduce(me) { me, change in
-            try ProfileEdit.applying(change.params, to: me)
+            let params = change.method == .fill ? try ProfileEdit.filling(change.params, in: me) : change.params
+            return try ProfileEdit.applying(params, to: me)
         }
     }
 

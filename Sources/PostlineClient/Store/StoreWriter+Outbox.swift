@@ -43,17 +43,19 @@ extension StoreWriter {
             sql: "update change set refusal = ? where id = ?", arguments: [try error.map(StoreJSON.encode), change.id])
     }
 
-    /// Takes over what a guest's file still has to send. Of the guest's data only what this user has none of is saved.
-    func takeOver(_ changes: [QueuedChange], _ drafts: [String: String]) throws {
-        let me = try reader.serversMe()
-        for change in changes {
-            var params = change.params
-            if change.method == .save, let me {
-                params = try ProfileEdit.filling(params, in: me)
-                if params.isEmpty { continue }
-            }
+    /// Takes over what another file still has to send.
+    ///
+    /// - Parameter filling: whether of the user's own data only what is missing is saved. All edits are one then, as the
+    ///   first would be what the second finds there.
+    func takeOver(_ changes: [QueuedChange], _ drafts: [String: String], filling: Bool) throws {
+        func isEdit(_ change: QueuedChange) -> Bool {
+            filling && change.refusal == nil && [.save, .fill].contains(change.method)
+        }
+        let edits = changes.filter(isEdit).map(\.params).reduce([:], ProfileEdit.joining)
+        if !edits.isEmpty { try enqueue(.fill, lane: QueuedChange.ownLane, edits) }
+        for change in changes where !isEdit(change) {
             try insert(
-                change.method, lane: change.lane, params, clientID: change.clientID, refusal: change.refusal,
+                change.method, lane: change.lane, change.params, clientID: change.clientID, refusal: change.refusal,
                 createdAt: change.createdAt)
         }
         for (conversationID, content) in drafts { try setDraft(content, in: conversationID) }

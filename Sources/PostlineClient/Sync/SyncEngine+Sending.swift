@@ -73,6 +73,13 @@ extension SyncEngine {
             changes.messages = [try await connection.call(change.method.rawValue, change.params)]
         case .markRead: changes.reads = [try await connection.call(change.method.rawValue, change.params)]
         case .save: changes.me = try await connection.call(change.method.rawValue, change.params)
+        case .fill:
+            // Whoever sends has caught up, and knows what there is.
+            let me = try await store.read { try $0.serversMe() }
+            let missing = try me.map { try ProfileEdit.filling(change.params, in: $0) } ?? change.params
+            if !missing.isEmpty {
+                changes.me = try await connection.call(QueuedChange.Method.save.rawValue, missing)
+            }
         }
         return changes
     }

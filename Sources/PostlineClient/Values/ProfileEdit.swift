@@ -94,6 +94,20 @@ public struct ProfileEdit: Sendable, Hashable {
         return params
     }
 
+    /// The params of two edits in a row as those of one.
+    static func joining(_ first: [String: JSONValue], _ second: [String: JSONValue]) -> [String: JSONValue] {
+        var joined = first
+        for (name, value) in second {
+            switch (name, joined[name], value) {
+            case ("physical", .object(let held)?, .object(let new)),
+                ("preferences", .object(let held)?, .object(let new)):
+                joined[name] = .object(held.merging(new) { $1 })
+            default: joined[name] = value
+            }
+        }
+        return joined
+    }
+
     /// What the user's data will be once the server has saved these params.
     static func applying(_ params: [String: JSONValue], to me: Me) throws -> Me {
         guard case .object(var members) = try StoreJSON.decode(try StoreJSON.encode(me)) as JSONValue else { return me }

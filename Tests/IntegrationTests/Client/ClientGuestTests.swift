@@ -1,5 +1,6 @@
 import BoundedWait
 import Foundation
+import Messaging
 import PostlineClient
 import Synchronization
 import TestSupport
@@ -14,10 +15,7 @@ struct ClientGuestTests {
     func birthday() async throws {
         let date = CalendarDate(year: 1990, month: 2, day: 28)
         try await TestDatabase.with { database in
-            let first = try await ServeProcess.start(database)
-            let port = first.port
-            first.command.signal(SIGKILL)
-            _ = try await first.command.exit()
+            let port = try await ServeProcess.gone(database)
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 #expect(device.client.account == .localGuest)
@@ -93,10 +91,7 @@ struct ClientGuestTests {
         try await TestDatabase.with { database in
             try await database.psql(
                 "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
-            let first = try await ServeProcess.start(database)
-            let port = first.port
-            first.command.signal(SIGKILL)
-            _ = try await first.command.exit()
+            let port = try await ServeProcess.gone(database)
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 try await device.client.updateProfile {
@@ -119,16 +114,114 @@ struct ClientGuestTests {
         }
     }
 
+    @Test("a guest of this device alone connects to nobody while the app is in the background")
+    func background() async throws {
+        try await TestDatabase.with { database in
+            let port = try await ServeProcess.gone(database)
+            try await AppDevice.with(.node(port)) { device in
+                try device.client.continueAsGuest()
+                await device.client.enterBackground()
+                let node = try await ServeProcess.start(database, port: port)
+                defer { node.command.signal(SIGKILL) }
+                device.client.networkChanged()
+                // As long as another takes to connect and to see its world.
+                try await AppDevice.with(.node(port)) { other in try await other.signIn(.bob) }
+                #expect(device.client.account == .localGuest)
+                #expect(try await database.value("select count(*) from user_profiles where is_guest") == "0")
+                await device.client.enterForeground()
+                try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
+            }
+        }
+    }
+
+    @Test("where the answer to an upgrade was lost, the guest signs in to the account, and has all it had")
+    func lostUpgrade() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try device.client.continueAsGuest()
+                    try await device.shows("the guest") {
+                        if case .guest = $0.account { $0.state == .live } else { false }
+                    }
+                    let id = try #require(device.client.me?.id)
+                    await device.client.disconnect()
+                    try await device.client.updateProfile { $0.bio = "Of the guest." }
+                    // What the server does with an upgrade whose answer never comes.
+                    let file = device.folder.appending(path: "secrets/\(id).secret")
+                    let lost = try await node.connect()
+                    try await lost.authenticate(try JSON(parsing: String(contentsOf: file, encoding: .utf8)))
+                    try await lost.call(
+                        "auth.upgrade", ["email": "lost@new.example.com", "password": "postline-dev"])
+                    try await device.client.signIn(email: "lost@new.example.com", password: "postline-dev")
+                    #expect(device.client.account == .user(id: id))
+                    try await device.shows("what it had") { $0.me?.bio == "Of the guest." && $0.waitingChanges == 0 }
+                    try await device.relaunch()
+                    try await device.isLive()
+                    #expect(device.client.account == .user(id: id))
+                }
+            }
+        }
+    }
+
+    @Test("a sign-in whose store cannot be made is told, and is finished when it can, with what the guest wrote")
+    func storeFails() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try device.client.continueAsGuest()
+                    try await device.shows("the guest") {
+                        if case .guest = $0.account { $0.state == .live } else { false }
+                    }
+                    let account = device.client.account
+                    // Before the server knows of it, the guest stays who it was.
+                    await #expect(throws: PostlineError.self) {
+                        try await device.client.signIn(email: Person.alice.email, password: "wrong")
+                    }
+                    #expect(device.client.account == account)
+                    let chat = try await device.client.openConversation(with: Person.frank.id)
+                    await device.client.disconnect()
+                    try await device.client.send("written before", in: chat)
+                    let place = device.folder.appending(path: "\(Person.alice.id).sqlite")
+                    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+                    await #expect {
+                        try await device.client.signIn(email: Person.alice.email, password: "postline-dev")
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .storeUnusable
+                    }
+                    guard case .signedOut(let error?) = device.client.state else {
+                        Issue.record("\(device.client.state)")
+                        return
+                    }
+                    #expect(error.code == .storeUnusable)
+                    try FileManager.default.removeItem(at: place)
+                    try device.client.connect()
+                    try await device.isLive()
+                    #expect(device.client.account == .user(id: Person.alice.id))
+                    try await device.shows("what the guest wrote") { client in
+                        client.waitingChanges == 0
+                            && client.conversations.contains { $0.lastMessageContent == "written before" }
+                    }
+                    #expect(device.client.refusedChanges.isEmpty)
+                }
+            }
+        }
+    }
+
     @Test(
         "what a former version of the app kept is found, taken over once, and only then deleted",
         .covers("D28", "E12"))
     func legacyData() async throws {
         try await TestDatabase.with { database in
+            try await database.psql(
+                "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
             try await ServeProcess.with(database) { node in
                 let legacy = Legacy()
                 try await AppDevice.with(.node(node.port), legacyData: legacy) { device in
                     try await device.signIn(.alice)
                     try await device.shows("what it kept") { $0.me?.preferences["units_seen"] == true }
+                    #expect(device.client.me?.location == "Linz")
+                    // What the account has of its own stays.
+                    #expect(device.client.me?.bio == "Her own.")
                     #expect(legacy.asked == 1)
                     #expect(legacy.erasures == 1)
                     try await within("the server to have it") {
@@ -141,6 +234,7 @@ struct ClientGuestTests {
                     try await device.isLive()
                     // What the user changed since stays.
                     #expect(legacy.asked == 1)
+                    #expect(legacy.erasures == 1)
                 }
             }
         }
@@ -156,6 +250,7 @@ struct ClientGuestTests {
         func takeOver(into edit: inout ProfileEdit) -> Bool {
             counts.withLock { $0.asked += 1 }
             edit.preferences["units_seen"] = true
+            (edit.bio, edit.location) = ("Of the old app.", "Linz")
             return true
         }
 

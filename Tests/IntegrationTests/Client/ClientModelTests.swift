@@ -39,8 +39,7 @@ struct ClientModelTests {
                 case 6: try apps[index].type("online")
                 case 7: apps[index] = try await apps[index].killed()
                 case 8:
-                    node.command.signal(SIGKILL)
-                    _ = try await node.command.exit()
+                    try await node.kill()
                     node = try await ServeProcess.start(database, port: port)
                 case 9:
                     try await postgres.stop(mode: .immediate)

@@ -15,8 +15,7 @@ struct ClientOutboxTests {
             let node = try await ServeProcess.start(database)
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
-                node.command.signal(SIGKILL)
-                _ = try await node.command.exit()
+                try await node.kill()
                 try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
                 let before = device.client.chat(with: Room.aliceBob).messages
                 let written = (1...20).map { "written offline \($0)" }
@@ -101,8 +100,7 @@ struct ClientOutboxTests {
             let node = try await ServeProcess.start(database)
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
-                node.command.signal(SIGKILL)
-                _ = try await node.command.exit()
+                try await node.kill()
                 try await device.client.updateProfile {
                     $0.bio = "From the train."
                     $0.preferences["theme"] = "dark"
@@ -145,8 +143,7 @@ struct ClientOutboxTests {
                         try await chat.send(written[written.count - 1])
                     }
                     // In the midst of them.
-                    node.command.signal(SIGKILL)
-                    _ = try await node.command.exit()
+                    try await node.kill()
                     node = try await ServeProcess.start(database, port: port)
                     device.client.networkChanged()
                 }
@@ -161,6 +158,36 @@ struct ClientOutboxTests {
                     chat.contents.suffix(written.count) == written.map(Optional.some)[...] || chat.messages.count == 50)
             }
             node.command.signal(SIGKILL)
+        }
+    }
+
+    @Test("what is queued can be given up before it is sent, and what is behind it goes")
+    func givenUp() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    await device.client.disconnect()
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    let sent = chat.contents
+                    try await chat.send("not meant so")
+                    try await chat.send("meant so")
+                    guard
+                        case .queued(let change)? = chat.messages.first(where: { $0.content == "not meant so" })?
+                            .delivery
+                    else {
+                        Issue.record("\(chat.messages)")
+                        return
+                    }
+                    try await device.client.discard(change)
+                    #expect(chat.contents == sent + ["meant so"])
+                    try device.client.connect()
+                    try await device.shows("that all is sent") { $0.waitingChanges == 0 && $0.state == .live }
+                    #expect(
+                        try await database.column("select content from messages where content like '%meant so'")
+                            == ["meant so"])
+                }
+            }
         }
     }
 

@@ -17,8 +17,7 @@ struct ClientSessionTests {
                 try await device.signIn(.alice)
                 let (me, conversations) = (device.client.me, device.client.conversations)
                 let messages = device.client.chat(with: Room.aliceBob).messages
-                node.command.signal(SIGKILL)
-                _ = try await node.command.exit()
+                try await node.kill()
                 try await device.relaunch()
                 // At once: nothing is waited for.
                 #expect(device.client.account == .user(id: Person.alice.id))

@@ -69,6 +69,69 @@ struct ClientStoreTests {
         }
     }
 
+    @Test("row 70: on a full disk what cannot be kept is told, and what was told to be kept is there")
+    func fullDisk() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let folder = FileManager.default.temporaryDirectory.appending(
+                    path: "postline-full-\(UUID().uuidString)")
+                defer { try? FileManager.default.removeItem(at: folder) }
+                func app(fileBytes: Int? = nil) async throws -> Command {
+                    let app = try Command(
+                        [folder.path, "\(node.port)", Person.alice.email, "postline-dev"],
+                        of: try Command.executable("client-program").path, fileBytes: fileBytes)
+                    try await app.says("ready\n")
+                    return app
+                }
+                let first = try await app()
+                try await within("its world") { while try !(await world(of: first)).contains("\"live\":true") {} }
+                try first.type("offline")
+                _ = try await world(of: first)
+                first.signal(SIGKILL)
+                _ = try await first.exit()
+                let sizes = try FileManager.default.contentsOfDirectory(
+                    at: folder, includingPropertiesForKeys: [.fileSizeKey]
+                )
+                .map { try $0.resourceValues(forKeys: [.fileSizeKey]).fileSize ?? 0 }
+                let full = try await app(fileBytes: (sizes.max() ?? 0) + 100_000)
+                try full.type("offline")
+                let text = String(repeating: "x", count: 3_000)
+                for number in 0..<100 { try full.type("send \(Room.aliceBob) \(number) \(text)") }
+                let told = try await world(of: full)
+                let queued = full.output.split(separator: "\n").filter { $0.hasPrefix("queued ") }.map {
+                    $0.dropFirst(7)
+                }
+                #expect(full.output.contains("error send: store_unusable: The store"))
+                #expect(!queued.isEmpty && queued.count < 100)
+                #expect(told.contains("\"waiting\":\(queued.count)"))
+                full.signal(SIGKILL)
+                _ = try await full.exit()
+                // There is room again.
+                let last = try await app()
+                defer { last.signal(SIGKILL) }
+                try await within("all that was kept to arrive") {
+                    while try !(await world(of: last)).contains("\"waiting\":0") {}
+                }
+                let kept = try await database.column(
+                    "select client_id from messages where content like '%xxx' order by seq")
+                #expect(kept.compactMap(\.self) == queued.map(String.init))
+            }
+        }
+    }
+
+    /// What an app tells of its world now.
+    private nonisolated func world(of app: Command) async throws -> String {
+        let number = UUID().uuidString
+        try app.type("world \(number)")
+        try await app.says("world \(number) ")
+        while true {
+            let lines = (app.output.components(separatedBy: "world \(number) ").last ?? "").split(
+                separator: "\n", omittingEmptySubsequences: false)
+            if lines.count > 1 { return String(lines[0]) }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
     @Test("row 70: a store of a newer version of the app is left alone, and that is told")
     func newer() async throws {
         try await TestDatabase.with { database in

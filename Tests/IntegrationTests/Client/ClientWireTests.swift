@@ -96,6 +96,43 @@ struct ClientWireTests {
         }
     }
 
+    @Test("while a server says nothing, the app can disconnect, and what needs the server is offline in the background")
+    func silence() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                try await node.kill()
+                let (accepted, accept) = AsyncStream<Void>.makeStream()
+                let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                    .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                    .childChannelInitializer { channel in
+                        accept.yield()
+                        return channel.eventLoop.makeSucceededVoidFuture()
+                    }.bind(host: "127.0.0.1", port: node.port).get()
+                var connections = accepted.makeAsyncIterator()
+                device.client.networkChanged()
+                await connections.next()
+                let search = Task { try await device.client.search("bob") }
+                await device.client.enterBackground()
+                for search in [search, Task { try await device.client.search("bob") }] {
+                    await #expect {
+                        try await search.value
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .offline
+                    }
+                }
+                await device.client.enterForeground()
+                await connections.next()
+                // The connection is given up at once, not when the server had its time to say hello.
+                let start = ContinuousClock.now
+                await device.client.disconnect()
+                #expect(ContinuousClock.now - start < .seconds(10))
+                try await listener.close()
+            }
+        }
+    }
+
     @Test("row 71: on a device whose clock is wrong by years nothing expires before its time")
     func wrongClock() async throws {
         // Nothing of the session asks the device's clock: what it decides by is told by the server, in its own time.

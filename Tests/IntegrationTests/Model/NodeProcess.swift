@@ -27,8 +27,7 @@ actor NodeProcess {
 
     /// Kills it with -9, and returns when it is gone.
     func kill() async throws {
-        process.command.signal(SIGKILL)
-        _ = try await process.command.exit()
+        try await process.kill()
     }
 
     /// Tells it to stop, as whoever restarts a service does, and returns when it is gone, with what was to do done.

@@ -26,14 +26,22 @@ final class Command: Sendable {
     /// - Parameters:
     ///   - program: the path of another program than `postline`.
     ///   - openFiles: how many descriptors it may have at most; nil leaves that as it is.
+    ///   - fileBytes: beyond so many bytes of a file a write of it fails, as on a disk that is full.
     init(
-        _ arguments: [String], of program: String? = nil, environment: [String: String] = [:], openFiles: Int? = nil
+        _ arguments: [String], of program: String? = nil, environment: [String: String] = [:], openFiles: Int? = nil,
+        fileBytes: Int? = nil
     ) throws {
         let process = Process()
         let program = try program.map { URL(filePath: $0) } ?? Self.executable()
-        if let openFiles {
+        let limits = [
+            openFiles.map { "ulimit -n \($0)" },
+            // In blocks of 512 bytes. Without the trap the write would not fail, but end the process.
+            fileBytes.map { "trap '' XFSZ; ulimit -f \($0 / 512)" },
+        ].compactMap(\.self)
+        if !limits.isEmpty {
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = ["-c", "ulimit -n \(openFiles); exec \"$0\" \"$@\"", program.path] + arguments
+            process.arguments =
+                ["-c", (limits + ["exec \"$0\" \"$@\""]).joined(separator: "; "), program.path] + arguments
         } else {
             process.executableURL = program
             process.arguments = arguments

@@ -51,6 +51,19 @@ struct ServeProcess: Sendable {
         return try await body(process)
     }
 
+    /// The port of a node that is gone: nobody listens there until one is started there.
+    static func gone(_ database: TestDatabase) async throws -> Int {
+        let process = try await start(database)
+        try await process.kill()
+        return process.port
+    }
+
+    /// Ends it as `kill -9` does, and returns when it is gone.
+    func kill() async throws {
+        command.signal(SIGKILL)
+        _ = try await command.exit()
+    }
+
     func connect() async throws -> TestClient { try await TestClient.connect(port: port) }
 
     func signedIn(_ person: Person) async throws -> TestClient {
