@@ -223,6 +223,7 @@ let package = Package(
                 "TerminalText",
                 "Threads",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

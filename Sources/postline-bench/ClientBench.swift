@@ -1,13 +1,16 @@
 internal import Foundation
+internal import GRDB
 internal import LineClient
 internal import Logging
 internal import Messaging
 internal import PostlineClient
 internal import PrivatePostgres
+internal import Subprocess
+internal import SystemPackage
 
 /// What an app waits for: its start without a network, the return to one, and a change that another makes.
 ///
-/// All of it stands on one store of 50 conversations with 10,000 messages.
+/// All of it stands on one store of 50 conversations with 10,000 messages; at last it has a million of them.
 @MainActor
 struct ClientBench {
     private static let conversations = 50
@@ -44,6 +47,10 @@ struct ClientBench {
         let (empty, full) = try await returns(client, other, ids)
         let observed = try await observedChange(client, other, ids[0])
         await client.disconnect()
+        let memory = try await Self.memoryOfOwnProcess(folder, ids[0])
+        say("adding messages to the store until it has a million …")
+        try fill(folder, to: 1_000_000)
+        let large = Percentiles(try await (0..<20).asyncMap { _ in try await coldStart(folder, ids) })
 
         let start = Percentiles(starts)
         return (
@@ -52,6 +59,8 @@ struct ClientBench {
                     + "\(Self.conversations * Self.messages) messages",
                 "  its start without a network, until list and newest messages are there: p50 \(start.text(50)) ms, "
                     + "p95 \(start.text(95)) ms",
+                "  the same with a million messages in the store: p50 \(large.text(50)) ms, p95 \(large.text(95)) ms",
+                "  memory that it takes, in a process of its own: \(BenchFigure.text(memory, 1)) MB",
                 "  its return to a server: \(BenchFigure.text(empty, 0)) ms, with 1,000 new messages "
                     + "\(BenchFigure.text(full, 0)) ms",
                 "  from another's send until it is shown: p50 \(observed.text(50)) ms, p99 \(observed.text(99)) ms",
@@ -59,6 +68,9 @@ struct ClientBench {
             [
                 BenchFigure(
                     name: "client_cold_start_ms", value: start.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
+                BenchFigure(
+                    name: "client_million_start_ms", value: large.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
+                BenchFigure(name: "client_memory_mb", value: memory, unit: "MB", goal: .below(40)),
                 BenchFigure(name: "client_delta_ms", value: full - empty, unit: "ms", goal: .below(150)),
                 BenchFigure(
                     name: "client_observed_p99_ms", value: observed.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
@@ -66,7 +78,9 @@ struct ClientBench {
         )
     }
 
-    private func make(_ folder: URL, port: Int) throws -> PostlineClient {
+    private func make(_ folder: URL, port: Int) throws -> PostlineClient { try Self.make(folder, port: port) }
+
+    private static func make(_ folder: URL, port: Int) throws -> PostlineClient {
         try PostlineClient(
             server: .line("127.0.0.1", port: port, isEncrypted: false), store: .file(in: folder),
             logger: Logger(label: "bench") { _ in SwiftLogNoOpLogHandler() })
@@ -100,6 +114,60 @@ struct ClientBench {
         let time = ContinuousClock.now - start
         await client.disconnect()
         return time
+    }
+
+    /// How much memory a process of its own takes to have the list and a chat there, in megabytes.
+    private static func memoryOfOwnProcess(_ folder: URL, _ id: String) async throws -> Double {
+        let run = try await Subprocess.run(
+            .path("/proc/self/exe"), arguments: ["--client-store", folder.path, "--client-chat", id],
+            output: .string(limit: 1_000), error: .currentStandardError)
+        guard let bytes = run.standardOutput.split(separator: "\n").first.flatMap({ Double($0) }) else {
+            throw BenchError("a process of its own did not say how much memory it takes")
+        }
+        return bytes / 1e6
+    }
+
+    /// What that process does: it opens the store, and says by how many bytes it has grown.
+    static func growth(opening folder: String, chat id: String) async throws -> Int {
+        let before = try residentBytes()
+        let client = try make(URL(fileURLWithPath: folder), port: 1)
+        let chat = client.chat(with: id)
+        // As long as it takes to see that nobody is there.
+        while client.state == .connecting { try await Task.sleep(for: .milliseconds(1)) }
+        let after = try residentBytes()
+        guard client.conversations.count == conversations, !chat.messages.isEmpty else {
+            throw BenchError("the store has \(client.conversations.count) conversations")
+        }
+        await client.disconnect()
+        return after - before
+    }
+
+    /// The second figure of `/proc/self/statm`, which counts pages.
+    private static func residentBytes() throws -> Int {
+        let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        guard fields.count > 1, let pages = Int(fields[1]) else { throw BenchError("/proc/self/statm says nothing") }
+        return pages * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    /// Puts messages into the store's file, the same number into each conversation.
+    private func fill(_ folder: URL, to count: Int) throws {
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".sqlite") }
+        guard let name = names.first, names.count == 1 else { throw BenchError("there are stores \(names)") }
+        try DatabaseQueue(path: folder.appendingPathComponent(name).path).write { database in
+            let held = try Int.fetchOne(database, sql: "select count(*) from message") ?? 0
+            try database.execute(
+                sql: """
+                    with recursive number (n) as (select 1 union all select n + 1 from number where n < ?)
+                    insert into message
+                    select c.id, c.last_seq + n, lower(hex(randomblob(16))), c.created_by, null, 'text',
+                        'message ' || n || ' of a length that people write, now and then', null, 1,
+                        c.updated_at, null, null
+                    from conversation c, number
+                    """,
+                arguments: [(count - held) / Self.conversations])
+            try database.execute(
+                sql: "update conversation set last_seq = (select max(seq) from message where conversation_id = id)")
+        }
     }
 
     /// How long a return takes with nothing new, and with a thousand new messages, in milliseconds.

@@ -56,6 +56,10 @@ struct PostlineBench: AsyncParsableCommand {
     @Flag(help: "One JSON object a figure, and nothing else, on standard output.")
     var json = false
 
+    // What this program does for itself, in a process of its own (`ClientBench.growth`).
+    @Option(help: .private) var clientStore: String?
+    @Option(help: .private) var clientChat: String?
+
     func validate() throws {
         guard 1...256 ~= connections ?? 1 else { throw ValidationError("--connections is between 1 and 256.") }
         guard 1...3600 ~= seconds else { throw ValidationError("--seconds is between 1 and 3600.") }
@@ -63,6 +67,10 @@ struct PostlineBench: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let clientStore, let clientChat {
+            let bytes = try await ClientBench.growth(opening: clientStore, chat: clientChat)
+            return Self.write("\(bytes)", to: .standardOutput)
+        }
         // With --json, standard output belongs to the figures.
         let say: @Sendable (String) -> Void = { [json] line in
             Self.write(line, to: json ? .standardError : .standardOutput)
