@@ -40,7 +40,7 @@ final class Store: Sendable {
         configuration.maximumReaderCount = 2
         configuration.busyMode = .timeout(10)
         configuration.prepareDatabase { database in
-            // What was promised to be kept is on the disk, also when the battery dies; 2 MB of pages are cached.
+            // 2 MB of pages are cached.
             try database.execute(sql: "pragma synchronous = full; pragma cache_size = -2000")
         }
         let database = try DatabasePool(path: url.path, configuration: configuration)
@@ -104,10 +104,17 @@ final class Store: Sendable {
     }
 
     /// Changes the store, all of it or nothing.
-    func write<Value: Sendable>(_ body: @Sendable (StoreWriter) throws -> Value) async throws -> Value {
+    ///
+    /// - Parameter isDurable: whether the battery may die as soon as this returns. What comes with its cursor may be lost
+    ///   together with it, and comes again: it waits for no disk (SQLite, `pragma synchronous`).
+    func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
         let userID = userID
-        return try await database.write { database in
-            try body(StoreWriter(reader: StoreReader(database: database, userID: userID)))
+        try await database.writeWithoutTransaction { database in
+            try database.execute(sql: isDurable ? "pragma synchronous = full" : "pragma synchronous = normal")
+            try database.inTransaction {
+                try body(StoreWriter(reader: StoreReader(database: database, userID: userID)))
+                return .commit
+            }
         }
     }
 

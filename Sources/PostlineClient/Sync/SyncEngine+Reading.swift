@@ -19,7 +19,7 @@ extension SyncEngine {
     }
 
     func apply(_ changes: Changes) async throws {
-        try await store.write { try $0.apply(changes) }
+        try await store.write(isDurable: false) { try $0.apply(changes) }
         changed()
     }
 
