@@ -3,10 +3,10 @@ import Foundation
 /// What is done here, and told the server later.
 extension PostlineClient {
     /// Writes to the store, and shows it before it returns.
-    func write(_ body: @Sendable (StoreWriter) throws -> Void) async throws {
+    func write(isDurable: Bool = true, _ body: @Sendable (StoreWriter) throws -> Void) async throws {
         let store = try currentStore()
         do {
-            try await store.write(body)
+            try await store.write(isDurable: isDurable, body)
             engine?.ringOutbox()
             await refresh()
         } catch let error as PostlineError {

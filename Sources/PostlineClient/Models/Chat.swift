@@ -40,7 +40,8 @@ public final class Chat: Identifiable {
     /// Keeps what was typed and not sent.
     public func setDraft(_ content: String) async throws {
         let id = conversationID
-        try await client.write { try $0.setDraft(content, in: id) }
+        // Written with each key: no disk is waited for.
+        try await client.write(isDurable: false) { try $0.setDraft(content, in: id) }
     }
 
     /// Sends a message here.

@@ -8,13 +8,11 @@ import Testing
 ///
 /// So what was asked is done, and who asked cannot know.
 struct LossyRelay: Sendable {
-    typealias Link = NIOAsyncChannel<ByteBuffer, ByteBuffer>
-
     /// Where it is to be found.
     let address: SocketAddress
     private let orders: Orders
 
-    private final class Orders: Sendable {
+    fileprivate final class Orders: Sendable {
         /// The text of the request whose answer is to be lost; nil once it has passed.
         let text = Mutex<String?>(nil)
         let lost = Mutex(0)
@@ -27,12 +25,6 @@ struct LossyRelay: Sendable {
                 return true
             }
         }
-    }
-
-    private final class Flag: Sendable {
-        private let state = Mutex(false)
-        var isRaised: Bool { state.withLock { $0 } }
-        func raise() { state.withLock { $0 = true } }
     }
 
     /// From now on it waits for that text.
@@ -48,60 +40,89 @@ struct LossyRelay: Sendable {
         listening address: SocketAddress, to target: SocketAddress,
         isWhole: @escaping @Sendable (ByteBuffer) -> Bool, _ body: @Sendable (LossyRelay) async throws -> Value
     ) async throws -> Value {
-        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .bind(to: address) { channel in
-                channel.eventLoop.makeCompletedFuture { try Link(wrappingChannelSynchronously: channel) }
-            }
         let orders = Orders()
-        let relay = LossyRelay(address: try #require(server.channel.localAddress), orders: orders)
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await server.executeThenClose { links in
-                    try await withThrowingDiscardingTaskGroup { group in
-                        for try await link in links {
-                            // Either side may go at any moment, which is what it is for.
-                            group.addTask { try? await pass(link, target, orders, isWhole) }
-                        }
-                    }
-                }
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            // Nothing is read before there is somebody to pass it on to.
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { client in
+                ClientBootstrap(group: client.eventLoop).connect(to: target).flatMapThrowing { server in
+                    let pair = Pair(orders, isWhole)
+                    try server.pipeline.syncOperations.addHandler(Answers(pair, to: client))
+                    try client.pipeline.syncOperations.addHandler(Requests(pair, to: server))
+                }.flatMap { client.setOption(.autoRead, value: true) }
             }
-            defer { group.cancelAll() }
-            return try await body(relay)
+            .bind(to: address).get()
+        let relay = LossyRelay(address: try #require(listener.localAddress), orders: orders)
+        do {
+            let value = try await body(relay)
+            try await listener.close()
+            return value
+        } catch {
+            try? await listener.close()
+            throw error
         }
     }
 
-    /// Passes on what the two say, until one goes or an answer is lost.
-    private static func pass(
-        _ client: Link, _ target: SocketAddress, _ orders: Orders, _ isWhole: @escaping @Sendable (ByteBuffer) -> Bool
-    ) async throws {
-        let server = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connect(to: target) {
-            channel in channel.eventLoop.makeCompletedFuture { try Link(wrappingChannelSynchronously: channel) }
+    /// Two who talk, both on one event loop.
+    private final class Pair {
+        let orders: Orders
+        let isWhole: (ByteBuffer) -> Bool
+        /// What came of the answer that is to be lost; nil: none is.
+        var dropped: ByteBuffer?
+
+        init(_ orders: Orders, _ isWhole: @escaping (ByteBuffer) -> Bool) {
+            self.orders = orders
+            self.isWhole = isWhole
         }
-        try await client.executeThenClose { requests, toClient in
-            try await server.executeThenClose { answers, toServer in
-                let isLosing = Flag()
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask {
-                        for try await bytes in requests {
-                            if orders.isMet(by: bytes) { isLosing.raise() }
-                            try await toServer.write(bytes)
-                        }
-                    }
-                    group.addTask {
-                        var dropped = ByteBuffer()
-                        for try await bytes in answers {
-                            guard isLosing.isRaised else {
-                                try await toClient.write(bytes)
-                                continue
-                            }
-                            dropped.writeImmutableBuffer(bytes)
-                            if isWhole(dropped) { return orders.lost.withLock { $0 += 1 } }
-                        }
-                    }
-                    try await group.next()
-                    group.cancelAll()
-                }
+    }
+
+    /// Passes on what the client says. Either side may go at any moment, which is what it is for.
+    private final class Requests: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let pair: Pair
+        private let server: any Channel
+
+        init(_ pair: Pair, to server: any Channel) {
+            self.pair = pair
+            self.server = server
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let bytes = Self.unwrapInboundIn(data)
+            if pair.orders.isMet(by: bytes) { pair.dropped = ByteBuffer() }
+            server.writeAndFlush(bytes, promise: nil)
+        }
+
+        func channelInactive(context: ChannelHandlerContext) { server.close(promise: nil) }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    /// Passes on what the server answers, but for the answer that is to be lost.
+    private final class Answers: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+
+        private let pair: Pair
+        private let client: any Channel
+
+        init(_ pair: Pair, to client: any Channel) {
+            self.pair = pair
+            self.client = client
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            let bytes = Self.unwrapInboundIn(data)
+            guard pair.dropped != nil else { return client.writeAndFlush(bytes, promise: nil) }
+            pair.dropped?.writeImmutableBuffer(bytes)
+            if let dropped = pair.dropped, pair.isWhole(dropped) {
+                pair.orders.lost.withLock { $0 += 1 }
+                context.close(promise: nil)
             }
         }
+
+        func channelInactive(context: ChannelHandlerContext) { client.close(promise: nil) }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 }
