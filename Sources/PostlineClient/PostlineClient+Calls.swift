@@ -8,48 +8,70 @@ extension PostlineClient {
         var avatars: [BuiltInAvatar]
     }
 
-    /// People by their names or usernames, the best match first.
+    /// People by their names or usernames, the best match first; never guests, the deleted, or the user itself.
+    ///
+    /// - Parameters:
+    ///   - query: 2 to 50 characters.
+    ///   - limit: 1 to 50 people.
+    /// - Throws: ``PostlineError``: `offline`, `invalid_params`, `rate_limited`.
     public func search(_ query: String, limit: Int = 20) async throws -> [Profile] {
         try await call("profiles.search", ["query": .string(query), "limit": .integer(limit)], as: ProfileList.self)
             .profiles
     }
 
-    /// The profiles of these users, at most a hundred; unknown ones are left out.
+    /// The profiles of these users, 1 to 100; unknown ones are left out.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `invalid_params`.
     public func profiles(_ ids: [String]) async throws -> [Profile] {
         try await call("profiles.get", ["ids": .array(ids.map(JSONValue.string))], as: ProfileList.self).profiles
     }
 
     /// The built-in avatars of this server.
+    ///
+    /// - Throws: ``PostlineError``: `offline`.
     public func avatars() async throws -> [BuiltInAvatar] {
         try await call("avatars.list", as: AvatarList.self).avatars
     }
 
     /// The one direct conversation with a user, made where there was none. Returns its id.
+    ///
+    /// - Throws: ``PostlineError``: `offline`; `not_found` where there is no such user; `invalid_params` for oneself.
     public func openConversation(with userID: String) async throws -> String {
         try await conversation("conversations.open", ["user_id": .string(userID)])
     }
 
     /// Makes a group of this user and others. Returns its id.
+    ///
+    /// - Parameters:
+    ///   - title: 1 to 100 characters.
+    ///   - userIDs: 1 to 255 others.
+    /// - Throws: ``PostlineError``: `offline`, `not_found`, `invalid_params`.
     public func createGroup(_ title: String, with userIDs: [String]) async throws -> String {
         try await conversation(
             "conversations.create_group",
             ["title": .string(title), "member_ids": .array(userIDs.map(JSONValue.string))])
     }
 
-    /// Renames a group.
+    /// Renames a group, for its owner and admins. A title has 1 to 100 characters.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
     public func rename(_ conversationID: String, to title: String) async throws {
         _ = try await conversation(
             "conversations.update", ["conversation_id": .string(conversationID), "title": .string(title)])
     }
 
-    /// Adds people to a group.
+    /// Adds people to a group, for its owner and admins. A group has 256 members at most.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `invalid_params`.
     public func add(_ userIDs: [String], to conversationID: String) async throws {
         _ = try await conversation(
             "conversations.add_members",
             ["conversation_id": .string(conversationID), "user_ids": .array(userIDs.map(JSONValue.string))])
     }
 
-    /// Gives a member of a group another role; `owner` hands the group over.
+    /// Gives a member of a group another role, for its owner; `owner` hands the group over.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
     public func setRole(_ role: MemberRole, of userID: String, in conversationID: String) async throws {
         _ = try await conversation(
             "conversations.set_role",
@@ -58,7 +80,9 @@ extension PostlineClient {
             ])
     }
 
-    /// Takes somebody out of a group.
+    /// Takes somebody out of a group, for its owner and admins; for oneself it is ``leave(_:)``.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`.
     public func remove(_ userID: String, from conversationID: String) async throws {
         if userID == me?.id { return try await leave(conversationID) }
         _ = try await conversation(
@@ -66,7 +90,9 @@ extension PostlineClient {
             ["conversation_id": .string(conversationID), "user_id": .string(userID)], withPeople: false)
     }
 
-    /// Leaves a group: nothing of it stays here.
+    /// Leaves a group: nothing of it stays here. Where the owner leaves, the oldest admin follows, else the oldest member.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
     public func leave(_ conversationID: String) async throws {
         guard let id = me?.id else { throw PostlineError(.signedOut, "Nobody is signed in.") }
         _ = try await call(
@@ -77,7 +103,9 @@ extension PostlineClient {
         try await keep(changes)
     }
 
-    /// Sets another password; every other session of the user ends.
+    /// Sets another password, of 8 to 72 bytes; every other session of the user ends.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `invalid_params`, `rate_limited`.
     public func changePassword(from current: String, to new: String) async throws {
         _ = try await call(
             "auth.change_password", ["current_password": .string(current), "new_password": .string(new)],
@@ -87,6 +115,7 @@ extension PostlineClient {
     /// Deletes the account for good, and all that this device has of it.
     ///
     /// - Parameter password: nil for a guest, who has none.
+    /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `rate_limited`.
     public func deleteAccount(password: String?) async throws {
         _ = try await call("me.delete", password.map { ["password": .string($0)] } ?? [:], as: Nothing.self)
         try await signOut(erasing: true)

@@ -101,7 +101,10 @@ extension PostlineClient {
         if store != nil { state = .offline(since: Date()) }
     }
 
-    /// Connects again after ``disconnect()``, and tries again to use a store that could not be used.
+    /// Connects again after ``disconnect()``, and tries again to use a store that could not be used. It does nothing where
+    /// it is connected, or tries to be.
+    ///
+    /// - Throws: ``PostlineError``: `store_unusable`.
     public func connect() throws {
         guard work == nil else { return }
         try goOn()

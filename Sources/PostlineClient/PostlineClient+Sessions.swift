@@ -3,6 +3,14 @@ import Foundation
 /// Who signs in and out.
 extension PostlineClient {
     /// Makes a new account, and signs in to it. A guest's data come along.
+    ///
+    /// - Parameters:
+    ///   - email: the address to sign in with.
+    ///   - password: 8 to 72 bytes.
+    ///   - fullName: 1 to 100 characters.
+    ///   - username: 3 to 30 of a-z, 0-9, `_` and `.`, with a letter first; nil: none yet.
+    /// - Throws: ``PostlineError``: `email_taken`, `username_taken`, `invalid_params`, `offline`, `not_trusted`,
+    ///   `rate_limited`; `invalid_request` where somebody is signed in.
     public func register(email: String, password: String, fullName: String, username: String? = nil) async throws {
         if case .guest = account {
             try await upgrade(email: email, password: password, fullName: fullName)
@@ -18,11 +26,17 @@ extension PostlineClient {
 
     /// Signs in to an account. A guest's data come along: the account's own values win, and what was written and not sent
     /// is kept.
+    ///
+    /// - Throws: ``PostlineError``: `invalid_credentials`, `offline`, `not_trusted`, `rate_limited`; `invalid_request`
+    ///   where somebody is signed in. Who was here before still is then.
     public func signIn(email: String, password: String) async throws {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
     }
 
     /// Begins as a guest, also without a network: what is edited then is kept, and goes along when the server is there.
+    /// It does nothing where somebody is signed in.
+    ///
+    /// - Throws: where the store cannot be used.
     public func continueAsGuest() throws {
         guard store == nil else { return }
         try DeviceState(userID: DeviceState.localGuest).write(in: folder)
@@ -30,6 +44,13 @@ extension PostlineClient {
     }
 
     /// Makes the guest an account with the same id, conversations and data.
+    ///
+    /// - Parameters:
+    ///   - email: the address to sign in with.
+    ///   - password: 8 to 72 bytes.
+    ///   - fullName: 1 to 100 characters; nil: the guest's stays.
+    /// - Throws: ``PostlineError``: `email_taken`, `invalid_params`, `offline`, `rate_limited`; `forbidden` for who has
+    ///   an account already.
     public func upgrade(email: String, password: String, fullName: String? = nil) async throws {
         var params: [String: JSONValue] = ["email": .string(email), "password": .string(password)]
         if let fullName { params["full_name"] = .string(fullName) }
@@ -44,6 +65,7 @@ extension PostlineClient {
     ///
     /// - Parameter erasing: also forget what the device knows of the user, and what was written and not sent. Else it is
     ///   there again when the user comes back.
+    /// - Throws: what the ``SecretStore`` or the file system throws where the device cannot forget.
     public func signOut(erasing: Bool = false) async throws {
         guard let store else { return }
         let userID = store.userID

@@ -87,7 +87,8 @@ extension PostlineClient {
         state = .signedOut(error)
     }
 
-    /// The messages of a conversation, for as long as somebody holds the chat.
+    /// The messages of a conversation, kept up to date for as long as somebody holds the chat. The same object for all who
+    /// ask for the same conversation; empty where the user is not in it.
     public func chat(with conversationID: String) -> Chat {
         if let chat = chats[conversationID]?.chat { return chat }
         let chat = Chat(conversationID: conversationID, client: self)

@@ -19,7 +19,12 @@ extension PostlineClient {
     /// Sends a message. It is stored on the device when this returns, and shown; how far it has come is the message's
     /// ``Message/delivery``.
     ///
+    /// - Parameters:
+    ///   - content: 1 to 8,000 characters, or none with a picture. The server refuses others.
+    ///   - conversationID: where to.
+    ///   - attachment: a picture.
     /// - Returns: the message's id.
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(
         _ content: String, in conversationID: String, attachment: Message.Attachment? = nil
@@ -39,7 +44,10 @@ extension PostlineClient {
         return clientID
     }
 
-    /// Changes a message of the user's own.
+    /// Changes a message of the user's own. It is stored on the device when this returns, and shown.
+    ///
+    /// - Throws: ``PostlineError``: `not_found` for a message that the server does not have yet; `signed_out`,
+    ///   `store_unusable`.
     public func edit(_ message: Message, to content: String) async throws {
         let params: [String: JSONValue] = [
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
@@ -48,7 +56,10 @@ extension PostlineClient {
         try await write { try $0.enqueue(.edit, lane: message.conversationID, params) }
     }
 
-    /// Deletes a message for everybody.
+    /// Deletes a message for everybody. It is stored on the device when this returns, and shown.
+    ///
+    /// - Throws: ``PostlineError``: `not_found` for a message that the server does not have yet; `signed_out`,
+    ///   `store_unusable`.
     public func delete(_ message: Message) async throws {
         let params: [String: JSONValue] = [
             "conversation_id": .string(message.conversationID), "seq": .integer(try seq(of: message)),
@@ -63,7 +74,9 @@ extension PostlineClient {
         return seq
     }
 
-    /// Notes that the user has read a conversation, up to its newest message.
+    /// Notes that the user has read a conversation, up to its newest message. Where nothing is unread it does nothing.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead(_ conversationID: String) async throws {
         guard let conversation = conversations.first(where: { $0.id == conversationID }), conversation.unreadCount > 0
         else { return }
@@ -76,6 +89,10 @@ extension PostlineClient {
     /// Changes the user's own data: the fields that the body changes and no others, all of them or none.
     ///
     ///     try await client.updateProfile { $0.fullName = "Alice" }
+    ///
+    /// It is stored on the device when this returns, and shown.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func updateProfile(_ body: (inout ProfileEdit) -> Void) async throws {
         let before = ProfileEdit(me)
         var edit = before
@@ -85,7 +102,9 @@ extension PostlineClient {
         try await write { try $0.enqueue(.save, lane: QueuedChange.ownLane, params) }
     }
 
-    /// Tries what was refused again.
+    /// Tries what was refused again. Where there is no such change it does nothing.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func retry(_ change: Int64) async throws {
         try await write { writer in
             if let change = try writer.reader.change(change) { try writer.refuse(change, nil) }
@@ -93,6 +112,8 @@ extension PostlineClient {
     }
 
     /// Gives up what waits or was refused. It may be done nevertheless, where it is on its way.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func discard(_ change: Int64) async throws {
         try await write { writer in
             if let change = try writer.reader.change(change) { try writer.remove(change) }

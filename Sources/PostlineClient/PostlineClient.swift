@@ -54,12 +54,15 @@ public final class PostlineClient {
 
     /// Who uses the device.
     public enum Account: Sendable, Hashable {
+        /// Nobody is signed in, and there is no guest.
         case nobody
         /// A guest whom the server does not know yet: there was no connection since.
         case localGuest
+        /// A guest whom the server knows.
         case guest(id: String)
+        /// Somebody with an account.
         case user(id: String)
-        /// A guest who is becoming a user.
+        /// Somebody who is just signing in; with the id of the guest who was here before, where there was one.
         case signingIn(guest: String?)
     }
 
@@ -74,11 +77,13 @@ public final class PostlineClient {
     /// Shows what the device has of whom was signed in last, and connects.
     ///
     /// - Parameters:
+    ///   - server: where the server is, and how to speak to it.
     ///   - store: where the device keeps what it knows.
     ///   - secrets: where it keeps its tokens; nil: the keychain, where there is one, else files of the user alone.
     ///   - authorities: the certificates to trust, as PEM; nil: those that the system trusts.
     ///   - legacyData: what a former version of the app kept on the device.
-    /// - Throws: ``PostlineError``, `store_unusable`.
+    ///   - logger: where it says what goes wrong; no token and no content of a message is in it.
+    /// - Throws: ``PostlineError``: `store_unusable`, also for a store that a newer version of the app has made.
     public convenience init(
         server: Server, store: Location, secrets: (any SecretStore)? = nil, authorities: String? = nil,
         legacyData: (any LegacyData)? = nil, logger: Logger = Logger(label: "postline.client")

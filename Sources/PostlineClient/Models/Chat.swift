@@ -3,6 +3,7 @@ public import Observation
 /// The messages of one conversation, as they are on the screen: the newest, and older ones on demand.
 @MainActor @Observable
 public final class Chat: Identifiable {
+    /// The id of the conversation, by which it stays.
     public nonisolated let conversationID: String
 
     /// The conversation with its people; nil where the user is not in it.
@@ -21,6 +22,7 @@ public final class Chat: Identifiable {
 
     private static let page = 50
 
+    /// The same as ``conversationID``.
     public nonisolated var id: String { conversationID }
 
     init(conversationID: String, client: PostlineClient) {
@@ -37,23 +39,31 @@ public final class Chat: Identifiable {
     /// What was typed and not sent.
     public var draft: String { conversation?.draft ?? "" }
 
-    /// Keeps what was typed and not sent.
+    /// Keeps what was typed and not sent, on this device alone; an empty one is none.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func setDraft(_ content: String) async throws {
         let id = conversationID
         // Written with each key: no disk is waited for.
         try await client.write(isDurable: false) { try $0.setDraft(content, in: id) }
     }
 
-    /// Sends a message here.
+    /// Sends a message here, as ``PostlineClient/PostlineClient/send(_:in:attachment:)`` does.
+    ///
+    /// - Returns: the message's id.
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> String {
         try await client.send(content, in: conversationID, attachment: attachment)
     }
 
-    /// Notes that all that is here has been read.
+    /// Notes that all that is here has been read, as ``PostlineClient/PostlineClient/markRead(_:)`` does.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead() async throws { try await client.markRead(conversationID) }
 
-    /// Shows more of the past: what the device has, else what the server has.
+    /// Shows 50 more messages of the past: what the device has, else what the server has. Without older ones it does
+    /// nothing.
     ///
     /// - Throws: ``PostlineError``: `offline` where the device has no more and there is no connection.
     public func loadOlder() async throws {

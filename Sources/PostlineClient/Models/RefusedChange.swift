@@ -4,6 +4,7 @@ public import Foundation
 public struct RefusedChange: Sendable, Hashable, Identifiable {
     /// For ``PostlineClient/PostlineClient/retry(_:)`` and ``PostlineClient/PostlineClient/discard(_:)``.
     public let id: Int64
+    /// What it was to do.
     public let kind: Kind
     /// The conversation that it is about; nil for the user's own data.
     public let conversationID: String?
@@ -16,6 +17,8 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
 
     /// What it was.
     public enum Kind: Sendable, Hashable {
+        /// A message that was to be sent, an edit or a deletion of one, a mark of how far the user has read, or an edit of the
+        /// user's own data.
         case message, edit, deletion, readMark, profile
     }
 

@@ -7,9 +7,14 @@ import Security
 public struct KeychainSecrets: SecretStore {
     private let service: String
 
+    /// Secrets of one service, an item each.
+    ///
     /// - Parameter service: what tells these items from others of the app.
     public init(service: String) { self.service = service }
 
+    /// What is kept under that name; nil where there is nothing.
+    ///
+    /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
     public func read(_ name: String) throws -> Data? {
         var query = query(name)
         query[kSecReturnData] = true
@@ -20,6 +25,9 @@ public struct KeychainSecrets: SecretStore {
         return found as? Data
     }
 
+    /// Keeps it, in place of what was there.
+    ///
+    /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
     public func write(_ secret: Data, _ name: String) throws {
         let new: [CFString: Any] = [
             kSecValueData: secret, kSecAttrAccessible: kSecAttrAccessibleAfterFirstUnlockThisDeviceOnly,
@@ -32,6 +40,9 @@ public struct KeychainSecrets: SecretStore {
         }
     }
 
+    /// Forgets it; nothing happens where there is nothing.
+    ///
+    /// - Throws: `NSError` of `NSOSStatusErrorDomain`, with the keychain's status.
     public func erase(_ name: String) throws {
         let status = SecItemDelete(query(name) as CFDictionary)
         if status != errSecItemNotFound { try Self.check(status) }

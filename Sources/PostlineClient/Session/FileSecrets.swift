@@ -12,14 +12,20 @@ import Glibc
 public struct FileSecrets: SecretStore {
     private let folder: URL
 
+    /// Secrets in a folder, a file each.
+    ///
     /// - Parameter folder: made where it is missing, readable by the user alone.
     public init(folder: URL) { self.folder = folder }
 
+    /// What is kept under that name; nil where there is nothing.
     public func read(_ name: String) throws -> Data? {
         let file = url(name)
         return FileManager.default.fileExists(atPath: file.path) ? try Data(contentsOf: file) : nil
     }
 
+    /// Keeps it, in place of what was there: after a crash the old one is there, or the new one.
+    ///
+    /// - Throws: `CocoaError` where the file cannot be written.
     public func write(_ secret: Data, _ name: String) throws {
         try FileManager.default.createDirectory(
             at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -35,6 +41,7 @@ public struct FileSecrets: SecretStore {
         guard unsafe rename(new.path, url(name).path) == 0 else { throw CocoaError(.fileWriteUnknown) }
     }
 
+    /// Forgets it; nothing happens where there is nothing.
     public func erase(_ name: String) throws {
         let file = url(name)
         if FileManager.default.fileExists(atPath: file.path) { try FileManager.default.removeItem(at: file) }

@@ -6,6 +6,7 @@ public enum ConnectionState: Sendable, Hashable {
     case signedOut(PostlineError?)
     /// There is no connection since then. What is here can be read, and what is written is kept.
     case offline(since: Date)
+    /// A connection is being made.
     case connecting
     /// What has changed meanwhile is being fetched.
     case catchingUp

@@ -45,7 +45,9 @@ public struct AvatarColor: Sendable, Hashable {
 
 /// A built-in avatar of the server's catalogue.
 public struct BuiltInAvatar: Sendable, Hashable, Codable, Identifiable {
+    /// What ``ProfileEdit/Picture/builtIn(id:)`` takes.
     public let id: String
+    /// A name for a person to read.
     public let name: String
     /// As in `#RRGGBB`.
     public let color: String

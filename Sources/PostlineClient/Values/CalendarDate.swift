@@ -1,10 +1,14 @@
 /// A day without a time and a time zone, such as one of birth.
 public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStringConvertible, LosslessStringConvertible
 {
+    /// Of the Gregorian calendar.
     public var year: Int
+    /// 1 to 12.
     public var month: Int
+    /// 1 to 31.
     public var day: Int
 
+    /// A date of these parts, which are not checked: the server refuses a day that there is not.
     public init(year: Int, month: Int, day: Int) {
         self.year = year
         self.month = month
@@ -20,6 +24,9 @@ public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStrin
         self.init(year: year, month: month, day: day)
     }
 
+    /// Reads `YYYY-MM-DD`.
+    ///
+    /// - Throws: `DecodingError` where it is none.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         guard let date = Self(try container.decode(String.self)) else {
@@ -28,6 +35,7 @@ public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStrin
         self = date
     }
 
+    /// Writes `YYYY-MM-DD`.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
@@ -42,6 +50,7 @@ public struct CalendarDate: Sendable, Hashable, Codable, Comparable, CustomStrin
         return "\(padded(year, 4))-\(padded(month, 2))-\(padded(day, 2))"
     }
 
+    /// Whether the one day is before the other.
     public static func < (left: Self, right: Self) -> Bool {
         (left.year, left.month, left.day) < (right.year, right.month, right.day)
     }

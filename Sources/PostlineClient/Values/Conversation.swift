@@ -2,24 +2,33 @@ public import Foundation
 
 /// A conversation as its member on this device sees it, with its people.
 public struct Conversation: Sendable, Hashable, Identifiable {
+    /// The conversation's id, a UUID.
     public let id: String
+    /// Whether it is for two people or a group.
     public var kind: ConversationKind
     /// A group's; nil for a direct one.
     public var title: String?
+    /// Who made it; nil where it is not told.
     public var createdBy: String?
+    /// Who is in it, this user too.
     public var members: [Member]
     /// The whole profiles of the members, in their order; of one whose profile is not here yet there is none.
     public var people: [Profile]
+    /// Grows with each change of its members, their roles and its title.
     public var version: Int
     /// The number of messages there ever were.
     public var lastSeq: Int
     /// The first 200 characters of the newest message; nil where there is none, or it is deleted.
     public var lastMessageContent: String?
+    /// When the newest message was sent; nil where there is none.
     public var lastMessageTime: Date?
+    /// Who sent the newest message; nil where there is none.
     public var lastMessageSenderID: String?
     /// How far this user has read.
     public var lastReadSeq: Int
+    /// When it was made.
     public var createdAt: Date
+    /// When it was last changed.
     public var updatedAt: Date
     /// What was typed and not sent.
     public var draft: String?
@@ -37,11 +46,16 @@ public struct Conversation: Sendable, Hashable, Identifiable {
 
     /// Who is in it, and how far it has read.
     public struct Member: Sendable, Hashable, Codable, Identifiable {
+        /// Who it is.
         public let userID: String
+        /// What it may do here.
         public var role: MemberRole
+        /// Since when it is in it.
         public var joinedAt: Date
+        /// The number of the last message that it has read.
         public var lastReadSeq: Int
 
+        /// The same as ``userID``.
         public var id: String { userID }
 
         enum CodingKeys: String, CodingKey {

@@ -5,21 +5,28 @@ public import Foundation
 public struct Me: Sendable, Hashable, Codable, Identifiable {
     /// What others see.
     public var profile: Profile
+    /// The address to sign in with; nil for a guest.
     public var email: String?
     /// In E.164, such as `+491701234567`.
     public var phoneNumber: String?
+    /// Whether the telephone number was verified.
     public var phoneVerified: Bool
     /// The same as `physical.dateOfBirth`.
     public var dateOfBirth: CalendarDate?
+    /// The units that the user wants to read.
     public var preferredUnitSystem: UnitSystem
     /// The app's own settings of the user.
     public var preferences: [String: JSONValue]
+    /// The user's physical data.
     public var physical: Physical
+    /// When the username was last changed; nil: never.
     public var usernameChangedAt: Date?
+    /// How often the username was changed.
     public var usernameChangeCount: Int
     /// When the username may be changed again; nil: now.
     public var usernameChangeAllowedAt: Date?
 
+    /// The user's id, the same as the profile's.
     public var id: String { profile.id }
 
     /// Each field of ``Profile``.
@@ -33,8 +40,11 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
 
     /// A user's physical data.
     public struct Physical: Sendable, Hashable, Codable {
+        /// The biological sex; nil: it is not told.
         public var biologicalSex: BiologicalSex?
+        /// The height in centimetres; nil: it is not told.
         public var heightCM: Double?
+        /// The day of birth; nil: it is not told.
         public var dateOfBirth: CalendarDate?
 
         enum CodingKeys: String, CodingKey {
@@ -55,6 +65,9 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         case usernameChangeAllowedAt = "username_change_allowed_at"
     }
 
+    /// Reads the protocol's object.
+    ///
+    /// - Throws: `DecodingError` where a member is missing.
     public init(from decoder: any Decoder) throws {
         profile = try Profile(from: decoder)
         let members = try decoder.container(keyedBy: CodingKeys.self)
@@ -70,6 +83,7 @@ public struct Me: Sendable, Hashable, Codable, Identifiable {
         usernameChangeAllowedAt = try members.decodeIfPresent(Date.self, forKey: .usernameChangeAllowedAt)
     }
 
+    /// Writes the protocol's object.
     public func encode(to encoder: any Encoder) throws {
         try profile.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)

@@ -4,33 +4,45 @@ public import Foundation
 public struct Message: Sendable, Hashable, Identifiable {
     /// Stays the same from the moment at which it was queued on this device.
     public let id: String
+    /// Where it is said.
     public let conversationID: String
     /// Its place in the conversation, 1 and up without a gap; nil until the server has it.
     public var seq: Int?
+    /// Who says it.
     public let senderID: String
     /// The newest profile of the sender; nil where none is here.
     public var sender: Profile?
+    /// What it is: a text, a picture, or a word of the server's.
     public var kind: MessageKind
     /// Nil where it is deleted.
     public var content: String?
+    /// Its picture; nil where it has none, or it is deleted.
     public var attachment: Attachment?
     /// Whether every other member has read it.
     public var isRead: Bool
+    /// When it was sent; until the server has it, when it was written, by the device's clock.
     public var createdAt: Date
+    /// When it was last edited; nil: never.
     public var editedAt: Date?
+    /// When it was deleted; nil: it is not.
     public var deletedAt: Date?
     /// Where it, or its newest edit or deletion, is.
     public var delivery: Delivery
 
     /// A picture of a message.
     public struct Attachment: Sendable, Hashable, Codable {
-        /// https
+        /// An https URL, of at most 2,048 bytes.
         public var url: String
+        /// Such as `image/jpeg`; at most 255 bytes.
         public var mimeType: String?
+        /// In pixels.
         public var width: Int?
+        /// In pixels.
         public var height: Int?
+        /// The size of the file, in bytes.
         public var bytes: Int?
 
+        /// A picture that is there already: the package uploads none.
         public init(
             url: String, mimeType: String? = nil, width: Int? = nil, height: Int? = nil, bytes: Int? = nil
         ) {

@@ -3,22 +3,31 @@ import Foundation
 /// What a user may change of its own data. What is left as it was is not sent, so that edits of other fields, made
 /// elsewhere meanwhile, stay.
 public struct ProfileEdit: Sendable, Hashable {
+    /// 1 to 100 characters. It can be changed and not cleared.
     public var fullName: String?
+    /// What the user says of itself, at most 500 characters; nil: nothing.
     public var bio: String?
-    /// https
+    /// An https URL, of at most 2,048 bytes; nil: none.
     public var website: String?
+    /// Where the user is, in its own words; at most 100 characters.
     public var location: String?
     /// A language by BCP 47, such as `de-AT`.
     public var languageCode: String?
     /// In E.164, such as `+491701234567`.
     public var phoneNumber: String?
+    /// The day of birth; nil: it is not told.
     public var dateOfBirth: CalendarDate?
+    /// The units that the user wants to read.
     public var preferredUnitSystem: UnitSystem?
+    /// The app's own settings of the user, at most 16 KiB of JSON. They are merged key by key.
     public var preferences: [String: JSONValue]
+    /// 3 to 30 of a-z, 0-9, `_` and `.`, with a letter first; it can be changed once in 90 days, and not cleared.
     public var username: String?
     /// A picture of the user's own or one of the catalogue; nil: none.
     public var avatar: Picture?
+    /// The biological sex; nil: it is not told.
     public var biologicalSex: BiologicalSex?
+    /// The height in centimetres, 30 to 300; nil: it is not told.
     public var heightCM: Double?
 
     /// A choice of avatar.
