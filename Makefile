@@ -2,11 +2,11 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env test-postgres \
-	test-compose clean
+	test-compose test-examples clean
 
 .NOTPARALLEL:
 
-sources := Package.swift Plugins Sources Tests
+sources := Package.swift Plugins Sources Tests Examples
 
 # The version of PostgreSQL that tests run on: `make test POSTGRES=17`. Without it, that which is installed.
 ifdef POSTGRES
@@ -45,7 +45,7 @@ else
 	@scripts/test-http
 endif
 
-check: lint test schema-check sanitize ## All that a change must pass: lint, build, tests, schema, sanitizers.
+check: lint test schema-check test-examples sanitize ## All that a change must pass: lint, tests, schema, sanitizers.
 
 sanitize: ## Run the unit tests under the thread and the address sanitizer, each in a build of its own.
 	@scripts/install-dependencies test
@@ -87,11 +87,14 @@ test-postgres: build ## Test the SQL, the feed, the methods and Supabase's rules
 test-compose: ## Compose the whole system and test it, also while its services are stopped and killed (needs Docker).
 	@scripts/test-compose
 
+test-examples: build ## Build Examples/ as an app that depends on Postline is built, and run it against a node.
+	@scripts/test-examples
+
 env: ## Make .env, the secrets of docker-compose.yml.
 	@scripts/make-env
 
 clean: ## Remove the builds. The development database in .postline/ stays.
-	rm -rf .build .build-thread .build-address .build-fuzz
+	rm -rf .build .build-thread .build-address .build-fuzz .build-examples
 
 # The steps of `make test` and `make check`.
 

@@ -1,0 +1,59 @@
+import Foundation
+import Observation
+import PostlineClient
+
+/// Signs in, shows the conversations, says hello in the newest, and waits until the server has it.
+///
+///     hello-postline HOST PORT EMAIL PASSWORD
+@main
+@MainActor
+struct HelloPostline {
+    static func main() async {
+        let arguments = CommandLine.arguments
+        guard arguments.count == 5, let port = Int(arguments[2]) else {
+            print("usage: hello-postline HOST PORT EMAIL PASSWORD")
+            exit(64)
+        }
+        // Without TLS: a server on the same machine.
+        let server = Server.line(arguments[1], port: port, isEncrypted: false)
+        do {
+            try await sayHello(to: server, email: arguments[3], password: arguments[4])
+        } catch {
+            print(error)
+            exit(1)
+        }
+    }
+
+    private static func sayHello(to server: Server, email: String, password: String) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "hello-postline-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let client = try PostlineClient(server: server, store: .file(in: folder))
+
+        try await client.signIn(email: email, password: password)
+        await until { client.state == .live }
+        guard let me = client.me, let newest = client.conversations.first else { return print("Nobody to talk to.") }
+        print("signed in as \(me.displayName ?? "?")")
+        for conversation in client.conversations {
+            print("\(conversation.unreadCount) unread in \(conversation.name(for: me.id) ?? "?")")
+        }
+
+        let chat = client.chat(with: newest.id)
+        try await chat.send("Hello, Postline.")
+        await until { client.waitingChanges == 0 }
+        if let message = chat.messages.last { print("\(message.delivery): \(message.content ?? "")") }
+        try await client.signOut(erasing: true)
+    }
+
+    /// Waits until it is so, and looks again whenever what it looked at changes.
+    private static func until(_ isSo: () -> Bool) async {
+        while !isSo() {
+            await withCheckedContinuation { changed in
+                withObservationTracking {
+                    _ = isSo()
+                } onChange: {
+                    changed.resume()
+                }
+            }
+        }
+    }
+}
