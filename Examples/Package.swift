@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Two programs that depend on Postline as an app does, in a package of their own: what they resolve and link is what an
-// app resolves and links. `make test-examples` builds and runs them.
+// A program and an app's views, which depend on Postline as an app does: what they resolve and link is what an app
+// resolves and links. `make test-examples` builds and runs them.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -24,6 +24,15 @@ let package = Package(
         .executableTarget(
             name: "hello-postline",
             dependencies: [.product(name: "PostlineClient", package: "postline")],
-            swiftSettings: settings)
+            swiftSettings: settings),
+        .target(
+            name: "ChatApp",
+            dependencies: [
+                .product(name: "PostlineClient", package: "postline"),
+                .target(name: "SwiftUIStubs", condition: .when(platforms: [.linux])),
+            ],
+            swiftSettings: settings),
+        // Declarations of SwiftUI, by which views are type-checked where there is none.
+        .target(name: "SwiftUIStubs", swiftSettings: settings),
     ]
 )

@@ -1,0 +1,35 @@
+@propertyWrapper
+public struct State<Value> {
+    private let value: Value
+
+    public init(wrappedValue value: Value) { self.value = value }
+    public init(initialValue value: Value) { self.value = value }
+    public var wrappedValue: Value {
+        get { value }
+        nonmutating set { fatalError("SwiftUI is not here.") }
+    }
+    public var projectedValue: Binding<Value> { Binding(get: { value }, set: { _ in }) }
+}
+
+extension State where Value: ExpressibleByNilLiteral {
+    public init() { self.init(wrappedValue: nil) }
+}
+
+@propertyWrapper
+public struct Binding<Value> {
+    public init(get: @escaping () -> Value, set: @escaping (Value) -> Void) {}
+    public var wrappedValue: Value {
+        get { fatalError("SwiftUI is not here.") }
+        nonmutating set { fatalError("SwiftUI is not here.") }
+    }
+}
+
+@propertyWrapper
+public struct Environment<Value> {
+    public init(_ path: KeyPath<EnvironmentValues, Value>) {}
+    public var wrappedValue: Value { fatalError("SwiftUI is not here.") }
+}
+
+public struct EnvironmentValues {
+    public var scenePhase: ScenePhase { fatalError("SwiftUI is not here.") }
+}
