@@ -1,0 +1,50 @@
+import Foundation
+import PostlineClient
+
+/// Calls that docs/client.md and the articles quote and no view makes.
+@MainActor
+struct Calls {
+    let client: PostlineClient
+    let email: String
+    let password: String
+
+    func enter() async throws {
+        try await client.register(email: email, password: password, fullName: "Robin Ray")
+        try await client.signIn(email: email, password: password)
+        try client.continueAsGuest()
+        try await client.upgrade(email: email, password: password, fullName: "Robin Ray")
+        try await client.signOut()
+    }
+
+    func meet() async throws -> Chat {
+        let people = try await client.search("carol")
+        let id = try await client.openConversation(with: people[0].id)
+        return client.chat(with: id)
+    }
+
+    func write(_ chat: Chat, _ message: Message) async throws {
+        try await chat.send("Hello")
+        try await client.edit(message, to: "Hello, all")
+        try await client.delete(message)
+        try await chat.markRead()
+        try await chat.setDraft("Dear Bob")
+        try await client.updateProfile { $0.fullName = "Alice" }
+    }
+
+    func giveUp(_ message: Message) async throws {
+        switch message.delivery {
+        case .sent: break
+        case .queued(let change): try await client.discard(change)
+        case .refused(let error, let change):
+            if error.isRetryable { try await client.retry(change) } else { try await client.discard(change) }
+        }
+    }
+
+    static func withOldSettings(_ server: Server, _ folder: URL) throws -> PostlineClient {
+        try PostlineClient(server: server, store: .file(in: folder), legacyData: OldSettings())
+    }
+
+    static func onThisMachine(_ folder: URL) throws -> PostlineClient {
+        try PostlineClient(server: .line("127.0.0.1", isEncrypted: false), store: .file(in: folder))
+    }
+}

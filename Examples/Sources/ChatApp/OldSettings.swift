@@ -1,0 +1,12 @@
+import Foundation
+import PostlineClient
+
+struct OldSettings: LegacyData {
+    func takeOver(into edit: inout ProfileEdit) throws -> Bool {
+        guard let name = UserDefaults.standard.string(forKey: "displayName") else { return false }
+        edit.fullName = name
+        return true
+    }
+
+    func erase() throws { UserDefaults.standard.removeObject(forKey: "displayName") }
+}

@@ -1,0 +1,25 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The pages for apps quote what is compiled")
+struct PublishedExamplesTests {
+    private static let pages =
+        ["README.md", "docs/client.md"]
+        + Repository.files(in: "Sources/PostlineClient/PostlineClient.docc", endingIn: "md")
+
+    @Test("each block of Swift stands in Examples, word for word, indented or not", arguments: pages)
+    func blocks(_ page: String) throws {
+        let sources = try Repository.files(in: "Examples", endingIn: "swift").map(Repository.text)
+        let blocks = try Repository.text(page).matches(of: /(?ms)^```swift\n(.*?)^```/).map(\.1)
+        if page == "docs/client.md" { #expect(blocks.count > 10) }
+        for block in blocks {
+            let isThere = [0, 4, 8].contains { indentation in
+                let lines = block.split(separator: "\n", omittingEmptySubsequences: false)
+                let indented = lines.map { $0.isEmpty ? "" : String(repeating: " ", count: indentation) + $0 }
+                return sources.contains { "\n\($0)".contains("\n" + indented.joined(separator: "\n")) }
+            }
+            #expect(isThere, "\(block)")
+        }
+    }
+}
