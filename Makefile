@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help run test check soak sanitize fuzz format lint schema schema-check build bench env test-postgres \
-	test-compose test-examples clean
+	test-compose test-examples documentation clean
 
 .NOTPARALLEL:
 
@@ -45,7 +45,7 @@ else
 	@scripts/test-http
 endif
 
-check: lint test schema-check test-examples sanitize ## All that a change must pass: lint, tests, schema, sanitizers.
+check: lint test schema-check test-examples documentation sanitize ## All that a change must pass.
 
 sanitize: ## Run the unit tests under the thread and the address sanitizer, each in a build of its own.
 	@scripts/install-dependencies test
@@ -89,6 +89,10 @@ test-compose: ## Compose the whole system and test it, also while its services a
 
 test-examples: build ## Build Examples/ as an app that depends on Postline is built, and run it against a node.
 	@scripts/test-examples
+
+documentation: ## Write the reference of PostlineClient by DocC; a warning is an error.
+	@scripts/install-dependencies test
+	POSTLINE_PART=documentation swift package generate-documentation --target PostlineClient --warnings-as-errors
 
 env: ## Make .env, the secrets of docker-compose.yml.
 	@scripts/make-env

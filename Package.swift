@@ -336,6 +336,7 @@ let package = Package(
 // A sanitizer needs all that it watches built anew. What it does not watch is left out of the package then: for the
 // unit tests (scripts/test-sanitized) what only the integration tests need, for the fuzzer (scripts/fuzz) all tests.
 // The images (Dockerfile) are built from what ships alone, so that a change of the tests builds them anew no more.
+// What writes the client's reference (make documentation) is no dependency of those who link the client.
 let service: Set = [
     "CPostgres", "CArgon2", "CCrypt", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
 ]
@@ -375,6 +376,8 @@ case "fuzz":
             linkerSettings: [
                 .unsafeFlags(["-sanitize=fuzzer"]), .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
             ]))
+case "documentation":
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 default:
     break
 }
