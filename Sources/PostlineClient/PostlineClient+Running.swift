@@ -174,26 +174,28 @@ extension PostlineClient {
         return try await connection.call("auth.guest", [String: String]())
     }
 
-    /// Takes over what a former version of the app kept, once, and then has it deleted.
+    /// Takes over what a former version of the app kept, once, and then has it deleted. What cannot be read or deleted
+    /// now is tried again at the next launch.
     func takeOverLegacyData(_ store: Store) throws {
-        guard let legacy, try store.readNow({ try $0.setting("legacy_data") }) != "erased" else { return }
-        try store.writeNow { writer in
-            guard try writer.reader.setting("legacy_data") == nil else { return }
-            let before = ProfileEdit(try writer.reader.me())
-            var edit = before
-            if try legacy.takeOver(into: &edit) {
-                let params = edit.params(since: before)
-                // What an account has of its own stays. A guest of this device has nothing yet.
-                let method: QueuedChange.Method = store.userID == DeviceState.localGuest ? .save : .fill
-                if !params.isEmpty { try writer.enqueue(method, lane: QueuedChange.ownLane, params) }
-            }
-            try writer.set("legacy_data", "taken over")
-        }
+        guard let legacy else { return }
+        let progress = try store.readNow { try $0.setting("legacy_data") }
+        guard progress != "erased" else { return }
         do {
+            if progress == nil {
+                let before = ProfileEdit(try store.readNow { try $0.me() })
+                var edit = before
+                let params = try legacy.takeOver(into: &edit) ? edit.params(since: before) : [:]
+                try store.writeNow { writer in
+                    // What an account has of its own stays. A guest of this device has nothing yet.
+                    let method: QueuedChange.Method = store.userID == DeviceState.localGuest ? .save : .fill
+                    if !params.isEmpty { try writer.enqueue(method, lane: QueuedChange.ownLane, params) }
+                    try writer.set("legacy_data", "taken over")
+                }
+            }
             try legacy.erase()
             try store.writeNow { try $0.set("legacy_data", "erased") }
         } catch {
-            logger.warning("legacy data cannot be deleted yet", metadata: ["error": "\(error)"])
+            logger.warning("what a former version kept is left for the next launch", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -36,11 +36,11 @@ extension PostlineClient {
     /// Begins as a guest, also without a network: what is edited then is kept, and goes along when the server is there.
     /// It does nothing where somebody is signed in.
     ///
-    /// - Throws: where the store cannot be used.
+    /// - Throws: ``PostlineError``, `store_unusable`.
     public func continueAsGuest() throws {
         guard store == nil else { return }
         try DeviceState(userID: DeviceState.localGuest).write(in: folder)
-        try begin(DeviceState.localGuest)
+        try goOn()
     }
 
     /// Makes the guest an account with the same id, conversations and data.

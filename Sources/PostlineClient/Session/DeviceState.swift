@@ -17,9 +17,14 @@ struct DeviceState: Codable, Equatable {
         return (try? JSONDecoder().decode(DeviceState.self, from: Data(contentsOf: file))) ?? DeviceState()
     }
 
+    /// - Throws: ``PostlineError``, `store_unusable`.
     func write(in folder: URL) throws {
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try JSONEncoder().encode(self).write(to: Self.url(folder), options: .atomic)
+        do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try JSONEncoder().encode(self).write(to: Self.url(folder), options: .atomic)
+        } catch {
+            throw PostlineError(.storeUnusable, "The folder \(folder.path) cannot be written: \(error)")
+        }
     }
 
     private static func url(_ folder: URL) -> URL { folder.appendingPathComponent("device.json") }

@@ -15,8 +15,13 @@ actor TokenKeeper {
         try secrets.read(userID).map { try JSONDecoder().decode(Tokens.self, from: $0) }
     }
 
+    /// - Throws: ``PostlineError``, `store_unusable`.
     static func store(_ tokens: Tokens, in secrets: any SecretStore) throws {
-        try secrets.write(try JSONEncoder().encode(tokens), tokens.userID)
+        do {
+            try secrets.write(try JSONEncoder().encode(tokens), tokens.userID)
+        } catch {
+            throw PostlineError(.storeUnusable, "The tokens cannot be kept: \(error)")
+        }
     }
 
     /// Takes new tokens of the same user.

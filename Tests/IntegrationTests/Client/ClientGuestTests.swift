@@ -217,12 +217,15 @@ struct ClientGuestTests {
             try await ServeProcess.with(database) { node in
                 let legacy = Legacy()
                 try await AppDevice.with(.node(node.port), legacyData: legacy) { device in
+                    // At first it cannot be read, which keeps nobody from anything.
                     try await device.signIn(.alice)
+                    #expect(legacy.asked == 1 && legacy.erasures == 0)
+                    try await device.relaunch()
                     try await device.shows("what it kept") { $0.me?.preferences["units_seen"] == true }
                     #expect(device.client.me?.location == "Linz")
                     // What the account has of its own stays.
                     #expect(device.client.me?.bio == "Her own.")
-                    #expect(legacy.asked == 1)
+                    #expect(legacy.asked == 2)
                     #expect(legacy.erasures == 1)
                     try await within("the server to have it") {
                         while try await database.value(
@@ -233,7 +236,7 @@ struct ClientGuestTests {
                     try await device.relaunch()
                     try await device.isLive()
                     // What the user changed since stays.
-                    #expect(legacy.asked == 1)
+                    #expect(legacy.asked == 2)
                     #expect(legacy.erasures == 1)
                 }
             }
@@ -247,8 +250,12 @@ struct ClientGuestTests {
         var asked: Int { counts.withLock(\.asked) }
         var erasures: Int { counts.withLock(\.erasures) }
 
-        func takeOver(into edit: inout ProfileEdit) -> Bool {
-            counts.withLock { $0.asked += 1 }
+        func takeOver(into edit: inout ProfileEdit) throws -> Bool {
+            let isFirst = counts.withLock { counts in
+                counts.asked += 1
+                return counts.asked == 1
+            }
+            if isFirst { throw CocoaError(.fileReadNoPermission) }
             edit.preferences["units_seen"] = true
             (edit.bio, edit.location) = ("Of the old app.", "Linz")
             return true
