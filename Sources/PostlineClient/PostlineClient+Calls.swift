@@ -103,13 +103,19 @@ extension PostlineClient {
         try await keep(changes)
     }
 
-    /// Sets another password, of 8 to 72 bytes; every other session of the user ends.
+    private struct Revoked: Decodable, Sendable {
+        var revoked: Int
+    }
+
+    /// Sets another password, of 8 to 72 bytes; every other session of the user ends. Returns how many these were.
     ///
     /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `invalid_params`, `rate_limited`.
-    public func changePassword(from current: String, to new: String) async throws {
-        _ = try await call(
+    @discardableResult
+    public func changePassword(from current: String, to new: String) async throws -> Int {
+        try await call(
             "auth.change_password", ["current_password": .string(current), "new_password": .string(new)],
-            as: Nothing.self)
+            as: Revoked.self
+        ).revoked
     }
 
     /// Deletes the account for good, and all that this device has of it.

@@ -14,6 +14,7 @@ extension PostlineClient {
             connectGuest()
         } else if let tokens = try TokenKeeper.stored(userID, in: secrets) {
             account = tokens.isGuest ? .guest(id: userID) : .user(id: userID)
+            state = .connecting
             start(store, tokens)
         } else {
             try DeviceState().write(in: folder)

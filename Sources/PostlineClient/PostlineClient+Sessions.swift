@@ -24,13 +24,45 @@ extension PostlineClient {
         try await signIn("auth.register", params)
     }
 
+    /// What a guest brought into the account that it signed in to.
+    public struct Merged: Sendable, Hashable, Codable {
+        /// How many conversations came along.
+        public var conversations: Int
+        /// How many messages.
+        public var messages: Int
+    }
+
     /// Signs in to an account. A guest's data come along: the account's own values win, and what was written and not sent
     /// is kept.
     ///
+    /// - Returns: what came along at the server; nil where it was no guest who signed in.
     /// - Throws: ``PostlineError``: `invalid_credentials`, `offline`, `not_trusted`, `rate_limited`; `invalid_request`
     ///   where somebody is signed in. Who was here before still is then.
-    public func signIn(email: String, password: String) async throws {
+    @discardableResult
+    public func signIn(email: String, password: String) async throws -> Merged? {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
+    }
+
+    /// Signs in with an access token alone, which cannot be renewed: the session is for as long as it is good.
+    ///
+    /// - Throws: ``PostlineError``: `invalid_token`, `token_expired`, `session_revoked`, `offline`, `not_trusted`;
+    ///   `invalid_request` where somebody is signed in.
+    public func signIn(accessToken: String) async throws {
+        try await signIn { connection, _ in
+            struct Session: Decodable, Sendable {}
+            let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
+            let me: Me = try await connection.call("me.get", [String: String]())
+            return SignedIn(
+                tokens: Tokens(accessToken: accessToken, refreshToken: nil, userID: me.id, isGuest: me.isGuest))
+        }
+    }
+
+    /// Begins as a guest whom the server gets to know at once.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, and nothing begins then; `not_trusted`, `rate_limited`; `invalid_request`
+    ///   where somebody is signed in.
+    public func signInAsGuest(fullName: String? = nil) async throws {
+        try await signIn("auth.guest", fullName.map { ["full_name": .string($0)] } ?? [:])
     }
 
     /// Begins as a guest, also without a network: what is edited then is kept, and goes along when the server is there.
@@ -63,14 +95,21 @@ extension PostlineClient {
 
     /// Signs out: nothing of the user is shown any more, and the tokens are forgotten.
     ///
-    /// - Parameter erasing: also forget what the device knows of the user, and what was written and not sent. Else it is
-    ///   there again when the user comes back.
-    /// - Throws: what the ``SecretStore`` or the file system throws where the device cannot forget.
-    public func signOut(erasing: Bool = false) async throws {
+    /// - Parameters:
+    ///   - erasing: also forget what the device knows of the user, and what was written and not sent. Else it is there
+    ///     again when the user comes back.
+    ///   - everywhere: end the user's sessions on all devices.
+    /// - Throws: what the ``SecretStore`` or the file system throws where the device cannot forget; with `everywhere` also
+    ///   ``PostlineError``, `offline`, and nobody is signed out then.
+    public func signOut(erasing: Bool = false, everywhere: Bool = false) async throws {
         guard let store else { return }
         let userID = store.userID
-        // The server ends the session where it can be told; the tokens are gone either way.
-        if case .live = state { _ = try? await call("auth.logout", as: Nothing.self) }
+        if everywhere {
+            _ = try await call("auth.logout", ["all": true], as: Nothing.self)
+        } else if case .live = state {
+            // The server ends the session where it can be told; the tokens are gone either way.
+            _ = try? await call("auth.logout", as: Nothing.self)
+        }
         await stop()
         try secrets.erase(userID)
         try DeviceState().write(in: folder)
@@ -78,8 +117,39 @@ extension PostlineClient {
         show(nobodyBecause: nil)
     }
 
+    /// What a sign-in is answered with.
+    private struct SignedIn: Decodable, Sendable {
+        let tokens: Tokens
+        let merged: Merged?
+
+        private enum CodingKeys: String, CodingKey {
+            case merged
+        }
+
+        init(tokens: Tokens) {
+            self.tokens = tokens
+            merged = nil
+        }
+
+        init(from decoder: any Decoder) throws {
+            tokens = try Tokens(from: decoder)
+            merged = try decoder.container(keyedBy: CodingKeys.self).decodeIfPresent(Merged.self, forKey: .merged)
+        }
+    }
+
+    /// Signs in by a method of the protocol; a guest's data come along where it is that of an account.
+    @discardableResult
+    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> Merged? {
+        try await signIn { connection, guestToken in
+            try await Self.answer(connection, method, params, guestToken: method == "auth.login" ? guestToken : nil)
+        }
+    }
+
     /// Signs in on a connection of its own, and goes on as that user.
-    private func signIn(_ method: String, _ params: [String: JSONValue]) async throws {
+    @discardableResult
+    private func signIn(
+        _ ask: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignedIn
+    ) async throws -> Merged? {
         let former = account
         let guest = store?.userID
         var guestToken: String?
@@ -88,15 +158,17 @@ extension PostlineClient {
         case .guest(let id):
             // What still can goes out as the guest's, and is merged by the server.
             try await engine?.drain(atMost: .seconds(5))
-            if method == "auth.login" { guestToken = try TokenKeeper.stored(id, in: secrets)?.refreshToken }
+            guestToken = try TokenKeeper.stored(id, in: secrets)?.refreshToken
         case .localGuest, .nobody: break
         }
         account = .signingIn(guest: guest)
         await stop()
+        let answer: SignedIn
         do {
             let connection = try await LineConnection.connect(to: server, by: connector)
             defer { connection.close() }
-            let tokens = try await Self.tokens(connection, method, params, guestToken: guestToken)
+            answer = try await ask(connection, guestToken)
+            let tokens = answer.tokens
             // From here on the guest is the account's, for the server: what fails now is done by the next launch.
             try TokenKeeper.store(tokens, in: secrets)
             try DeviceState(userID: tokens.userID, movingFrom: guest).write(in: folder)
@@ -107,13 +179,14 @@ extension PostlineClient {
             throw error
         }
         try goOn()
+        return answer.merged
     }
 
     /// Asks for tokens. A guest's session that is over brings nothing along, and keeps nobody from signing in: its account
     /// may be the very one, of an upgrade whose answer was lost.
-    private static func tokens(
+    private static func answer(
         _ connection: LineConnection, _ method: String, _ params: [String: JSONValue], guestToken: String?
-    ) async throws -> Tokens {
+    ) async throws -> SignedIn {
         guard let guestToken else { return try await connection.call(method, params) }
         do {
             return try await connection.call(

@@ -7,10 +7,12 @@ struct Calls {
     let client: PostlineClient
     let email: String
     let password: String
+    let token: String
 
     func enter() async throws {
         try await client.register(email: email, password: password, fullName: "Robin Ray")
         try await client.signIn(email: email, password: password)
+        try await client.signIn(accessToken: token)
         try client.continueAsGuest()
         try await client.upgrade(email: email, password: password, fullName: "Robin Ray")
         try await client.signOut()

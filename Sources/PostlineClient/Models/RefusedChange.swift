@@ -21,11 +21,12 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
         /// user's own data.
         case message, edit, deletion, readMark, profile
     }
+}
 
+extension RefusedChange {
     init?(_ change: QueuedChange) {
         guard let refusal = change.refusal else { return nil }
-        id = change.id
-        kind =
+        let kind: Kind =
             switch change.method {
             case .send: .message
             case .edit: .edit
@@ -33,9 +34,8 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
             case .markRead: .readMark
             case .save, .fill: .profile
             }
-        conversationID = change.conversationID
-        content = change.content
-        error = refusal
-        createdAt = change.createdAt
+        self.init(
+            id: change.id, kind: kind, conversationID: change.conversationID, content: change.content, error: refusal,
+            createdAt: change.createdAt)
     }
 }

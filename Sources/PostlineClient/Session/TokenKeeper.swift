@@ -46,7 +46,10 @@ actor TokenKeeper {
 
     /// Renews the tokens, and the connection's session with them. Returns how long it is for.
     func renew(_ connection: LineConnection) async throws -> Duration {
-        try keep(try await connection.call("auth.refresh", ["refresh_token": tokens.refreshToken]))
+        guard let refreshToken = tokens.refreshToken else {
+            throw PostlineError(.invalidToken, "The token is no longer valid. Sign in with a fresh one.")
+        }
+        try keep(try await connection.call("auth.refresh", ["refresh_token": refreshToken]))
         return try await present(connection)
     }
 

@@ -124,10 +124,11 @@ actor SyncEngine {
             backoff.reset()
             report(.state(.live))
             outbox.ring()
+            let canRenew = await keeper.tokens.refreshToken != nil
             await withTaskGroup { group in
                 group.addTask { await self.read(connection) }
                 group.addTask { await self.sendOutbox(connection) }
-                group.addTask { await self.renew(connection, lifetime) }
+                if canRenew { group.addTask { await self.renew(connection, lifetime) } }
                 // The reader ends with the connection.
                 await group.next()
                 group.cancelAll()

@@ -1,7 +1,8 @@
 /// What proves a session to the server (`docs/protocol.md`, section 5, Tokens).
 struct Tokens: Sendable, Hashable, Codable {
     var accessToken: String
-    var refreshToken: String
+    /// Nil where somebody signed in with an access token alone.
+    var refreshToken: String?
     var userID: String
     var isGuest: Bool
 
