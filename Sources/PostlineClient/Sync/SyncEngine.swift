@@ -61,6 +61,7 @@ actor SyncEngine {
             give(nil)
         }
         var since = Date()
+        var asksWhetherRevoked = false
         while !Task.isCancelled, !isStoreDamaged {
             if isInBackground {
                 report(.state(.offline(since: since)))
@@ -69,7 +70,9 @@ actor SyncEngine {
             }
             report(.state(.connecting))
             do {
-                try await serve()
+                // The next try says so, or finds newer tokens; nobody is offline meanwhile.
+                let wasRevoked = try await serve()
+                asksWhetherRevoked = wasRevoked && !asksWhetherRevoked
             } catch let error as PostlineError where Self.endsSession(error) {
                 return report(.signedOut(error))
             } catch is PostlineError {
@@ -79,6 +82,7 @@ actor SyncEngine {
             }
             give(nil)
             guard !Task.isCancelled, !isStoreDamaged else { break }
+            if asksWhetherRevoked { continue }
             since = Date()
             report(.state(.offline(since: since)))
             await wake.wait(atMost: backoff.next())
@@ -106,16 +110,16 @@ actor SyncEngine {
         error.code == .sessionRevoked || error.code == .invalidToken
     }
 
-    /// One connection, from its beginning to its end.
-    func serve() async throws {
+    /// One connection, from its beginning to its end. Returns whether that was because the server ended the session.
+    func serve() async throws -> Bool {
         let connection = try await LineConnection.connect(to: server, by: connector)
         self.connection = connection
         defer {
             (self.connection, isReady) = (nil, false)
             connection.close()
         }
-        guard !isInBackground else { return }
-        try await withTaskCancellationHandler {
+        guard !isInBackground else { return false }
+        return try await withTaskCancellationHandler {
             let lifetime = try await keeper.authenticate(connection)
             isReady = true
             give(connection)
@@ -134,6 +138,7 @@ actor SyncEngine {
                 group.cancelAll()
                 connection.close()
             }
+            return await connection.goodbye?.code == PostlineError.Code.sessionRevoked.rawValue
         } onCancel: {
             connection.close()
         }
