@@ -36,6 +36,7 @@ FROM runtime AS tests
 COPY --from=build-tests /composed-tests /usr/local/bin/composed-tests
 ENTRYPOINT ["composed-tests"]
 
+# The server alone: the chat (`postline chat`) is made of what apps link, twice the server's size, and runs elsewhere.
 FROM runtime AS postline
 COPY --from=build /postline /usr/local/bin/postline
 # Within a container, the loopback address is reached by nobody.

@@ -19,6 +19,7 @@ help: ## Show this list.
 run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7000 …").
 	@scripts/install-dependencies
 	swift build -c release --product postline
+	swift build -c release --product postline-chat
 	@.build/release/postline dev $(ARGS)
 
 # The suites that expect something within a time of the source documents

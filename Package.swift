@@ -21,6 +21,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v17)],
     products: [
         .executable(name: "postline", targets: ["postline"]),
+        .executable(name: "postline-chat", targets: ["postline-chat"]),
         .library(name: "PostlineClient", targets: ["PostlineClient"]),
     ],
     // An app that links the client asks for no trait, and resolves nothing of what only the server needs.
@@ -167,7 +168,7 @@ let package = Package(
         // What `postline chat` and `postline doctor` do.
         .target(
             name: "Chat",
-            dependencies: ["LineClient", "Messaging", "Postgres", "TerminalText", "Threads"],
+            dependencies: ["PostlineClient", "TerminalText", .product(name: "Logging", package: "swift-log")],
             swiftSettings: settings),
         .target(
             name: "Doctor",
@@ -184,11 +185,19 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // The commands.
+        // The commands. The chat is a program of its own, which `postline chat` becomes: all of Foundation, ICU and SQLite,
+        // which an app has anyway, are no part of a server.
+        .executableTarget(
+            name: "postline-chat",
+            dependencies: [
+                "Chat",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
+                .product(name: "SystemPackage", package: "swift-system", condition: server),
+            ],
+            swiftSettings: settings),
         .executableTarget(
             name: "postline",
             dependencies: [
-                "Chat",
                 "Doctor",
                 "Gateway",
                 "LineServer",
@@ -280,7 +289,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "ChatTests",
-            dependencies: ["Chat", "LineClient", "Messaging", "TerminalText", "TestSupport"],
+            dependencies: ["Chat", "PostlineClient", "TerminalText", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "DoctorTests", dependencies: ["Doctor", "Messaging", "TestSupport"], swiftSettings: settings),
@@ -298,7 +307,7 @@ let package = Package(
             dependencies: [
                 "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Messaging",
                 "Metering",
-                "Postgres", "PostlineClient",
+                "Postgres", "PostlineClient", "postline-chat",
                 "PrivatePostgres", "SchemaValidation", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Crypto", package: "swift-crypto", condition: server),

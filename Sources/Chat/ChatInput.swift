@@ -11,6 +11,8 @@ internal import Glibc
 /// What reaches the running chat, from all sides.
 enum AppEvent: Sendable {
     case chat(ChatEvent)
+    /// Something has changed of what the client shows.
+    case changed
     /// Bytes from standard input; nil at its end.
     case input([UInt8]?)
     case resized
@@ -18,6 +20,8 @@ enum AppEvent: Sendable {
     case terminated
     /// An effect that asked for an answer is done.
     case effectDone
+    /// Nothing was typed for a moment: what stands there is to be kept.
+    case paused
     /// All that came before is taken in: now it is to be shown.
     case draw
 }

@@ -1,17 +1,20 @@
-internal import LineClient
-internal import Messaging
+internal import Foundation
+internal import Logging
+internal import PostlineClient
 internal import TerminalText
 
 /// The chat of one person, on this process's terminal, standard input and standard output.
-package struct TerminalChat: Sendable {
+@MainActor
+package struct TerminalChat {
     private let who: String?
     private let isGuest: Bool
     private let password: String?
     private let token: String?
-    private let host: String?
-    private let port: Int?
+    private let host: String
+    private let port: Int
     private let isEncrypted: Bool
     private let authorities: String?
+    private let folder: String?
     private let isPlain: Bool
 
     /// Takes what was given; of what is nil it looks at the environment, and asks a person who is there.
@@ -21,92 +24,105 @@ package struct TerminalChat: Sendable {
     ///   - token: an access token, in place of address and password.
     ///   - isEncrypted: whether lines go over TLS.
     ///   - authorities: a PEM file of authorities to trust over TLS; nil: the system's.
+    ///   - folder: where to keep what it knows; nil: a folder of the account's.
     ///   - isPlain: whether it is lines also in a terminal.
     package init(
         who: String?, isGuest: Bool, password: String?, token: String?, host: String?, port: Int?, isEncrypted: Bool,
-        authorities: String?, isPlain: Bool
+        authorities: String?, folder: String?, isPlain: Bool
     ) {
         self.who = who
         self.isGuest = isGuest
         self.password = password
         self.token = token
-        self.host = host
-        self.port = port
+        self.host = host ?? Terminal.environment("POSTLINE_HOST") ?? "127.0.0.1"
+        self.port = port ?? Terminal.environment("POSTLINE_PORT").flatMap(Int.init) ?? 7432
         self.isEncrypted = isEncrypted
         self.authorities = authorities
+        self.folder = folder
         self.isPlain = isPlain
     }
 
-    /// Signs in, and runs until the person leaves or the input ends.
+    /// Signs in where nobody is yet, and runs until the person leaves or the input ends.
     ///
     /// - Throws: `ChatEnded` where it cannot begin, or not go on.
     package func run() async throws {
-        let host = host ?? Terminal.environment("POSTLINE_HOST") ?? "127.0.0.1"
-        let port = port ?? Terminal.environment("POSTLINE_PORT").flatMap(Int.init) ?? 7432
-        let (events, sink) = AsyncStream.makeStream(of: AppEvent.self)
-        let report: @Sendable (ChatEvent) -> Void = { sink.yield(.chat($0)) }
-        let link = try await signedIn(host: host, port: port, trust: try trust(), report)
-        let effects = ChatEffects(link: link, report: report)
-        let ending =
-            Terminal.isInteractive && !isPlain
-            ? await ScreenChat(effects: effects, events: events, sink: sink, address: "\(host):\(port)").run()
-            : await LineChat(effects: effects, events: events, sink: sink).run()
-        switch ending {
-        case .left(let farewell):
-            // Line mode has said it.
-            if let farewell { Terminal.write("\(farewell)\n") }
-        case .broken(let reason):
-            throw ChatEnded(description: PlainText.line(reason))
+        let trusted = try trusted()
+        let email = isGuest || token != nil ? nil : try email()
+        let folder = try folder(of: email)
+        defer { if folder.isTemporary { folder.erase() } }
+        do {
+            let client = try PostlineClient(
+                server: .line(host, port: port, isEncrypted: isEncrypted), store: .file(in: folder.url),
+                secrets: FileSecrets(folder: folder.url.appending(path: "secrets")), authorities: trusted,
+                logger: Logger(label: "postline.chat") { _ in SwiftLogNoOpLogHandler() })
+            if client.account == .nobody { try await signIn(client, email: email) }
+            let ending = await talk(client, isTemporary: folder.isTemporary)
+            if client.account == .nobody, case .left = ending, self.folder == nil { folder.erase() }
+            await client.disconnect()
+            switch ending {
+            case .left(let farewell):
+                // Line mode has said it.
+                if let farewell { Terminal.write("\(farewell)\n") }
+            case .broken(let reason):
+                throw ChatEnded(description: PlainText.line(reason))
+            }
+        } catch let error as PostlineError {
+            throw ended(by: error)
         }
     }
 
+    private func talk(_ client: PostlineClient, isTemporary: Bool) async -> Ending {
+        let (events, sink) = AsyncStream.makeStream(of: AppEvent.self)
+        let effects = ChatEffects(view: ClientView(client, sink: sink)) { sink.yield(.chat($0)) }
+        return Terminal.isInteractive && !isPlain
+            ? await ScreenChat(
+                effects: effects, events: events, sink: sink, address: "\(host):\(port)", isTemporary: isTemporary
+            ).run()
+            : await LineChat(effects: effects, events: events, sink: sink, isTemporary: isTemporary).run()
+    }
+
     /// Asks for what is missing, and again where the password was wrong and a person typed it.
-    private func signedIn(
-        host: String, port: Int, trust: ServerTrust?, _ report: @escaping @Sendable (ChatEvent) -> Void
-    ) async throws -> ServerLink {
+    private func signIn(_ client: PostlineClient, email: String?) async throws {
+        if isGuest { return try await client.signInAsGuest(fullName: who) }
+        if let token { return try await client.signIn(accessToken: token) }
         var attempts = 0
-        while true {
+        while let email {
             attempts += 1
-            let (credentials, wasTyped) = try credentials()
-            let link = ServerLink(host: host, port: port, trust: trust, credentials: credentials, report: report)
+            let (password, wasTyped) = try self.password(of: email)
             do {
-                try await link.signIn()
-                return link
-            } catch let error as RemoteError {
-                if error.knownCode == .invalidCredentials, wasTyped, attempts < 3 {
-                    Terminal.write("\(PlainText.line(error.message))\n")
-                    continue
-                }
-                throw ChatEnded(description: PlainText.line(error.message))
-            } catch let error as ConnectionError {
-                if case .unreachable = error {
-                    throw ChatEnded(
-                        description:
-                            "\(error) Start one with `postline dev`, or name another with --host and --port.")
-                }
-                throw ChatEnded(description: PlainText.line("\(error)"))
-            } catch let error as ChatEnded {
-                throw ChatEnded(description: PlainText.line("\(error)"))
+                try await client.signIn(email: email, password: password)
+                return
+            } catch let error as PostlineError where error.code == .invalidCredentials && wasTyped && attempts < 3 {
+                Terminal.write("\(PlainText.line(error.message))\n")
             }
         }
     }
 
-    /// Whom to trust over TLS; nil where it is not wanted.
-    private func trust() throws -> ServerTrust? {
-        guard isEncrypted else { return nil }
-        do {
-            return try ServerTrust(authorities: authorities)
-        } catch {
-            throw ChatEnded(description: "\(error).")
-        }
+    private func ended(by error: PostlineError) -> ChatEnded {
+        let message = PlainText.line(error.message)
+        guard error.code == .offline else { return ChatEnded(description: message) }
+        return ChatEnded(
+            description: "\(message) Start one with `postline dev`, or name another with --host and --port.")
     }
 
-    private func credentials() throws -> (Credentials, wasTyped: Bool) {
-        if isGuest { return (.guest(name: who), false) }
-        if let token { return (.token(token), false) }
-        let isAsking = Terminal.isInteractive
+    /// The authorities to trust over TLS, as PEM; nil: the system's.
+    private func trusted() throws -> String? {
+        guard let authorities else { return nil }
+        guard let text = try? String(contentsOfFile: authorities, encoding: .utf8),
+            text.contains("-----BEGIN CERTIFICATE-----")
+        else { throw ChatEnded(description: "\(authorities) cannot be read as a PEM file of certificates.") }
+        return text
+    }
+
+    private func folder(of email: String?) throws -> ChatFolder {
+        if let folder { return try ChatFolder(at: folder) }
+        guard let email else { return try ChatFolder() }
+        return try ChatFolder(of: email, at: host, port: port)
+    }
+
+    private func email() throws -> String {
         var email = who
-        if email == nil, isAsking {
+        if email == nil, Terminal.isInteractive {
             Terminal.write("Email: ")
             email = readLine()?.trimmed
         }
@@ -114,12 +130,14 @@ package struct TerminalChat: Sendable {
             throw ChatEnded(
                 description: "Whom to sign in is not said: postline chat EMAIL, or postline chat --guest.")
         }
-        if let password = password ?? Terminal.environment("POSTLINE_PASSWORD") {
-            return (.password(email: email, password: password), false)
-        }
-        guard isAsking, let typed = Terminal.readSecret(prompt: "Password: ") else {
+        return email
+    }
+
+    private func password(of email: String) throws -> (String, wasTyped: Bool) {
+        if let password = password ?? Terminal.environment("POSTLINE_PASSWORD") { return (password, false) }
+        guard Terminal.isInteractive, let typed = Terminal.readSecret(prompt: "Password: ") else {
             throw ChatEnded(description: "The password is missing: set POSTLINE_PASSWORD or give --password.")
         }
-        return (.password(email: email, password: typed), true)
+        return (typed, true)
     }
 }

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Chat
 internal import Messaging
 internal import Postgres
 internal import PrivatePostgres
@@ -26,8 +25,6 @@ enum Failure {
         } catch let error as PostgresError {
             throw say("The database refuses: \(error)", .failure)
         } catch let error as StartError {
-            throw say("\(error)", .failure)
-        } catch let error as ChatEnded {
             throw say("\(error)", .failure)
         }
     }

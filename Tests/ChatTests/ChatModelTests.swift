@@ -1,17 +1,69 @@
+import Foundation
 import Testing
 
 @testable internal import Chat
+@testable internal import PostlineClient
 
 @Suite("What the chat decides")
 struct ChatModelTests {
-    @Test("the world that a reset brings is no news, what follows is")
+    @Test("the world that a sign-in brings is no news, what follows is")
     func news() {
+        var scene = Scene(of: Fixture.me())
         var model = ChatModel()
-        #expect(model.handle(.changes(Fixture.opening)).isEmpty)
-        _ = model.handle(.link(.online))
-        let outputs = model.handle(.changes(Fixture.changes(messages: [Fixture.message(3, "three")])))
-        #expect(outputs.count == 1)
-        #expect(model.handle(.changes(Fixture.changes(messages: [Fixture.message(3, "three")]))).isEmpty)
+        scene.state = .catchingUp
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        scene = Scene()
+        let notices = model.handle(.shows(scene.shown))
+        #expect(notices == [.notice(.link(.online)), .effect(.fetchCatalogue)])
+        scene.say("three")
+        #expect(model.handle(.shows(scene.shown)).count == 1)
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+    }
+
+    @Test("yesterday's world is there before the server is, and what came since then is news")
+    func offlineStart() {
+        var scene = Scene()
+        scene.state = .connecting
+        var model = Fixture.model(scene)
+        #expect(!model.isFilling && model.link == .connecting)
+        _ = model.perform(.open("bob"))
+        #expect(model.openMessages.map(\.content) == ["one", "two"])
+        scene.state = .offline(since: Fixture.time(0))
+        #expect(model.handle(.shows(scene.shown)) == [.notice(.link(.offline))])
+        scene.state = .connecting
+        #expect(model.handle(.shows(scene.shown)).isEmpty && model.link == .offline)
+        scene.state = .live
+        scene.say("three")
+        let outputs = model.handle(.shows(scene.shown))
+        guard case .notice(.news(.message(let message)))? = outputs.first else {
+            Issue.record("what came since is not told")
+            return
+        }
+        #expect(message.content == "three" && outputs.contains(.notice(.link(.online))))
+    }
+
+    @Test("of more news than are here, the newest are told, and how many are not")
+    func skipped() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        for number in 3...9 { scene.say("\(number)") }
+        scene.messages[Fixture.direct]?.removeAll { $0.seq ?? 0 < 8 }
+        let outputs = model.handle(.shows(scene.shown))
+        #expect(outputs.first == .notice(.news(.skipped(conversationID: Fixture.direct, count: 5))))
+        #expect(outputs.count == 3)
+    }
+
+    @Test("messages of a conversation that is not followed are told once they are here")
+    func follows() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.say("three")
+        let messages = scene.messages
+        scene.messages = [:]
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        #expect(model.followed == [Fixture.direct])
+        scene.messages = messages
+        #expect(model.handle(.shows(scene.shown)).count == 1)
     }
 
     @Test("a conversation opens by number, by name, by the beginning of a name and by username")
@@ -24,88 +76,189 @@ struct ChatModelTests {
     }
 
     @Test("a name that no conversation has is searched for; one hit opens, several are shown")
-    func openBySearch() throws {
+    func openBySearch() {
         var model = Fixture.model()
         #expect(model.perform(.open("carol")) == [.effect(.search(query: "carol", purpose: .open))])
-        let carol = try #require(Person(Fixture.person(Fixture.carol, "Carol Clay", username: "carol")))
-        let caroline = try #require(Person(Fixture.person("x", "Caroline", username: "caroline")))
+        let carol = Fixture.person(Fixture.carol, "Carol Clay", username: "carol")
+        let caroline = Fixture.person("x", "Caroline", username: "caroline")
         let exact = model.handle(.found(query: "carol", people: [caroline, carol], purpose: .open))
         #expect(exact == [.effect(.openDirect(carol))])
         let several = model.handle(.found(query: "caro", people: [caroline, carol], purpose: .open))
         #expect(several == [.notice(.people([caroline, carol], query: "caro"))])
     }
 
-    @Test("what is sent waits in sight until the server has it, and stands once, whichever of push and answer is first")
-    func send() throws {
-        var model = Fixture.model()
-        _ = model.perform(.open("1"))
-        let sent = model.perform(.text("hello"))
-        guard case .effect(.send(let outgoing))? = sent.first else {
-            Issue.record("nothing is sent")
-            return
-        }
-        #expect(model.outgoing == [outgoing])
-        let json = Fixture.message(3, "hello", from: Fixture.alice, name: "Alice Ample", clientID: outgoing.clientID)
-        #expect(model.handle(.changes(Fixture.changes(messages: [json]))).count == 1)
-        #expect(model.outgoing.isEmpty)
-        let message = try #require(Message(json))
-        #expect(model.handle(.sent(clientID: outgoing.clientID, message)).isEmpty)
-        #expect(model.openMessages.count == 3)
-    }
-
-    @Test("each message has a client id of its own")
-    func clientIDs() {
-        var model = Fixture.model()
-        _ = model.perform(.open("1"))
-        _ = model.perform(.text("a"))
-        _ = model.perform(.text("a"))
-        #expect(Set(model.outgoing.map(\.clientID)).count == 2)
-    }
-
-    @Test("without an open conversation a text is not sent")
-    func sendNowhere() {
+    @Test("what is typed is sent into the open conversation, and without one it is not")
+    func send() {
         var model = Fixture.model()
         guard case .notice(.failed)? = model.perform(.text("hello")).first else {
             Issue.record("it is not said")
             return
         }
+        _ = model.perform(.open("1"))
+        #expect(model.perform(.text("hello")) == [.effect(.send(conversationID: Fixture.direct, content: "hello"))])
     }
 
     @Test("a message before the reader's eyes is marked once")
     func marks() {
-        var model = Fixture.model()
+        var scene = Scene()
+        var model = Fixture.model(scene)
         #expect(model.sawNewest().isEmpty)
         _ = model.perform(.open("1"))
         #expect(model.sawNewest() == [.effect(.markRead(conversationID: Fixture.direct, seq: 2))])
         #expect(model.sawNewest().isEmpty)
-        _ = model.handle(.changes(Fixture.changes(messages: [Fixture.message(3, "three")])))
+        scene.say("three")
+        _ = model.handle(.shows(scene.shown))
         #expect(model.sawNewest() == [.effect(.markRead(conversationID: Fixture.direct, seq: 3))])
     }
 
-    @Test("a refused message is given back with the reason")
+    @Test("a refused message is shown with the reason, and can be tried again or given up; a refused mark is forgotten")
     func refused() {
-        var model = Fixture.model()
-        _ = model.perform(.open("1"))
-        _ = model.perform(.text("hello"))
-        let outputs = model.handle(.refused(clientID: "client-1", reason: "No."))
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        #expect(model.perform(.retry(nil)) == [.notice(.info("Nothing is refused."))])
+        scene.refused = [Fixture.refusal(7), Fixture.refusal(9, .profile), Fixture.refusal(11, .readMark)]
         #expect(
-            outputs == [
-                .notice(
-                    .refused(
-                        Outgoing(clientID: "client-1", conversationID: Fixture.direct, content: "hello"), reason: "No.")
-                )
+            model.handle(.shows(scene.shown)) == [
+                .notice(.refused(scene.refused[0])), .notice(.refused(scene.refused[1])), .effect(.discard([11])),
             ])
-        #expect(model.outgoing.isEmpty)
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        #expect(model.perform(.retry(2)) == [.effect(.retry([9]))])
+        #expect(model.perform(.retry(nil)) == [.effect(.retry([7, 9, 11]))])
+        #expect(model.perform(.discard(1)) == [.effect(.discard([7]))])
+        guard case .notice(.failed)? = model.perform(.discard(4)).first else {
+            Issue.record("a number that there is not is taken")
+            return
+        }
     }
 
-    @Test("a conversation that is left closes, and what was on its way into it goes")
-    func left() {
-        var model = Fixture.model()
+    @Test("the last message of one's own is edited and deleted, or a chosen one, and never another's")
+    func edits() throws {
+        var scene = Scene()
+        scene.say("mine", from: Fixture.alice)
+        scene.say("mine too", from: Fixture.alice)
+        scene.say("Bob's", from: Fixture.bob)
+        var model = Fixture.model(scene)
         _ = model.perform(.open("1"))
-        _ = model.perform(.text("hello"))
-        _ = model.handle(.changes(Fixture.changes(left: [Fixture.direct])))
-        #expect(model.openID == nil)
-        #expect(model.outgoing.isEmpty)
+        let own = model.ownMessages
+        #expect(own.map(\.seq) == [3, 4])
+        #expect(model.perform(.edit(seq: nil, "better")) == [.effect(.edit(own[1], content: "better"))])
+        #expect(model.perform(.edit(seq: 3, "best")) == [.effect(.edit(own[0], content: "best"))])
+        #expect(model.perform(.edit(seq: nil, nil)) == [.notice(.edit(own[1]))])
+        #expect(model.perform(.edit(seq: nil, "mine too")).isEmpty)
+        #expect(model.perform(.delete(seq: 3)) == [.effect(.delete(own[0]))])
+        for command in [TypedLine.edit(seq: 5, "x"), .delete(seq: 5), .delete(seq: 99)] {
+            guard case .notice(.failed)? = model.perform(command).first else {
+                Issue.record("\(command) is not refused")
+                continue
+            }
+        }
+    }
+
+    @Test("a message that the server refused is written anew, and one that waits is given up")
+    func unsent() {
+        var scene = Scene()
+        let error = PostlineError(.forbidden, "No.")
+        scene.messages[Fixture.direct]?
+            .append(Fixture.message(nil, "hello", from: Fixture.alice, delivery: .refused(error, change: 7)))
+        var model = Fixture.model(scene)
+        _ = model.perform(.open("1"))
+        #expect(
+            model.perform(.edit(seq: nil, "hi")) == [
+                .effect(.discard([7])), .effect(.send(conversationID: Fixture.direct, content: "hi")),
+            ])
+        #expect(model.perform(.delete(seq: nil)) == [.effect(.discard([7]))])
+        scene.messages[Fixture.direct]?
+            .append(Fixture.message(nil, "later", from: Fixture.alice, delivery: .queued(change: 8), id: "x"))
+        _ = model.handle(.shows(scene.shown))
+        #expect(model.perform(.delete(seq: nil)) == [.effect(.discard([8]))])
+        guard case .notice(.failed)? = model.perform(.edit(seq: nil, "x")).first else {
+            Issue.record("what is on its way is edited")
+            return
+        }
+    }
+
+    @Test("groups are made of people in sight and of others by name, and their members are meant by name")
+    func groups() {
+        var scene = Scene()
+        scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.bob, Fixture.carol])
+        var model = Fixture.model(scene)
+        #expect(
+            model.perform(.group(title: "T", with: ["BOB", "zoe"])) == [
+                .effect(.group(.create(title: "T", with: [.known(id: Fixture.bob), .named("zoe")])))
+            ])
+        _ = model.perform(.open("1"))
+        guard case .notice(.failed)? = model.perform(.leave).first else {
+            Issue.record("a direct conversation is left")
+            return
+        }
+        _ = model.perform(.open("alps"))
+        #expect(model.perform(.leave) == [.effect(.group(.leave(Fixture.group)))])
+        #expect(model.perform(.rename("Sea")) == [.effect(.group(.rename(Fixture.group, to: "Sea")))])
+        #expect(
+            model.perform(.remove("carol")) == [.effect(.group(.remove(userID: Fixture.carol, from: Fixture.group)))])
+        #expect(
+            model.perform(.role("admin", of: "Bob Brown")) == [
+                .effect(.group(.setRole(.admin, of: Fixture.bob, in: Fixture.group)))
+            ])
+        guard case .notice(.failed)? = model.perform(.remove("zoe")).first else {
+            Issue.record("nobody is removed")
+            return
+        }
+    }
+
+    @Test("what happens in groups is told: who comes and goes, roles, titles, and that one is out oneself")
+    func groupNews() {
+        var scene = Scene()
+        scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.bob])
+        var model = Fixture.model(scene)
+        scene.change(Fixture.group) { group in
+            group.title = "Sea"
+            group.members[1].role = .admin
+            group.members.append(
+                .init(userID: Fixture.carol, role: .member, joinedAt: Fixture.time(1), lastReadSeq: 0))
+        }
+        let lines = LineFormat(showsAvatars: false)
+        func said(_ outputs: [ChatOutput], _ model: ChatModel) -> [String] {
+            outputs.flatMap { output -> [String] in
+                guard case .notice(let notice) = output else { return [] }
+                return lines.lines(notice, model).map(\.text)
+            }
+        }
+        var outputs = model.handle(.shows(scene.shown))
+        #expect(
+            said(outputs, model) == [
+                "* “Alps” is now “Sea”", "* Bob Brown is now admin of “Sea”", "* Carol is now in “Sea”",
+            ])
+        scene.change(Fixture.group) { $0.members.removeLast() }
+        outputs = model.handle(.shows(scene.shown))
+        #expect(said(outputs, model) == ["* Carol is no longer in “Sea”"])
+        scene.conversations.removeLast()
+        outputs = model.handle(.shows(scene.shown))
+        #expect(said(outputs, model) == ["* you are no longer in “Sea”"])
+    }
+
+    @Test("an edit and a deletion of a message that is here are told with its number")
+    func changed() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.messages[Fixture.direct]?[1].content = "2"
+        scene.messages[Fixture.direct]?[1].editedAt = Fixture.time(9)
+        let outputs = model.handle(.shows(scene.shown))
+        guard case .notice(let notice)? = outputs.first else {
+            Issue.record("it is not told")
+            return
+        }
+        #expect(LineFormat(showsAvatars: false).lines(notice, model).map(\.text) == ["* Bob Brown edited #2: 2"])
+    }
+
+    @Test("a conversation that is left closes")
+    func left() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        _ = model.perform(.open("1"))
+        scene.conversations = []
+        _ = model.handle(.shows(scene.shown))
+        #expect(model.openID == nil && model.followed.isEmpty)
     }
 
     @Test("a line is a command, a text, or nothing")
@@ -118,24 +271,42 @@ struct ChatModelTests {
         #expect(TypedLine("/NAME  Alice B ") == .name("Alice B"))
         #expect(TypedLine("/foo bar") == .unknown("foo"))
         #expect(TypedLine("/") == .unknown(""))
+        #expect(TypedLine("/edit #12 a b") == .edit(seq: 12, "a b"))
+        #expect(TypedLine("/edit a b") == .edit(seq: nil, "a b"))
+        #expect(TypedLine("/edit") == .edit(seq: nil, nil))
+        #expect(TypedLine("/delete") == .delete(seq: nil))
+        #expect(TypedLine("/delete #3") == .delete(seq: 3))
+        #expect(TypedLine("/delete me") == .incomplete(usage: "/delete, or /delete #NUMBER"))
+        #expect(
+            TypedLine("/group Out with friends with bob, Carol Clay")
+                == .group(
+                    title: "Out with friends", with: ["bob", "Carol Clay"]))
+        #expect(TypedLine("/group Alps") == .incomplete(usage: "/group TITLE with NAME, NAME"))
+        #expect(TypedLine("/role Bob Brown admin") == .role("admin", of: "Bob Brown"))
+        #expect(TypedLine("/retry") == .retry(nil))
+        #expect(TypedLine("/discard") == .incomplete(usage: "/discard NUMBER, or /discard all"))
+        #expect(TypedLine("/discard all") == .discard(nil))
     }
 
     @Test("older messages are asked for once, from before the oldest held")
-    func older() throws {
-        var model = ChatModel()
-        _ = model.handle(
-            .changes(
-                Fixture.changes(
-                    reset: true, me: Fixture.person(Fixture.alice, "Alice"),
-                    conversations: [Fixture.conversation(lastSeq: 40)], messages: [Fixture.message(40, "forty")],
-                    limited: [Fixture.direct])))
-        _ = model.handle(.link(.online))
+    func older() {
+        var scene = Scene()
+        scene.older = [Fixture.direct]
+        scene.messages[Fixture.direct]?.removeFirst()
+        var model = Fixture.model(scene)
         _ = model.perform(.open("1"))
-        #expect(model.loadOlder() == [.effect(.loadOlder(conversationID: Fixture.direct, beforeSeq: 40))])
+        #expect(model.loadOlder() == [.effect(.loadOlder(conversationID: Fixture.direct))])
         #expect(model.loadOlder().isEmpty)
-        let message = try #require(Message(Fixture.message(39, "thirty-nine")))
-        _ = model.handle(.older(conversationID: Fixture.direct, [message]))
-        #expect(model.openMessages.map(\.seq) == [39, 40])
-        #expect(model.loadOlder() == [.effect(.loadOlder(conversationID: Fixture.direct, beforeSeq: 39))])
+        scene.older = []
+        let oldest = Fixture.message(1, "one")
+        scene.messages[Fixture.direct]?.insert(oldest, at: 0)
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        guard case .notice(.older(_, let messages))? = model.handle(.loadedOlder(conversationID: Fixture.direct)).first
+        else {
+            Issue.record("they are not shown")
+            return
+        }
+        #expect(messages.map(\.content) == ["one"])
+        #expect(model.perform(.older) == [.notice(.info("There is nothing older."))])
     }
 }

@@ -1,16 +1,9 @@
-internal import Messaging
-internal import Synchronization
+import Foundation
 
 @testable internal import Chat
+@testable internal import PostlineClient
 
-/// Counts from 1.
-final class Counter: Sendable {
-    private let value = Atomic(0)
-
-    func next() -> Int { value.add(1, ordering: .relaxed).newValue }
-}
-
-/// Wire objects, made short.
+/// People and things, made short.
 enum Fixture {
     static let alice = "00000000-0000-4000-8000-00000000000a"
     static let bob = "00000000-0000-4000-8000-00000000000b"
@@ -19,117 +12,118 @@ enum Fixture {
     static let group = "10000000-0000-4000-8000-000000000002"
 
     static func person(
-        _ id: String, _ name: String?, username: String? = nil, version: Int = 1, avatarID: String? = nil,
-        isCard: Bool = false
-    ) -> JSON {
-        .object([
-            "id": .string(id), "username": username.map(JSON.string) ?? .null,
-            "full_name": name.map(JSON.string) ?? .null,
-            "avatar_id": avatarID.map(JSON.string) ?? .null, "is_deleted": isCard ? .null : .bool(false),
-            "version": .integer(version),
-        ])
+        _ id: String = bob, _ name: String? = "Bob Brown", username: String? = "bob", avatarID: String? = nil,
+        isGuest: Bool = false, isDeleted: Bool = false
+    ) -> Profile {
+        Profile(
+            id: id, username: username, fullName: name, avatarType: avatarID.map { _ in .builtIn }, avatarID: avatarID,
+            isVerified: false, isGuest: isGuest, isDeleted: isDeleted, attributes: [:], version: 1, createdAt: time(0),
+            updatedAt: time(0))
     }
 
     /// Alice's own data.
-    static func me(
-        isGuest: Bool = false, version: Int = 1, username: String? = "alice", allowedAt: String? = nil
-    ) -> JSON {
-        .object([
-            "id": .string(alice), "username": username.map(JSON.string) ?? .null, "full_name": .string("Alice Ample"),
-            "is_guest": .bool(isGuest), "is_deleted": .bool(false), "version": .integer(version),
-            "email": isGuest ? .null : .string("alice@example.com"), "bio": .string("Maps and\nmountains."),
-            "username_change_allowed_at": allowedAt.map(JSON.string) ?? .null,
-        ])
-    }
-
-    static func builtIn(_ id: String, _ name: String, _ color: String) -> JSON {
-        .object(["id": .string(id), "name": .string(name), "color": .string(color)])
-    }
-
-    static func conversation(
-        _ id: String = direct, title: String? = nil, members: [(String, Int)] = [(alice, 0), (bob, 0)],
-        lastSeq: Int = 0, lastContent: String? = nil, version: Int = 1, lastReadSeq: Int = 0, at minute: Int = 0
-    ) -> JSON {
-        .object([
-            "id": .string(id), "kind": .string(title == nil ? "direct" : "group"),
-            "title": title.map(JSON.string) ?? .null,
-            "members": .array(
-                members.map { member in
-                    .object([
-                        "user_id": .string(member.0), "role": .string("member"), "last_read_seq": .integer(member.1),
-                    ])
-                }),
-            "last_seq": .integer(lastSeq), "version": .integer(version),
-            "last_message_content": lastContent.map(JSON.string) ?? .null,
-            "last_message_time": lastSeq > 0 ? .string(time(minute)) : .null,
-            "last_message_sender_id": lastSeq > 0 ? .string(bob) : .null, "last_read_seq": .integer(lastReadSeq),
-            "created_at": .string(time(0)),
-        ])
+    static func me(isGuest: Bool = false, username: String? = "alice", allowedAt: Date? = nil) -> Me {
+        var me = Me.localGuest
+        me.profile = person(alice, "Alice Ample", username: username, isGuest: isGuest)
+        me.email = isGuest ? nil : "alice@example.com"
+        me.profile.bio = "Maps and\nmountains."
+        me.usernameChangeAllowedAt = allowedAt
+        return me
     }
 
     static func message(
-        _ seq: Int, _ content: String?, from sender: String = bob, name: String? = "Bob Brown",
-        in conversation: String = direct,
-        version: Int = 1, senderVersion: Int = 1, clientID: String? = nil, isDeleted: Bool = false
-    ) -> JSON {
-        .object([
-            "id": .string("20000000-0000-4000-8000-00000000\(seq)"), "conversation_id": .string(conversation),
-            "seq": .integer(seq), "sender_id": .string(sender),
-            "sender": person(sender, name, version: senderVersion, isCard: true),
-            "client_id": clientID.map(JSON.string) ?? .null,
-            "kind": .string("text"), "content": content.map(JSON.string) ?? .null, "attachment": .null,
-            "version": .integer(version), "created_at": .string(time(seq)), "edited_at": .null,
-            "deleted_at": isDeleted ? .string(time(seq)) : .null,
-        ])
+        _ seq: Int?, _ content: String?, from sender: String = bob, in conversationID: String = direct,
+        delivery: Delivery = .sent, id: String? = nil
+    ) -> Message {
+        Message(
+            id: id ?? "message \(seq ?? 0)", conversationID: conversationID, seq: seq, senderID: sender, kind: .text,
+            content: content, isRead: false, createdAt: time(seq ?? 59),
+            deletedAt: content == nil ? time(seq ?? 59) : nil, delivery: delivery)
     }
 
-    static func changes(
-        reset: Bool = false, me: JSON? = nil, profiles: [JSON] = [], conversations: [JSON] = [], messages: [JSON] = [],
-        reads: [(String, String, Int)] = [], left: [String] = [], limited: [String] = []
-    ) -> Changes {
-        var members: [JSONObject.Member] = [
-            .init(name: "cursor", value: .string("c")), .init(name: "reset", value: .bool(reset)),
-            .init(name: "more", value: .bool(false)),
-            .init(name: "profiles", value: .array(profiles)),
-            .init(name: "conversations", value: .array(conversations)),
-            .init(name: "messages", value: .array(messages)), .init(name: "left", value: .array(left.map(JSON.string))),
-            .init(name: "limited", value: .array(limited.map(JSON.string))),
-            .init(
-                name: "reads",
-                value: .array(
-                    reads.map { read in
-                        .object([
-                            "conversation_id": .string(read.0), "user_id": .string(read.1),
-                            "last_read_seq": .integer(read.2),
-                        ])
-                    })),
-        ]
-        if let me { members.append(.init(name: "me", value: me)) }
-        return Changes(JSONObject(members))
+    static func refusal(_ id: Int64, _ kind: RefusedChange.Kind = .message, _ content: String? = "hello")
+        -> RefusedChange
+    {
+        RefusedChange(
+            id: id, kind: kind, conversationID: direct, content: content, error: PostlineError(.forbidden, "No."),
+            createdAt: time(0))
     }
 
-    /// Alice's world: a direct conversation with Bob in which there are two messages, both unread.
-    static let opening = changes(
-        reset: true, me: person(alice, "Alice Ample", username: "alice"),
-        profiles: [person(bob, "Bob Brown", username: "bob")],
-        conversations: [conversation(lastSeq: 2, lastContent: "two", at: 2)],
-        messages: [message(1, "one"), message(2, "two")])
-
-    static func world() -> World {
-        var world = World()
-        _ = world.apply(opening)
-        return world
-    }
-
-    static func model() -> ChatModel {
-        let counter = Counter()
-        var model = ChatModel(makeID: { "client-\(counter.next())" })
-        _ = model.handle(.changes(opening))
-        _ = model.handle(.link(.online))
+    static func model(_ scene: Scene = Scene()) -> ChatModel {
+        var model = ChatModel()
+        _ = model.handle(.shows(scene.shown))
         return model
     }
 
-    static func time(_ minute: Int) -> String {
-        "2026-11-20T10:\(minute < 10 ? "0" : "")\(minute % 60):00.000000Z"
+    /// On 20 November 2026, at ten and so many minutes by UTC.
+    static func time(_ minute: Int) -> Date { Date(timeIntervalSince1970: Double(1_795_168_800 + minute * 60)) }
+}
+
+/// What a client may show: Alice's world, with a direct conversation with Bob in which there are two messages, both unread.
+struct Scene {
+    var state = ConnectionState.live
+    var me: Me? = Fixture.me()
+    var people = [
+        Fixture.bob: Fixture.person(), Fixture.carol: Fixture.person(Fixture.carol, "Carol", username: "carol"),
+    ]
+    var conversations: [Conversation] = []
+    var messages: [String: [Message]] = [:]
+    var older: Set<String> = []
+    var refused: [RefusedChange] = []
+    var waiting = 0
+
+    init() {
+        add(Fixture.direct, members: [Fixture.alice, Fixture.bob])
+        say("one")
+        say("two")
+    }
+
+    init(of me: Me?) { self.me = me }
+
+    mutating func add(_ id: String, title: String? = nil, members: [String]) {
+        conversations.append(
+            Conversation(
+                id: id, kind: title == nil ? .direct : .group, title: title,
+                members: members.map { .init(userID: $0, role: .member, joinedAt: Fixture.time(0), lastReadSeq: 0) },
+                people: [], version: 1, lastSeq: 0, lastReadSeq: 0, createdAt: Fixture.time(0),
+                updatedAt: Fixture.time(0)))
+        messages[id] = []
+    }
+
+    /// The next message, which the server has.
+    mutating func say(_ content: String, from sender: String = Fixture.bob, in id: String = Fixture.direct) {
+        change(id) { conversation in
+            conversation.lastSeq += 1
+            conversation.lastMessageContent = content
+            conversation.lastMessageTime = Fixture.time(conversation.lastSeq)
+            conversation.lastMessageSenderID = sender
+            if sender == Fixture.alice { conversation.lastReadSeq = conversation.lastSeq }
+        }
+        let seq = conversations.first { $0.id == id }?.lastSeq
+        messages[id, default: []].append(Fixture.message(seq, content, from: sender, in: id))
+    }
+
+    mutating func change(_ id: String = Fixture.direct, _ body: (inout Conversation) -> Void) {
+        for index in conversations.indices where conversations[index].id == id { body(&conversations[index]) }
+    }
+
+    var shown: Shown {
+        func person(_ id: String) -> Profile? { id == me?.id ? me?.profile : people[id] }
+        return Shown(
+            state: state, me: me,
+            conversations: conversations.map { conversation in
+                var conversation = conversation
+                conversation.people = conversation.members.compactMap { person($0.userID) }
+                return conversation
+            },
+            chats: messages.reduce(into: [:]) { chats, chat in
+                let messages = chat.value.map { message in
+                    var message = message
+                    message.sender = person(message.senderID)
+                    return message
+                }
+                chats[chat.key] = .init(messages: messages, hasOlder: older.contains(chat.key))
+            },
+            refused: refused, waiting: waiting)
     }
 }

@@ -1,25 +1,29 @@
-internal import Messaging
+import Foundation
 import Testing
 
 @testable internal import Chat
+@testable internal import PostlineClient
 
 @Suite("The own account in the chat")
 struct OwnAccountTests {
-    private func guest() -> ChatModel {
-        var model = ChatModel()
-        _ = model.handle(.changes(Fixture.changes(reset: true, me: Fixture.me(isGuest: true))))
-        return model
-    }
+    private let guestScene = Scene(of: Fixture.me(isGuest: true))
+
+    private func guest() -> ChatModel { Fixture.model(guestScene) }
 
     @Test("a guest is told so once")
     func guestNotice() {
-        var model = guest()
-        #expect(model.handle(.link(.online)) == [.notice(.link(.online)), .notice(.guest)])
-        _ = model.handle(.link(.offline(reason: "x", wait: .seconds(1))))
-        #expect(model.handle(.link(.online)) == [.notice(.link(.online))])
+        var scene = guestScene
+        scene.state = .connecting
+        var model = Fixture.model(scene)
+        scene.state = .live
+        #expect(
+            model.handle(.shows(scene.shown)) == [.notice(.link(.online)), .notice(.guest), .effect(.fetchCatalogue)])
+        scene.state = .offline(since: Fixture.time(0))
+        _ = model.handle(.shows(scene.shown))
+        scene.state = .live
+        #expect(!model.handle(.shows(scene.shown)).contains(.notice(.guest)))
         var account = ChatModel()
-        _ = account.handle(.changes(Fixture.opening))
-        #expect(account.handle(.link(.online)) == [.notice(.link(.online))])
+        #expect(!account.handle(.shows(Scene().shown)).contains(.notice(.guest)))
     }
 
     @Test("an upgrade asks for a password, and the answers go out as one effect and nowhere else")
@@ -53,11 +57,10 @@ struct OwnAccountTests {
     @Test("an avatar is meant by id, name, address or none")
     func avatar() {
         var model = Fixture.model()
-        let fox = [Fixture.builtIn("fox_red", "Red Fox", "#e4572e")].compactMap(BuiltInAvatar.init)
-        _ = model.handle(.catalogue(fox))
-        let cases: [(String, Avatar)] = [
+        _ = model.handle(.catalogue([BuiltInAvatar(id: "fox_red", name: "Red Fox", color: "#e4572e")]))
+        let cases: [(String, ProfileEdit.Picture?)] = [
             ("FOX_RED", .builtIn(id: "fox_red")), ("red fox", .builtIn(id: "fox_red")), ("cat", .builtIn(id: "cat")),
-            ("None", .none), ("https://example.com/A.png", .custom(url: "https://example.com/A.png")),
+            ("None", nil), ("https://example.com/A.png", .custom(url: "https://example.com/A.png")),
         ]
         for (text, avatar) in cases {
             #expect(model.perform(.avatar(text)) == [.effect(.change(.avatar(avatar)))])
@@ -65,61 +68,86 @@ struct OwnAccountTests {
         #expect(model.perform(.avatar(nil)) == [.notice(.avatars)])
     }
 
-    @Test("a change sends just what it is about")
-    func params() {
-        #expect(ProfileChange.avatar(.none).params.text == #"{"avatar_type":null}"#)
-        #expect(
-            ProfileChange.avatar(.builtIn(id: "fox")).params.text == #"{"avatar_type":"built_in","avatar_id":"fox"}"#)
-        #expect(ProfileChange.bio(nil).params.text == #"{"bio":null}"#)
-        #expect(ProfileChange.username("a.m").method == "me.change_username")
+    @Test("a change changes just what it is about")
+    func changes() {
+        let before = ProfileEdit(Fixture.me())
+        let cases: [(ProfileChange, [String: JSONValue])] = [
+            (.avatar(nil), [:]), (.bio(nil), ["bio": .null]), (.username("a.m"), ["username": "a.m"]),
+            (.name("Al"), ["full_name": "Al"]),
+        ]
+        for (change, params) in cases {
+            var edit = before
+            change.apply(to: &edit)
+            #expect(edit.params(since: before) == params)
+        }
     }
 
     @Test("another's new username and avatar are told, and one's own username with its cooldown")
-    func events() throws {
-        var world = Fixture.world()
-        let bob = Fixture.person(Fixture.bob, "Bob Brown", username: "robert", version: 2, avatarID: "fox")
+    func events() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.people[Fixture.bob] = Fixture.person(username: "robert", avatarID: "fox")
         #expect(
-            world.apply(Fixture.changes(profiles: [bob])) == [
-                .newUsername(userID: Fixture.bob, to: "robert"), .newAvatar(userID: Fixture.bob),
+            model.handle(.shows(scene.shown)) == [
+                .notice(.news(.newUsername(userID: Fixture.bob, to: "robert"))),
+                .notice(.news(.newAvatar(userID: Fixture.bob))),
             ])
-        #expect(world.apply(Fixture.changes(profiles: [bob])).isEmpty)
-
-        var model = Fixture.model()
-        let me = Fixture.me(version: 2, username: "alice.m", allowedAt: "2027-02-18T12:00:00.000000Z")
-        let outputs = model.handle(.me(try #require(Me(me))))
-        #expect(outputs == [.notice(.world(.newUsername(userID: Fixture.alice, to: "alice.m")))])
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        let allowedAt = Fixture.time(90 * 24 * 60)
+        scene.me = Fixture.me(username: "alice.m", allowedAt: allowedAt)
+        #expect(
+            model.handle(.shows(scene.shown)) == [.notice(.news(.newUsername(userID: Fixture.alice, to: "alice.m")))])
         let lines = LineFormat(showsAvatars: false)
-            .lines(.world(.newUsername(userID: Fixture.alice, to: "alice.m")), model)
+            .lines(.news(.newUsername(userID: Fixture.alice, to: "alice.m")), model)
         #expect(
-            lines.map(\.text) == [
-                "* You are now @alice.m; it can be changed again from Thursday 18 February 2027 on."
-            ])
+            lines.map(\.text) == ["* You are now @alice.m; it can be changed again from \(WallTime(allowedAt).day) on."]
+        )
     }
 
-    @Test("a guest without a name stays one when it writes, and is not taken for somebody deleted")
+    @Test("an edit of one's own is news once the server has it, and one that it refuses never is")
+    func ownEdits() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.waiting = 1
+        scene.me = Fixture.me(username: "alicia")
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        scene.waiting = 0
+        scene.me = Fixture.me()
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        scene.me = Fixture.me(username: "alicia")
+        #expect(model.handle(.shows(scene.shown)).count == 1)
+    }
+
+    @Test("a guest without a name stays one, and is not taken for somebody deleted")
     func namelessGuest() {
-        let guest = Fixture.person(Fixture.carol, nil)
-        var world = World()
-        _ = world.apply(
-            Fixture.changes(
-                reset: true, me: Fixture.me(), profiles: [guest], conversations: [Fixture.conversation()]))
-        #expect(world.name(of: Fixture.carol) == "(guest)")
-        let message = Fixture.message(1, "hello", from: Fixture.carol, name: nil)
-        #expect(world.apply(Fixture.changes(messages: [message])).count == 1)
-        #expect(world.name(of: Fixture.carol) == "(guest)")
-        let stranger = Fixture.message(2, "hello", from: "x", name: nil)
-        _ = world.apply(Fixture.changes(messages: [stranger]))
-        #expect(world.name(of: "x") == "(no name)")
+        #expect(Fixture.person("x", nil, username: nil, isGuest: true).shownName == "(guest)")
+        #expect(Fixture.person("x", nil, username: nil, isDeleted: true).shownName == "(deleted user)")
     }
 
-    @Test("the own data are replaced by newer ones only")
-    func version() throws {
-        var world = Fixture.world()
-        _ = world.apply(try #require(Me(Fixture.me(version: 3, username: "new"))))
-        _ = world.apply(try #require(Me(Fixture.me(version: 2, username: "old"))))
-        #expect(world.me?.person.username == "new" && world.people[Fixture.alice]?.username == "new")
-        _ = world.apply(Fixture.changes(reset: true, me: Fixture.person(Fixture.bob, "Bob", version: 1)))
-        #expect(world.myID == Fixture.bob)
+    @Test("who signs in to another account begins anew")
+    func anotherUser() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        _ = model.perform(.open("1"))
+        var other = Me.localGuest
+        other.profile = Fixture.person(Fixture.carol, "Carol")
+        scene = Scene(of: other)
+        _ = model.handle(.shows(scene.shown))
+        #expect(model.openID == nil && model.followed.isEmpty && model.shown.myID == Fixture.carol)
+    }
+
+    @Test("a session that ends elsewhere ends the chat with a sentence, and one that was signed out here does not")
+    func ends() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.state = .signedOut(nil)
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        scene = Scene(of: nil)
+        scene.state = .signedOut(PostlineError(.sessionRevoked, "x"))
+        #expect(
+            model.handle(.shows(scene.shown)) == [
+                .notice(.link(.ended(reason: ChatEnded.revoked.description)))
+            ])
     }
 
     @Test("who signs out leaves, with a word")
@@ -135,18 +163,8 @@ struct OwnAccountTests {
         #expect(TypedLine("/upgrade nobody") == .incomplete(usage: "/upgrade EMAIL"))
         #expect(TypedLine("/login a@b.c secret") == .incomplete(usage: "/login EMAIL"))
         #expect(TypedLine("/logout all") == .logout(everywhere: true))
+        #expect(TypedLine("/delete-account secret") == .incomplete(usage: "/delete-account, and nothing else"))
         #expect(TypedLine("/bio none") == .bio(nil))
         #expect(TypedLine("/bio") == .incomplete(usage: "/bio TEXT, or /bio none"))
-    }
-
-    @Test("access tokens are renewed in the middle of their life")
-    func renewal() throws {
-        let now = ContinuousClock.now
-        let answer = JSON.object([
-            "access_token": .string("a"), "refresh_token": .string("r"), "expires_in": .integer(3600),
-        ])
-        #expect(try SessionTokens(answer, now: now).renewal == now + .seconds(1800))
-        #expect(SessionTokens(access: "a").renewal == nil)
-        #expect(throws: (any Error).self) { try SessionTokens(.object(["access_token": .string("a")])) }
     }
 }

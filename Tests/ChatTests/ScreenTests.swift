@@ -2,13 +2,13 @@ import TestSupport
 import Testing
 
 @testable internal import Chat
+@testable internal import PostlineClient
 
 @Suite("The chat on the screen")
 struct ScreenTests {
-    private func screen() -> ScreenModel {
+    private func screen(_ scene: Scene = Scene()) -> ScreenModel {
         var screen = ScreenModel(address: "127.0.0.1:7432")
-        _ = screen.handle(.changes(Fixture.opening))
-        _ = screen.handle(.link(.online))
+        _ = screen.handle(.shows(scene.shown))
         return screen
     }
 
@@ -48,10 +48,12 @@ struct ScreenTests {
 
     @Test("a changed name shows at once, in past messages, the list and the head", .covers("B43"))
     func rename() {
-        var screen = screen()
+        var scene = Scene()
+        var screen = screen(scene)
         _ = screen.handle(.enter)
         #expect(text(&screen).contains("Bob Brown"))
-        _ = screen.handle(.changes(Fixture.changes(profiles: [Fixture.person(Fixture.bob, "Robert", version: 2)])))
+        scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "Robert")
+        _ = screen.handle(.shows(scene.shown))
         _ = screen.handle(.tab)
         let after = text(&screen)
         #expect(after.contains("Robert") && !after.contains("Bob Brown"))
@@ -59,39 +61,37 @@ struct ScreenTests {
 
     @Test("typed text goes out with enter, waits in sight, and gets its signs")
     func send() {
-        var screen = screen()
+        var scene = Scene()
+        var screen = screen(scene)
         _ = screen.handle(.enter)
-        for character in "hello you" { _ = screen.handle(.text(String(character))) }
-        guard case .send(let outgoing)? = screen.handle(.enter).first else {
-            Issue.record("nothing is sent")
-            return
-        }
-        #expect(outgoing.content == "hello you")
+        #expect(type("hello you", &screen) == [.send(conversationID: Fixture.direct, content: "hello you")])
+        let waiting = Fixture.message(nil, "hello you", from: Fixture.alice, delivery: .queued(change: 1))
+        scene.messages[Fixture.direct]?.append(waiting)
+        _ = screen.handle(.shows(scene.shown))
         #expect(text(&screen).contains("…"))
-        let message = Fixture.message(
-            3, "hello you", from: Fixture.alice, name: "Alice Ample", clientID: outgoing.clientID)
-        _ = screen.handle(.changes(Fixture.changes(messages: [message])))
+        scene.messages[Fixture.direct]?.removeLast()
+        scene.say("hello you", from: Fixture.alice)
+        _ = screen.handle(.shows(scene.shown))
         #expect(text(&screen).contains("✓") && !text(&screen).contains("✓✓"))
-        _ = screen.handle(.changes(Fixture.changes(reads: [(Fixture.direct, Fixture.bob, 3)])))
+        scene.messages[Fixture.direct]?[2].isRead = true
+        _ = screen.handle(.shows(scene.shown))
         #expect(text(&screen).contains("✓✓"))
     }
 
     @Test("who is scrolled up stays there when a message comes, and it is not marked as read")
     func scroll() {
-        var screen = ScreenModel(address: "x")
-        let messages = (1...40).map { Fixture.message($0, "text \($0)") }
-        _ = screen.handle(
-            .changes(
-                Fixture.changes(
-                    reset: true, me: Fixture.person(Fixture.alice, "Alice"),
-                    conversations: [Fixture.conversation(lastSeq: 40)], messages: messages)))
-        _ = screen.handle(.link(.online))
+        var scene = Scene()
+        for number in 3...40 { scene.say("text \(number)") }
+        var screen = screen(scene)
         _ = screen.handle(.enter)
+        scene.change { $0.lastReadSeq = 40 }
+        _ = screen.handle(.shows(scene.shown))
         _ = screen.picture(width: 80, height: 16)
         _ = screen.handle(.pageUp)
         let before = text(&screen, width: 80, height: 16)
         #expect(!before.contains("text 39"))
-        let effects = screen.handle(.changes(Fixture.changes(messages: [Fixture.message(41, "text 41")])))
+        scene.say("text 41")
+        let effects = screen.handle(.shows(scene.shown))
         #expect(effects.isEmpty)
         let after = text(&screen, width: 80, height: 16)
         #expect(
@@ -99,49 +99,49 @@ struct ScreenTests {
                 == before.split(separator: "\n").dropFirst(6).dropLast(3).map { $0.dropFirst(34) })
         _ = screen.handle(.pageDown)
         #expect(screen.handle(.pageDown) == [.markRead(conversationID: Fixture.direct, seq: 41)])
-        #expect(text(&screen, width: 80, height: 16).contains("10:41  B  Bob Brown"))
+        #expect(text(&screen, width: 80, height: 16).contains("41  B  Bob Brown"))
     }
 
     @Test("the loss of the connection and its return are said")
     func link() {
-        var screen = screen()
-        _ = screen.handle(.link(.offline(reason: "The server is going down.", wait: .milliseconds(1500))))
+        var scene = Scene()
+        var screen = screen(scene)
+        scene.state = .offline(since: Fixture.time(0))
+        _ = screen.handle(.shows(scene.shown))
+        #expect(text(&screen, width: 120).contains("The server is away. What you write is kept"))
+        scene.state = .connecting
+        scene.waiting = 2
+        _ = screen.handle(.shows(scene.shown))
         let away = text(&screen, width: 120)
-        #expect(away.contains("The server is away.") && away.contains("(The server is going down.)"))
-        #expect(away.contains("trying again in 1.5 s"))
-        _ = screen.handle(.link(.connecting))
-        #expect(text(&screen, width: 120).contains("The server is away."))
-        _ = screen.handle(.link(.online))
+        #expect(away.contains("The server is away.") && away.contains("2 waiting  ○ offline"))
+        scene.state = .live
+        scene.waiting = 0
+        _ = screen.handle(.shows(scene.shown))
         let back = text(&screen)
         #expect(back.contains("● 127.0.0.1:7432") && back.contains("Connected again."))
     }
 
-    @Test("a message that cannot be taken now is said to be kept, and whoever leaves without it is asked once")
+    @Test("whoever leaves while a message is on its way is asked once, and not where it is kept for the next time")
     func unsent() {
-        var screen = screen()
-        _ = screen.handle(.enter)
-        guard case .send(let outgoing)? = type("hello", &screen).first else {
-            Issue.record("nothing is sent")
-            return
-        }
-        _ = screen.handle(.delayed(reason: "The database cannot be reached now."))
-        let notice = "Not sent yet, and tried again by itself: The database cannot be reached now."
-        #expect(text(&screen, width: 120).contains(notice))
+        var scene = Scene()
+        scene.waiting = 1
+        var screen = screen(scene)
         #expect(type("/quit", &screen) == [.quit(saying: nil)])
         let mayLeaveAtOnce = screen.mayLeave()
         #expect(!mayLeaveAtOnce)
-        #expect(text(&screen, width: 120).contains("A message is not sent yet. Leave once more to leave without."))
+        #expect(
+            text(&screen, width: 120).contains("What you wrote last is not sent yet. Leave once more to leave now."))
         #expect(screen.handle(.interrupt) == [.quit(saying: nil)])
         let mayLeaveThen = screen.mayLeave()
         #expect(mayLeaveThen)
-        let message = Fixture.message(
-            3, "hello", from: Fixture.alice, name: "Alice Ample", clientID: outgoing.clientID)
-        _ = screen.handle(.delayed(reason: "The database cannot be reached now."))
-        _ = screen.handle(.changes(Fixture.changes(messages: [message])))
-        #expect(!text(&screen, width: 120).contains("Not sent yet"))
-        #expect(type("/quit", &screen) == [.quit(saying: nil)])
-        let mayLeaveWithNothing = screen.mayLeave()
-        #expect(mayLeaveWithNothing)
+        scene.waiting = 0
+        _ = screen.handle(.shows(scene.shown))
+        #expect(screen.farewell == nil)
+        scene.waiting = 1
+        scene.state = .offline(since: Fixture.time(0))
+        _ = screen.handle(.shows(scene.shown))
+        let mayLeaveWhatIsKept = screen.mayLeave()
+        #expect(mayLeaveWhatIsKept && screen.farewell == "What you wrote last is kept, and sent when you come back.")
     }
 
     private func type(_ text: String, _ screen: inout ScreenModel) -> [ChatEffect] {
@@ -164,21 +164,89 @@ struct ScreenTests {
         #expect(screen.editor.isEmpty && !text(&screen).contains("•"))
     }
 
-    @Test("a message that comes back while a password is asked for does not get among it")
+    @Test("a refusal that comes while a password is asked for does not get among it")
     func refusedMeanwhile() {
-        var screen = screen()
+        var scene = Scene()
+        var screen = screen(scene)
         _ = screen.handle(.enter)
-        _ = type("hello", &screen)
         _ = type("/password", &screen)
-        _ = screen.handle(.refused(clientID: screen.chat.outgoing.first?.clientID ?? "", reason: "No."))
-        #expect(screen.editor.isEmpty && text(&screen).contains("Not sent: No."))
+        scene.refused = [Fixture.refusal(1)]
+        _ = screen.handle(.shows(scene.shown))
+        let shown = text(&screen, width: 120)
+        #expect(screen.editor.isEmpty && shown.contains("Not sent (No.): hello · /retry 1 or /discard 1"))
+        #expect(shown.contains("1 refused"))
+    }
+
+    @Test("a refused message stands where it was written, with the server's sentence")
+    func refusedInSight() {
+        var scene = Scene()
+        let error = PostlineError(.forbidden, "Not here.")
+        scene.messages[Fixture.direct]?
+            .append(Fixture.message(nil, "hello", from: Fixture.alice, delivery: .refused(error, change: 1)))
+        var screen = screen(scene)
+        _ = screen.handle(.enter)
+        let shown = text(&screen)
+        #expect(shown.contains("✗") && shown.contains("! Not here."))
+    }
+
+    @Test("what is typed is there again in its conversation, after a look at another and after a restart")
+    func drafts() {
+        var scene = Scene()
+        scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
+        var screen = screen(scene)
+        _ = screen.handle(.enter)
+        for character in "Dear B" { _ = screen.handle(.text(String(character))) }
+        #expect(screen.isDraftDue)
+        let effects = screen.handle(.next)
+        #expect(effects.first == .draft(conversationID: Fixture.direct, content: "Dear B"))
+        #expect(screen.editor.isEmpty && screen.chat.openID == Fixture.group)
+        scene.change { $0.draft = "Dear B" }
+        _ = screen.handle(.shows(scene.shown))
+        #expect(text(&screen).contains("Draft: Dear B"))
+        _ = screen.handle(.previous)
+        #expect(screen.editor.text == "Dear B" && !screen.isDraftDue)
+
+        var restarted = self.screen(scene)
+        _ = restarted.handle(.enter)
+        #expect(restarted.editor.text == "Dear B")
+        _ = restarted.handle(.deleteToStart)
+        #expect(restarted.keepDraft() == [.draft(conversationID: Fixture.direct, content: "")])
+        for character in "/he" { _ = restarted.handle(.text(String(character))) }
+        #expect(restarted.draft == "")
+    }
+
+    @Test(
+        "the arrow up in an empty line edits the last message, and from there the ones before; emptied, it is deleted")
+    func editing() throws {
+        var scene = Scene()
+        scene.say("mine", from: Fixture.alice)
+        scene.say("mine too", from: Fixture.alice)
+        var screen = screen(scene)
+        _ = screen.handle(.enter)
+        let own = screen.chat.ownMessages
+        _ = screen.handle(.up)
+        #expect(screen.editor.text == "mine too" && screen.draft == "")
+        #expect(text(&screen).contains(" ✎ mine too"))
+        _ = screen.handle(.up)
+        #expect(screen.editor.text == "mine")
+        #expect(type(", better", &screen) == [.edit(own[0], content: "mine, better")])
+        #expect(screen.edited == nil && screen.editor.isEmpty)
+        _ = screen.handle(.up)
+        _ = screen.handle(.escape)
+        #expect(screen.edited == nil && screen.editor.isEmpty)
+        _ = screen.handle(.up)
+        _ = screen.handle(.deleteToStart)
+        #expect(screen.handle(.enter) == [.delete(own[1])])
+        #expect(type("/edit #3", &screen).isEmpty)
+        #expect(screen.edited == own[0])
     }
 
     @Test("avatars stand beside messages and conversations, in the colours of now")
     func avatars() {
-        var screen = screen()
+        var scene = Scene()
+        var screen = screen(scene)
         _ = screen.handle(
-            .catalogue([Fixture.builtIn("fox", "Fox", "#e4572e")].compactMap(BuiltInAvatar.init)))
+            .catalogue([BuiltInAvatar(id: "fox", name: "Fox", color: "#e4572e")]))
         _ = screen.handle(.enter)
         func fills() -> Int {
             screen.picture(width: 90, height: 20).rows.flatMap(\.spans).count {
@@ -186,8 +254,8 @@ struct ScreenTests {
             }
         }
         #expect(fills() == 0)
-        let bob = Fixture.person(Fixture.bob, "Bob Brown", username: "bob", version: 2, avatarID: "fox")
-        _ = screen.handle(.changes(Fixture.changes(profiles: [bob])))
+        scene.people[Fixture.bob] = Fixture.person(avatarID: "fox")
+        _ = screen.handle(.shows(scene.shown))
         // Beside the conversation, and beside each of two messages that are a minute apart.
         #expect(fills() == 3)
     }
@@ -221,19 +289,19 @@ struct ScreenTests {
 
     @Test("a guest sees what to do to stay, and an account does not")
     func guest() {
-        var screen = ScreenModel(address: "x")
-        _ = screen.handle(.changes(Fixture.changes(reset: true, me: Fixture.me(isGuest: true))))
-        _ = screen.handle(.link(.online))
+        var scene = Scene(of: Fixture.me(isGuest: true))
+        var screen = screen(scene)
         #expect(text(&screen).contains("/upgrade EMAIL") && text(&screen).contains("Alice Ample @alice (guest)"))
-        _ = screen.handle(.changes(Fixture.changes(me: Fixture.me(version: 2))))
+        scene.me = Fixture.me()
+        _ = screen.handle(.shows(scene.shown))
         #expect(!text(&screen).contains("/upgrade EMAIL") && !text(&screen).contains("(guest)"))
     }
 
     @Test("a name full of control characters draws nothing but its signs")
     func evilName() {
-        var screen = screen()
-        _ = screen.handle(
-            .changes(Fixture.changes(profiles: [Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n", version: 2)])))
+        var scene = Scene()
+        scene.people[Fixture.bob] = Fixture.person(Fixture.bob, "B\u{1B}]0;x\u{7}ob\n")
+        var screen = screen(scene)
         let drawn = screen.picture(width: 90, height: 20).rows.map { $0.encoded(.monochrome) }.joined()
         let allowed = ["\u{1B}[7m", "\u{1B}[1m", "\u{1B}[2m", "\u{1B}[1;7m", "\u{1B}[0m"]
         let plain = allowed.reduce(drawn) { $0.replacing($1, with: "") }

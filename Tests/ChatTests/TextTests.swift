@@ -58,12 +58,11 @@ struct TextTests {
         }
     }
 
-    @Test("an instant of the wire is read to the second")
-    func time() {
-        #expect(WireTime.secondsSince1970("1970-01-01T00:00:00.000000Z") == 0)
-        #expect(WireTime.secondsSince1970("2026-11-20T10:00:00.000000Z") == 1_795_168_800)
-        #expect(WireTime.secondsSince1970("2024-02-29T23:59:59Z") == 1_709_251_199)
-        #expect(WireTime.secondsSince1970("2000-03-01T00:00:00.5Z") == 951_868_800)
-        #expect(WireTime.secondsSince1970("yesterday") == nil)
+    @Test("a folder's name is one of no other text, and of none that leads elsewhere")
+    func fileName() {
+        #expect(ChatFolder.fileName("Alice.B+x@Example.com") == "alice.b+x@example.com")
+        #expect(ChatFolder.fileName("../a/b") == "%2e.%2fa%2fb")
+        #expect(ChatFolder.fileName("::1") == "%3a%3a1")
+        #expect(ChatFolder.fileName("é%") == "%c3%a9%25")
     }
 }

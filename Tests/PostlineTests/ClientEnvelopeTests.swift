@@ -61,4 +61,13 @@ struct ClientEnvelopeTests {
             return
         }
     }
+
+    @Test("a made id is a UUID of version 4 in lower case")
+    func uuid() {
+        let id = randomUUID()
+        #expect(id.count == 36 && id == id.lowercased())
+        #expect(id.split(separator: "-").map(\.count) == [8, 4, 4, 4, 12])
+        #expect(id.dropFirst(14).first == "4")
+        #expect(id != randomUUID())
+    }
 }

@@ -1,3 +1,4 @@
+internal import PostlineClient
 internal import TerminalText
 
 /// What the chat says in line mode: one event, one line, for eyes and for scripts.
@@ -7,32 +8,38 @@ struct LineFormat: Sendable {
 
     /// The lines for a notice, in the world as it is after what happened.
     func lines(_ notice: ChatNotice, _ model: ChatModel) -> [StyledLine] {
-        let world = model.world
+        let shown = model.shown
         switch notice {
         case .link(.connecting): return []
         case .link(.online):
-            let me = world.myID.map { world.name(of: $0) } ?? "nobody"
-            return said("* connected as ", world.myID.map { model.chip(of: $0) }, me)
-        case .link(.offline(let reason, let wait)):
-            return said("* offline: \(sentence(reason)) Trying again in \(wait.tenthsOfSeconds) s.")
+            let me = shown.me?.profile.shownName ?? "nobody"
+            return said("* connected as ", shown.myID.map { model.chip(of: $0) }, me)
+        case .link(.offline):
+            return said("* offline: the server is away. What you write is kept, and sent when it is back.")
         case .link(.ended(let reason)): return said("* ended: \(reason)")
         case .guest:
-            return said("* You are a guest: when you leave, nobody can come back to this account.")
+            let fate = model.isTemporary ? "when you leave, nobody" : "but with what is kept here, nobody"
+            return said("* You are a guest: \(fate) can come back to this account.")
                 + said("* /upgrade EMAIL keeps it; /login EMAIL brings it into an account that you have.")
         case .opened(let id): return opened(id, model)
         case .conversations: return conversations(model)
         case .people(let people, let query):
             guard !people.isEmpty else { return said("* nobody is found for “\(query)”") }
-            return people.flatMap { said("  ", model.chip(of: $0), "\($0.name)  /open \($0.username ?? $0.name)") }
+            return people.flatMap {
+                said("  ", model.chip(of: $0), "\($0.shownName)  /open \($0.username ?? $0.shownName)")
+            }
         case .members:
-            let members = model.openID.flatMap { world.conversations[$0] }?.members ?? []
-            return members.flatMap { member in
+            return (model.open?.members ?? []).flatMap { member in
                 said(
                     "  ", model.chip(of: member.userID),
-                    "\(world.name(of: member.userID))  \(world.people[member.userID]?.username ?? "")  \(member.role)")
+                    "\(shown.name(of: member.userID))  \(shown.people[member.userID]?.username ?? "")  \(member.role)")
             }
+        case .ownMessages(let messages):
+            guard !messages.isEmpty else { return said("* you have written nothing here yet") }
+            return messages.flatMap { said("  \(TextWidth.fit($0.number, to: 6))\(PlainText.line($0.shownContent))") }
+        case .edit(let message): return said("! Say it like this: /edit \(PlainText.line(message.content ?? "TEXT"))")
         case .me:
-            return (world.me?.facts ?? []).flatMap { fact in
+            return (shown.me?.facts ?? []).flatMap { fact in
                 said("  \(TextWidth.fit(fact.label, to: 12))  \(fact.value ?? "-")")
             }
         case .avatars:
@@ -43,78 +50,92 @@ struct LineFormat: Sendable {
             let how = question.isSecret ? "not shown; " : ""
             return said("? \(question.label) (\(how)an empty line gives up):")
         case .help:
-            return TypedLine.usages.flatMap { said("  \(TextWidth.fit($0.usage, to: 15))\($0.meaning)") }
+            return TypedLine.usages.flatMap { said("  \(TextWidth.fit($0.usage, to: 30))\($0.meaning)") }
         case .info(let text): return said("* \(text)")
         case .failed(let reason): return said("! \(reason)")
-        case .refused(let message, let reason):
-            return said("! not sent (\(reason)): \(PlainText.line(message.content))")
+        case .refused(let change):
+            let number = (shown.refused.firstIndex(of: change) ?? 0) + 1
+            return said("! \(change.sentence)")
+                + said("* /retry \(number) tries it again, /discard \(number) gives it up")
+        case .refusals:
+            guard !shown.refused.isEmpty else { return said("* nothing is refused") }
+            return shown.refused.enumerated().flatMap { said("  \($0 + 1)  \($1.sentence)") }
         case .older(_, let messages):
             return messages.isEmpty ? said("* there is nothing older") : messages.flatMap { message($0, model) }
-        case .world(let event): return lines(event, model)
+        case .news(let news): return lines(news, model)
         }
     }
 
-    private func lines(_ event: World.Event, _ model: ChatModel) -> [StyledLine] {
-        let world = model.world
-        switch event {
-        case .reset: return []
+    private func lines(_ news: News, _ model: ChatModel) -> [StyledLine] {
+        let shown = model.shown
+        switch news {
         case .message(let message): return self.message(message, model)
         case .skipped(let id, let count):
-            return said("* \(count) more new messages in “\(world.name(ofConversation: id))” are not shown here")
+            return said("* \(count) more new messages in “\(shown.name(ofConversation: id))” are not shown here")
         case .changed(let message):
             let verb = message.isDeleted ? "deleted" : "edited"
             return said(
-                "* \(world.name(of: message.senderID)) \(verb) #\(message.seq): \(PlainText.line(message.shownContent))"
+                "* \(shown.name(of: message.senderID)) \(verb) \(message.number): \(PlainText.line(message.shownContent))"
             )
         case .renamed(_, let from, let to): return said("* \(from) is now \(to)")
         case .newUsername(let id, let to):
-            guard id == world.myID else { return said("* \(world.name(of: id)) is now @\(to)") }
+            guard id == shown.myID else { return said("* \(shown.name(of: id)) is now @\(to)") }
             return said("* You are now @\(to)\(model.usernameCooldown).")
         case .newAvatar(let id):
-            let who = id == world.myID ? "You have" : "\(world.name(of: id)) has"
-            guard world.people[id]?.avatar != Avatar.none else { return said("* \(who) no avatar now") }
+            let who = id == shown.myID ? "You have" : "\(shown.name(of: id)) has"
+            guard shown.people[id]?.avatarType != nil else { return said("* \(who) no avatar now") }
             var line = StyledLine("* \(who) a new avatar")
             guard showsAvatars else { return [line] }
             line.append(" ")
             line.append(model.chip(of: id))
             return [line]
-        case .joined(let id): return said("* new conversation: \(world.name(ofConversation: id))")
+        case .newBio(let isSet): return said(isSet ? "* Your bio is set." : "* Your bio is gone.")
+        case .joined(let id): return said("* new conversation: \(shown.name(ofConversation: id))")
         case .left(_, let name): return said("* you are no longer in “\(name)”")
-        case .retitled(let id, let from): return said("* “\(from)” is now “\(world.name(ofConversation: id))”")
-        case .read(let read):
-            guard read.userID != world.myID, read.conversationID == model.openID else { return [] }
-            return said("* \(world.name(of: read.userID)) has read up to #\(read.lastReadSeq)")
+        case .retitled(let id, let from): return said("* “\(from)” is now “\(shown.name(ofConversation: id))”")
+        case .added(let userID, let id):
+            return said("* \(shown.name(of: userID)) is now in “\(shown.name(ofConversation: id))”")
+        case .removed(_, let name, let id):
+            return said("* \(name) is no longer in “\(shown.name(ofConversation: id))”")
+        case .newRole(let userID, let id, let role):
+            let who = userID == shown.myID ? "You are" : "\(shown.name(of: userID)) is"
+            return said("* \(who) now \(role) of “\(shown.name(ofConversation: id))”")
+        case .read(let conversationID, let userID, let seq):
+            guard userID != shown.myID, conversationID == model.openID else { return [] }
+            return said("* \(shown.name(of: userID)) has read up to #\(seq)")
         }
     }
 
     /// The message's lines; those after the first are indented.
     private func message(_ message: Message, _ model: ChatModel) -> [StyledLine] {
-        let world = model.world
-        let clock = WireTime(message.createdAt)?.clock ?? "--:--"
-        let who = message.senderID == world.myID ? "you" : world.name(of: message.senderID)
+        let shown = model.shown
+        let clock = WallTime(message.createdAt).clock
+        let who = message.senderID == shown.myID ? "you" : shown.name(of: message.senderID)
         let place =
-            message.conversationID == model.openID ? "" : "[\(world.name(ofConversation: message.conversationID))] "
+            message.conversationID == model.openID ? "" : "[\(shown.name(ofConversation: message.conversationID))] "
         let texts = PlainText.lines(message.shownContent)
-        return said("\(clock) \(place)", model.chip(of: message.senderID), "\(who): \(texts.first ?? "")")
+        return said(
+            "\(clock) \(place)", model.chip(of: message.senderID),
+            "\(who): \(texts.first ?? "")\(message.isOnItsWay ? " …" : "")")
             + texts.dropFirst().flatMap { said("      \($0)") }
     }
 
     private func opened(_ id: String, _ model: ChatModel) -> [StyledLine] {
-        let messages = (model.world.messages[id] ?? []).suffix(10)
-        return said("* in “\(model.world.name(ofConversation: id))”") + messages.flatMap { message($0, model) }
+        let messages = (model.shown.chats[id]?.messages ?? []).suffix(10)
+        let draft = model.open?.draft.map { said("* not sent yet: \(PlainText.line($0))") } ?? []
+        return said("* in “\(model.shown.name(ofConversation: id))”") + messages.flatMap { message($0, model) } + draft
     }
 
     private func conversations(_ model: ChatModel) -> [StyledLine] {
-        let world = model.world
-        let conversations = world.ordered
+        let conversations = model.shown.conversations
         guard !conversations.isEmpty else { return said("* no conversations yet; /open NAME begins one") }
         return conversations.enumerated().flatMap { index, conversation in
             let number = index + 1 < 10 ? " \(index + 1)" : "\(index + 1)"
             let unread = conversation.unreadCount > 0 ? "\(conversation.unreadCount) new" : ""
-            let last = PlainText.line(conversation.lastContent ?? "")
+            let last = PlainText.line(conversation.lastMessageContent ?? "")
             return said(
                 "\(number)  ", model.chip(ofConversation: conversation.id),
-                "\(TextWidth.fit(world.name(ofConversation: conversation.id), to: 24))  "
+                "\(TextWidth.fit(model.shown.name(ofConversation: conversation.id), to: 24))  "
                     + "\(TextWidth.fit(unread, to: 7))  \(TextWidth.truncate(last, to: 40))")
         }
     }
@@ -127,6 +148,26 @@ struct LineFormat: Sendable {
         line.append(" " + after)
         return [line]
     }
+}
 
-    private func sentence(_ reason: String) -> String { reason.hasSuffix(".") ? reason : reason + "." }
+extension Message {
+    /// What to choose it by.
+    var number: String { seq.map { "#\($0)" } ?? "" }
+
+    /// Whether it is not at the server yet.
+    var isOnItsWay: Bool { seq == nil }
+}
+
+extension RefusedChange {
+    /// What was not done, and why.
+    var sentence: String {
+        let text = PlainText.line(content ?? "")
+        return switch kind {
+        case .message: "not sent (\(error.sentence)): \(text)"
+        case .edit: "not edited (\(error.sentence)): \(text)"
+        case .deletion: "not deleted (\(error.sentence))"
+        case .readMark: "not marked as read (\(error.sentence))"
+        case .profile: error.sentence
+        }
+    }
 }

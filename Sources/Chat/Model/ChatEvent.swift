@@ -1,36 +1,29 @@
-/// What reaches the chat from its connection.
+internal import PostlineClient
+
+/// What reaches the chat from its client.
 enum ChatEvent: Sendable, Equatable {
-    case link(LinkState)
-    case changes(Changes)
-    /// An outgoing message was taken by the server.
-    case sent(clientID: String, Message)
-    /// The outgoing messages cannot be taken now; they are sent again until they are.
-    case delayed(reason: String)
-    /// An outgoing message was refused for good.
-    case refused(clientID: String, reason: String)
-    case found(query: String, people: [Person], purpose: SearchPurpose)
-    case opened(Conversation, people: [Person])
-    case older(conversationID: String, [Message])
-    /// The user's own data, as the answer to a change of them.
-    case me(Me)
+    /// Something of what the client shows has changed.
+    case shows(Shown)
+    case found(query: String, people: [Profile], purpose: SearchPurpose)
+    /// A conversation that was asked for is there.
+    case opened(conversationID: String)
+    /// The older messages that were asked for are there.
+    case loadedOlder(conversationID: String)
     /// The avatars that the server offers.
     case catalogue([BuiltInAvatar])
     /// What was asked for is done: a sentence.
     case done(String)
     /// The user is signed out, as it wished.
     case signedOut(String)
-    /// All that was on its way has been answered.
-    case idle
     /// Something that was asked for did not come about.
     case failed(String)
 }
 
-/// How it stands with the connection.
+/// How it stands with the connection, as a person sees it: a try that is not over says nothing.
 enum LinkState: Sendable, Equatable {
     case connecting
     case online
-    /// Lost, or not reached; tried again after `wait`.
-    case offline(reason: String, wait: Duration)
+    case offline
     /// Over for good.
     case ended(reason: String)
 }
@@ -42,14 +35,22 @@ enum SearchPurpose: Sendable, Equatable {
     case open
 }
 
-/// What the chat asks of its connection.
+/// What the chat asks of its client.
 enum ChatEffect: Sendable, Equatable {
-    case send(Outgoing)
+    case send(conversationID: String, content: String)
+    case edit(Message, content: String)
+    case delete(Message)
     case markRead(conversationID: String, seq: Int)
-    case search(query: String, purpose: SearchPurpose)
-    case openDirect(Person)
-    case loadOlder(conversationID: String, beforeSeq: Int)
+    /// Keeps what was typed and not sent.
+    case draft(conversationID: String, content: String)
     case change(ProfileChange)
+    case retry([Int64])
+    case discard([Int64])
+    case search(query: String, purpose: SearchPurpose)
+    case openDirect(Profile)
+    case loadOlder(conversationID: String)
+    case group(GroupAction)
+    case fetchCatalogue
     case account(AccountAction)
     /// Leaves, with a word of farewell.
     case quit(saying: String?)
@@ -58,13 +59,17 @@ enum ChatEffect: Sendable, Equatable {
 /// What a person is told.
 enum ChatNotice: Sendable, Equatable {
     case link(LinkState)
-    case world(World.Event)
+    case news(News)
     case opened(conversationID: String)
     case conversations
-    case people([Person], query: String)
+    case people([Profile], query: String)
     case members
     case me
     case avatars
+    /// The user's own messages, to be chosen from.
+    case ownMessages([Message])
+    /// This message is to be edited.
+    case edit(Message)
     /// The user is a guest: what follows from that.
     case guest
     /// Something is asked for; the next line answers it.
@@ -72,7 +77,9 @@ enum ChatNotice: Sendable, Equatable {
     case help
     case info(String)
     case failed(String)
-    case refused(Outgoing, reason: String)
+    case refused(RefusedChange)
+    /// What was refused and neither tried again nor discarded.
+    case refusals
     case older(conversationID: String, [Message])
 }
 
@@ -80,12 +87,4 @@ enum ChatNotice: Sendable, Equatable {
 enum ChatOutput: Sendable, Equatable {
     case effect(ChatEffect)
     case notice(ChatNotice)
-}
-
-/// A message on its way to the server.
-struct Outgoing: Sendable, Equatable {
-    /// Made once: with the same id the server takes the message once, however often it is sent.
-    let clientID: String
-    let conversationID: String
-    let content: String
 }

@@ -1,66 +1,66 @@
-internal import LineClient
+internal import PostlineClient
 
-/// What the chat knows and decides, whatever it looks like: the world, the open conversation, what is on its way.
+/// What the chat knows and decides, whatever it looks like: what the client shows, the open conversation, what is news.
 ///
 /// A value without I/O: events and commands go in, effects and notices come out.
 struct ChatModel: Sendable {
-    private(set) var world = World()
+    private(set) var shown = Shown(state: .connecting)
     private(set) var link = LinkState.connecting
     /// The conversation that is open.
     private(set) var openID: String?
-    /// What was typed and is not yet in the world, in order.
-    private(set) var outgoing: [Outgoing] = []
+    /// The conversations whose messages are to be shown.
+    private(set) var followed: Set<String> = []
     /// The user's mark as it was when the conversation was opened: what follows is new to the reader.
     private(set) var unreadAfter: Int?
     /// The avatars that the server offers.
     private(set) var catalogue: [BuiltInAvatar] = []
     /// What the next line answers.
-    private(set) var question: Question?
+    var question: Question?
+    /// Until the world of a user who was never here is whole: what comes then is the world as it is, and no news.
+    private(set) var isFilling = true
+    /// Whether the store goes with the chat's end.
+    let isTemporary: Bool
 
+    /// Whether the messages of all conversations are news, or those of the open one are in sight and that is all.
+    private let tellsMessages: Bool
+    /// How far the messages of each conversation have been told.
+    private var told: [String: Int] = [:]
+    /// The user's own data as they were when no edit was on its way.
+    private var settledMe: Me?
     /// The greatest mark asked for so far of each conversation.
     private var marked: [String: Int] = [:]
-    /// From a reset until live: what comes then is the world as it is, and no news.
-    private var isFilling = true
-    private var isLoadingOlder = false
+    /// Whether an opened conversation's messages are still to come.
+    private var isOpening = false
+    /// The oldest message when older ones were asked for; nil where none are.
+    private var loadsBefore: Int?
     private var knowsItIsGuest = false
-    private let makeID: @Sendable () -> String
 
-    /// - Parameter makeID: makes the client ids of messages.
-    init(makeID: @escaping @Sendable () -> String = { randomUUID() }) { self.makeID = makeID }
+    init(tellsMessages: Bool = true, isTemporary: Bool = false) {
+        self.tellsMessages = tellsMessages
+        self.isTemporary = isTemporary
+    }
 
-    /// The open conversation's messages that are held.
-    var openMessages: [Message] { openID.flatMap { world.messages[$0] } ?? [] }
+    /// The open conversation.
+    var open: Conversation? { openID.flatMap { shown.conversation($0) } }
+
+    /// The open conversation's messages that are here.
+    var openMessages: [Message] { openID.flatMap { shown.chats[$0]?.messages } ?? [] }
 
     mutating func handle(_ event: ChatEvent) -> [ChatOutput] {
         switch event {
-        case .link(let state):
-            return changeLink(to: state)
-        case .changes(let changes):
-            return notices(of: world.apply(changes))
-        case .sent(let clientID, let message):
-            outgoing.removeAll { $0.clientID == clientID }
-            return notices(of: world.apply(message))
-        case .delayed(let reason):
-            return [.notice(.info("Not sent yet, and tried again by itself: \(reason)"))]
-        case .refused(let clientID, let reason):
-            guard let index = outgoing.firstIndex(where: { $0.clientID == clientID }) else { return [] }
-            return [.notice(.refused(outgoing.remove(at: index), reason: reason))]
+        case .shows(let shown):
+            return show(shown)
         case .found(let query, let people, .show):
             return [.notice(.people(people, query: query))]
         case .found(let query, let people, .open):
             return choose(among: people, for: query)
-        case .opened(let conversation, let people):
-            // The answer may come before the push of the same, and is no news then.
-            _ = world.apply(conversation, people: people)
-            return open(conversation.id)
-        case .older(let id, let messages):
-            isLoadingOlder = false
-            world.applyOlder(messages, of: id)
-            return [.notice(.older(conversationID: id, messages))]
-        case .idle:
-            return []
-        case .me(let me):
-            return notices(of: world.apply(me))
+        case .opened(let id):
+            return open(id)
+        case .loadedOlder(let id):
+            guard let before = loadsBefore else { return [] }
+            loadsBefore = nil
+            let older = (shown.chats[id]?.messages ?? []).filter { $0.seq ?? .max < before }
+            return [.notice(.older(conversationID: id, older))]
         case .catalogue(let avatars):
             catalogue = avatars
             return []
@@ -69,204 +69,153 @@ struct ChatModel: Sendable {
         case .signedOut(let sentence):
             return [.effect(.quit(saying: sentence))]
         case .failed(let reason):
-            isLoadingOlder = false
+            loadsBefore = nil
             return [.notice(.failed(reason))]
         }
     }
 
-    private mutating func changeLink(to state: LinkState) -> [ChatOutput] {
-        guard state != link else { return [] }
-        link = state
-        guard state == .online else { return [.notice(.link(state))] }
-        isFilling = false
-        isLoadingOlder = false
-        guard world.me?.isGuest == true, !knowsItIsGuest else { return [.notice(.link(state))] }
-        knowsItIsGuest = true
-        return [.notice(.link(state)), .notice(.guest)]
-    }
-
-    private mutating func notices(of events: [World.Event]) -> [ChatOutput] {
+    private mutating func show(_ new: Shown) -> [ChatOutput] {
+        let old = shown
+        shown = new
+        if old.myID != new.myID { begin(with: new) }
         var outputs: [ChatOutput] = []
-        for event in events {
-            switch event {
-            case .reset:
-                isFilling = true
-                marked = [:]
-            case .message(let message):
-                outgoing.removeAll { $0.clientID == message.clientID && message.senderID == world.myID }
-            case .left(let id, _):
-                marked[id] = nil
-                outgoing.removeAll { $0.conversationID == id }
-                if openID == id { openID = nil }
-            case .skipped, .changed, .renamed, .newUsername, .newAvatar, .joined, .retitled, .read:
-                break
-            }
-            if !isFilling { outputs.append(.notice(.world(event))) }
+        if isFilling {
+            if new.me != nil, new.state == .live { fill() }
+        } else {
+            outputs += news(since: old)
         }
-        if let openID, world.conversations[openID] == nil, !isFilling { self.openID = nil }
+        outputs += linkNotices()
+        if isOpening, let openID, new.chats[openID] != nil {
+            isOpening = false
+            outputs.append(.notice(.opened(conversationID: openID)))
+        }
+        if let fault = new.storeFault, fault != old.storeFault { outputs.append(.notice(.failed(fault))) }
         return outputs
     }
 
-    mutating func perform(_ command: TypedLine) -> [ChatOutput] {
-        switch command {
-        case .text(let text): return send(text)
-        case .help: return [.notice(.help)]
-        case .list: return [.notice(.conversations)]
-        case .members:
-            return [
-                openID == nil ? .notice(.failed("No conversation is open. /open NAME opens one.")) : .notice(.members)
-            ]
-        case .older: return loadOlder(orSay: true)
-        case .open(let name): return open(named: name)
-        case .search(let query): return [.effect(.search(query: query, purpose: .show))]
-        case .me: return [.notice(.me)]
-        case .name(let name): return [.effect(.change(.name(name)))]
-        case .username(let name?): return [.effect(.change(.username(name)))]
-        case .username(nil): return [.notice(.info(usernameNow))]
-        case .avatar(let choice?): return [.effect(.change(.avatar(avatar(choice))))]
-        case .avatar(nil): return [.notice(catalogue.isEmpty ? .failed("The server offers no avatars.") : .avatars)]
-        case .bio(let bio): return [.effect(.change(.bio(bio)))]
-        case .upgrade(let email): return askGuest(.upgrade(email: email))
-        case .signIn(let email): return askGuest(.signIn(email: email))
-        case .password:
-            guard world.me?.isGuest == false else {
-                return [.notice(.failed("A guest has no password. /upgrade EMAIL gives you one."))]
-            }
-            return ask(.changePassword)
-        case .logout(let everywhere): return [.effect(.account(.logout(everywhere: everywhere)))]
-        case .delete: return ask(.delete(isGuest: world.me?.isGuest ?? false))
-        case .quit: return [.effect(.quit(saying: nil))]
-        case .incomplete(let usage): return [.notice(.failed("Say it like this: \(usage)"))]
-        case .unknown(let name): return [.notice(.failed("There is no command /\(name). /help shows those there are."))]
+    /// Another user than before, or the first.
+    private mutating func begin(with new: Shown) {
+        isFilling = true
+        (told, followed, marked, settledMe, openID, unreadAfter) = ([:], [], [:], nil, nil, nil)
+        (isOpening, loadsBefore) = (false, nil)
+        if case .ended = link {} else { link = .connecting }
+        // What the device has of the last time is a world already, and what comes then is news.
+        switch new.state {
+        case .connecting, .offline: if !new.conversations.isEmpty { fill() }
+        case .catchingUp, .live, .signedOut: break
         }
     }
 
-    /// Takes a line that answers the question.
-    mutating func answer(_ line: String) -> [ChatOutput] {
-        guard var asked = question else { return [] }
-        switch asked.take(line) {
-        case .more:
-            question = asked
-            return [.notice(.question(asked))]
-        case .done(let action):
-            question = nil
-            return [.effect(.account(action))]
-        case .given(let reason):
-            question = nil
-            return [.notice(.failed(reason))]
+    private mutating func fill() {
+        isFilling = false
+        for conversation in shown.conversations { told[conversation.id] = conversation.lastSeq }
+        if shown.waiting == 0 { settledMe = shown.me }
+    }
+
+    private mutating func news(since old: Shown) -> [ChatOutput] {
+        var news = News.ofPeople(from: old, to: shown)
+        if shown.waiting == 0, let me = shown.me {
+            if let settledMe { news += News.ofMe(from: settledMe, to: me) }
+            settledMe = me
+        }
+        news += News.ofConversations(from: old, to: shown)
+        for case .left(let id, _) in news {
+            (told[id], marked[id]) = (nil, nil)
+            followed.remove(id)
+            if openID == id { close() }
+        }
+        news += newMessages()
+        news += News.ofEdits(from: old, to: shown)
+        var outputs = news.map { ChatOutput.notice(.news($0)) }
+        let refused = Set(old.refused.map(\.id))
+        for change in shown.refused where !refused.contains(change.id) {
+            // A mark in a conversation that is gone is no loss.
+            outputs.append(change.kind == .readMark ? .effect(.discard([change.id])) : .notice(.refused(change)))
+        }
+        return outputs
+    }
+
+    /// Follows conversations in which there is something new, and tells it as soon as it is here.
+    private mutating func newMessages() -> [News] {
+        guard tellsMessages else { return [] }
+        return shown.conversations.flatMap { conversation -> [News] in
+            let id = conversation.id
+            // Of one that has just come, what the user has read elsewhere is no news.
+            let from = told[id] ?? conversation.lastReadSeq
+            told[id] = from
+            guard conversation.lastSeq > from else { return [] }
+            followed.insert(id)
+            guard let messages = shown.chats[id]?.messages else { return [] }
+            told[id] = conversation.lastSeq
+            let new = messages.filter { $0.seq.map { $0 > from } ?? false }
+            let skipped = (new.first?.seq ?? conversation.lastSeq + 1) - from - 1
+            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.map(News.message)
         }
     }
 
-    private mutating func ask(_ purpose: Question.Purpose) -> [ChatOutput] {
-        let question = Question(purpose)
-        self.question = question
-        return [.notice(.question(question))]
-    }
-
-    private mutating func askGuest(_ purpose: Question.Purpose) -> [ChatOutput] {
-        guard world.me?.isGuest == true else {
-            let sentence = "You have an account already. /logout, and start the chat again to use another."
-            return [.notice(.failed(sentence))]
+    private mutating func linkNotices() -> [ChatOutput] {
+        guard !shown.isSigningIn else { return [] }
+        let state: LinkState
+        switch shown.state {
+        case .connecting, .catchingUp, .signedOut(nil): return []
+        case .offline: state = .offline
+        case .live: state = .online
+        case .signedOut(let error?):
+            let isRevoked = [.sessionRevoked, .invalidToken].contains(error.code) && shown.me == nil && !isTemporary
+            state = .ended(reason: isRevoked ? ChatEnded.revoked.description : error.sentence)
         }
-        return ask(purpose)
-    }
-
-    private var usernameNow: String {
-        guard let me = world.me, let username = me.person.username else {
-            return "You have no username yet. /username NAME gives you one."
+        guard state != link else { return [] }
+        link = state
+        guard state == .online else { return [.notice(.link(state))] }
+        var outputs: [ChatOutput] = [.notice(.link(state))]
+        if shown.me?.isGuest == true, !knowsItIsGuest {
+            knowsItIsGuest = true
+            outputs.append(.notice(.guest))
         }
-        return "You are @\(username)\(usernameCooldown)."
+        // It does not change while one talks. Without it avatars have other colours.
+        if catalogue.isEmpty { outputs.append(.effect(.fetchCatalogue)) }
+        return outputs
     }
 
-    /// From when on the username may be changed again, as the end of a sentence.
-    var usernameCooldown: String {
-        guard let day = world.me?.usernameChangeAllowedAt.flatMap(WireTime.init)?.day else { return "" }
-        return "; it can be changed again from \(day) on"
-    }
-
-    /// By address, or by id or name in the catalogue; of anything else the server says what is wrong with it.
-    private func avatar(_ choice: String) -> Avatar {
-        if choice.contains("://") { return .custom(url: choice) }
-        let wanted = choice.lowercased()
-        if wanted == "none" { return .none }
-        return .builtIn(id: catalogue.first { $0.id == wanted || $0.name.lowercased() == wanted }?.id ?? choice)
-    }
-
-    private mutating func send(_ text: String) -> [ChatOutput] {
-        guard let openID else {
-            return [.notice(.failed("No conversation is open. /open NAME opens one, /list shows them."))]
-        }
-        let message = Outgoing(clientID: makeID(), conversationID: openID, content: text)
-        outgoing.append(message)
-        // Who answers has seen what stands above.
-        unreadAfter = nil
-        return [.effect(.send(message))]
-    }
-
-    /// By number in the list, then by name among the conversations, then by looking for a person.
-    private mutating func open(named name: String) -> [ChatOutput] {
-        let conversations = world.ordered
-        if let number = Int(name) {
-            guard conversations.indices.contains(number - 1) else {
-                return [.notice(.failed("There is no conversation \(number). /list shows those there are."))]
-            }
-            return open(conversations[number - 1].id)
-        }
-        let wanted = name.lowercased()
-        func names(_ conversation: Conversation) -> [String] {
-            var names = [world.name(ofConversation: conversation.id)]
-            if conversation.kind == "direct" {
-                names += conversation.members.filter { $0.userID != world.myID }
-                    .compactMap { world.people[$0.userID]?.username }
-            }
-            return names.map { $0.lowercased() }
-        }
-        if let exact = conversations.first(where: { names($0).contains(wanted) }) { return open(exact.id) }
-        let beginning = conversations.filter { names($0).contains { $0.hasPrefix(wanted) } }
-        if beginning.count == 1 { return open(beginning[0].id) }
-        return [.effect(.search(query: name, purpose: .open))]
-    }
-
-    private mutating func choose(among people: [Person], for query: String) -> [ChatOutput] {
-        let wanted = query.lowercased()
-        let exact = people.filter { $0.username?.lowercased() == wanted || $0.name.lowercased() == wanted }
-        if exact.count == 1 { return [.effect(.openDirect(exact[0]))] }
-        if people.count == 1 { return [.effect(.openDirect(people[0]))] }
-        return [.notice(.people(people, query: query))]
-    }
-
-    /// Opens a conversation that is in the world.
+    /// Opens a conversation that is here.
     mutating func open(_ id: String) -> [ChatOutput] {
-        guard let conversation = world.conversations[id] else {
+        guard let conversation = shown.conversation(id) else {
             return [.notice(.failed("That conversation is gone."))]
         }
+        if !tellsMessages { followed = [] }
+        followed.insert(id)
         openID = id
+        loadsBefore = nil
         unreadAfter = conversation.unreadCount > 0 ? conversation.lastReadSeq : nil
-        return [.notice(.opened(conversationID: id))]
+        isOpening = shown.chats[id] == nil
+        return isOpening ? [] : [.notice(.opened(conversationID: id))]
     }
 
     /// Closes the open conversation.
     mutating func close() {
-        openID = nil
-        unreadAfter = nil
+        (openID, unreadAfter, isOpening, loadsBefore) = (nil, nil, false, nil)
     }
+
+    /// Who writes has seen what stands above.
+    mutating func hasWritten() { unreadAfter = nil }
 
     /// The newest messages of the open conversation are before the reader's eyes.
     mutating func sawNewest() -> [ChatOutput] {
-        guard let openID, let conversation = world.conversations[openID], let newest = world.messages[openID]?.last,
-            newest.seq > conversation.lastReadSeq, newest.seq > marked[openID, default: 0]
+        guard let open, open.unreadCount > 0, open.lastSeq > marked[open.id, default: 0],
+            shown.chats[open.id]?.messages.last(where: { $0.seq != nil })?.seq == open.lastSeq
         else { return [] }
-        marked[openID] = newest.seq
-        return [.effect(.markRead(conversationID: openID, seq: newest.seq))]
+        marked[open.id] = open.lastSeq
+        return [.effect(.markRead(conversationID: open.id, seq: open.lastSeq))]
     }
 
-    /// Asks for what stands before the oldest message that is held.
+    /// Asks for what stands before the oldest message that is here.
     mutating func loadOlder(orSay: Bool = false) -> [ChatOutput] {
-        guard let openID else { return orSay ? [.notice(.failed("No conversation is open."))] : [] }
-        let oldest = world.messages[openID]?.first?.seq ?? (world.conversations[openID]?.lastSeq ?? 0) + 1
-        guard oldest > 1 else { return orSay ? [.notice(.info("There is nothing older."))] : [] }
-        guard !isLoadingOlder else { return [] }
-        isLoadingOlder = true
-        return [.effect(.loadOlder(conversationID: openID, beforeSeq: oldest))]
+        guard let openID, let chat = shown.chats[openID] else {
+            return orSay ? [.notice(.failed("No conversation is open."))] : []
+        }
+        guard chat.hasOlder else { return orSay ? [.notice(.info("There is nothing older."))] : [] }
+        guard loadsBefore == nil else { return [] }
+        loadsBefore = chat.messages.first?.seq ?? .max
+        return [.effect(.loadOlder(conversationID: openID))]
     }
 }

@@ -19,7 +19,22 @@ enum TypedLine: Sendable, Equatable {
     case signIn(email: String)
     case password
     case logout(everywhere: Bool)
-    case delete
+    case deleteAccount
+    /// Nil: the user's last message; without a text, what is in it is given to be changed.
+    case edit(seq: Int?, String?)
+    case delete(seq: Int?)
+    /// Shows the user's own messages with their numbers.
+    case mine
+    case group(title: String, with: [String])
+    case add([String])
+    case remove(String)
+    case leave
+    case rename(String)
+    case role(String, of: String)
+    case refused
+    /// Nil: all.
+    case retry(Int?)
+    case discard(Int?)
     case quit
     /// A command that needs an argument and has none.
     case incomplete(usage: String)
@@ -70,9 +85,68 @@ enum TypedLine: Sendable, Equatable {
             case "all": self = .logout(everywhere: true)
             default: self = .incomplete(usage: "/logout, or /logout all")
             }
-        case "delete": self = argument.isEmpty ? .delete : .incomplete(usage: "/delete, and nothing else")
-        default: self = .unknown(name)
+        case "delete-account":
+            self = argument.isEmpty ? .deleteAccount : .incomplete(usage: "/delete-account, and nothing else")
+        default: self = Self.ofMessages(name, argument) ?? Self.ofGroups(name, argument) ?? .unknown(name)
         }
+    }
+
+    private static func ofMessages(_ name: String, _ argument: String) -> TypedLine? {
+        switch name {
+        case "edit":
+            let (seq, text) = number(before: argument)
+            return .edit(seq: seq, text.isEmpty ? nil : text)
+        case "delete":
+            let (seq, rest) = number(before: argument)
+            return rest.isEmpty ? .delete(seq: seq) : .incomplete(usage: "/delete, or /delete #NUMBER")
+        case "mine": return .mine
+        case "refused": return .refused
+        case "retry", "discard":
+            let number = Int(argument)
+            guard number != nil || argument.isEmpty && name == "retry" || argument == "all" else {
+                return .incomplete(usage: "/\(name) NUMBER, or /\(name) all")
+            }
+            return name == "retry" ? .retry(number) : .discard(number)
+        default: return nil
+        }
+    }
+
+    private static func ofGroups(_ name: String, _ argument: String) -> TypedLine? {
+        switch name {
+        case "group":
+            guard let with = argument.range(ofLast: " with ") else {
+                return .incomplete(usage: "/group TITLE with NAME, NAME")
+            }
+            let title = String(argument[..<with.lowerBound]).trimmed
+            let names = names(String(argument[with.upperBound...]))
+            return title.isEmpty || names.isEmpty
+                ? .incomplete(usage: "/group TITLE with NAME, NAME") : .group(title: title, with: names)
+        case "add":
+            let names = names(argument)
+            return names.isEmpty ? .incomplete(usage: "/add NAME, NAME") : .add(names)
+        case "remove": return argument.isEmpty ? .incomplete(usage: "/remove NAME") : .remove(argument)
+        case "leave": return argument.isEmpty ? .leave : .incomplete(usage: "/leave, and nothing else")
+        case "rename": return argument.isEmpty ? .incomplete(usage: "/rename NEW TITLE") : .rename(argument)
+        case "role":
+            guard let blank = argument.lastIndex(of: " ") else {
+                return .incomplete(usage: "/role NAME member, admin or owner")
+            }
+            return .role(String(argument[argument.index(after: blank)...]), of: String(argument[..<blank]).trimmed)
+        default: return nil
+        }
+    }
+
+    /// The number of `#12 text`, and the text.
+    private static func number(before text: String) -> (Int?, String) {
+        let parts = text.split(separator: " ", maxSplits: 1)
+        guard let first = parts.first, first.hasPrefix("#"), let number = Int(first.dropFirst()) else {
+            return (nil, text)
+        }
+        return (number, parts.count > 1 ? String(parts[1]).trimmed : "")
+    }
+
+    private static func names(_ text: String) -> [String] {
+        text.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
     }
 
     /// What `/help` shows: a command and what it does.
@@ -82,6 +156,18 @@ enum TypedLine: Sendable, Equatable {
         ("/search NAME", "look for people"),
         ("/members", "show who is in the open conversation"),
         ("/older", "show older messages"),
+        ("/edit TEXT", "change your last message; /edit #12 TEXT another of yours"),
+        ("/delete", "delete your last message for everybody; /delete #12 another"),
+        ("/mine", "show your messages with their numbers"),
+        ("/group TITLE with NAME, NAME", "make a group"),
+        ("/add NAME, NAME", "add people to the open group"),
+        ("/remove NAME", "take somebody out of it"),
+        ("/role NAME ROLE", "make somebody member, admin or owner of it"),
+        ("/rename TITLE", "give it another title"),
+        ("/leave", "leave it"),
+        ("/refused", "show what the server refused"),
+        ("/retry NUMBER", "try it again; alone: all of it"),
+        ("/discard NUMBER", "give it up; all: all of it"),
         ("/me", "show all that is known of you"),
         ("/name NEW", "change your name, everywhere at once"),
         ("/username NEW", "change your username; alone: when you can"),
@@ -90,8 +176,8 @@ enum TypedLine: Sendable, Equatable {
         ("/upgrade EMAIL", "as a guest: keep this account; asks for a password"),
         ("/login EMAIL", "as a guest: bring everything into an account that you have"),
         ("/password", "change your password"),
-        ("/logout [all]", "sign out here, or everywhere"),
-        ("/delete", "delete your account for good; asks first"),
+        ("/logout [all]", "sign out here, or everywhere; what is kept here is erased"),
+        ("/delete-account", "delete your account for good; asks first"),
         ("/quit", "leave"),
         ("//text", "send a text that begins with a slash"),
     ]
@@ -100,6 +186,9 @@ enum TypedLine: Sendable, Equatable {
 extension String {
     /// Whether it may be an email address, and has no password behind it; all else the server says.
     fileprivate var isAddress: Bool { contains("@") && !contains(where: \.isWhitespace) }
+
+    /// Where that stands last in it.
+    fileprivate func range(ofLast text: String) -> Range<Index>? { ranges(of: text).last }
 
     /// Without the line ends behind a text that was pasted.
     var trimmingLineEnds: String {

@@ -1,16 +1,19 @@
+internal import PostlineClient
 internal import TerminalText
 
 /// An avatar as a terminal shows it: an initial on the avatar's colour, three cells wide.
 ///
-/// A built-in avatar has its colour of the catalogue; a custom one, and none, a colour that follows from the user's id.
+/// A built-in avatar has its colour of the catalogue; a custom one, and none, the colour that stays the user's.
 struct AvatarChip: Sendable, Equatable {
     let span: StyledLine.Span
 
     /// - Parameter id: the user's id, or the group's.
-    init(_ avatar: Avatar, name: String, id: String, catalogue: [BuiltInAvatar]) {
+    init(_ avatar: Avatar?, name: String, id: String, catalogue: [BuiltInAvatar]) {
         var style = Style(isBold: true)
-        if case .builtIn(let avatarID) = avatar, let builtIn = catalogue.first(where: { $0.id == avatarID }) {
-            style.fill = builtIn.color
+        if case .builtIn(let avatarID) = avatar,
+            let color = catalogue.first(where: { $0.id == avatarID }).flatMap({ RGB(hex: $0.color) })
+        {
+            style.fill = color
         } else {
             // Letters in the terminal's own background on the colour, whatever the two are.
             style.isInverse = true
@@ -39,27 +42,27 @@ struct AvatarChip: Sendable, Equatable {
 extension ChatModel {
     /// A user's avatar as of now.
     func chip(of userID: String) -> AvatarChip {
-        AvatarChip(
-            world.people[userID]?.avatar ?? .none, name: world.name(of: userID), id: userID, catalogue: catalogue)
+        AvatarChip(shown.people[userID]?.avatar, name: shown.name(of: userID), id: userID, catalogue: catalogue)
     }
 
     /// The other one's avatar; a group has its title's initial.
     func chip(ofConversation id: String) -> AvatarChip {
-        if let conversation = world.conversations[id], conversation.kind == "direct",
-            let other = conversation.members.first(where: { $0.userID != world.myID })
+        if let conversation = shown.conversation(id), conversation.kind == .direct,
+            let other = conversation.members.first(where: { $0.userID != shown.myID })
         {
             return chip(of: other.userID)
         }
-        return AvatarChip(.none, name: world.name(ofConversation: id), id: id, catalogue: catalogue)
+        return AvatarChip(nil, name: shown.name(ofConversation: id), id: id, catalogue: catalogue)
     }
 
-    func chip(of person: Person) -> AvatarChip {
-        AvatarChip(person.avatar, name: person.name, id: person.id, catalogue: catalogue)
+    func chip(of person: Profile) -> AvatarChip {
+        AvatarChip(person.avatar, name: person.shownName, id: person.id, catalogue: catalogue)
     }
 
     /// The user's own initial as it would look on that avatar.
     func chip(trying avatar: BuiltInAvatar) -> AvatarChip {
         AvatarChip(
-            .builtIn(id: avatar.id), name: world.me?.person.name ?? avatar.name, id: avatar.id, catalogue: catalogue)
+            .builtIn(id: avatar.id), name: shown.me?.profile.shownName ?? avatar.name, id: avatar.id,
+            catalogue: catalogue)
     }
 }

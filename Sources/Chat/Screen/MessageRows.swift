@@ -1,3 +1,4 @@
+internal import PostlineClient
 internal import TerminalText
 
 /// The open conversation as rows of the screen: dates, senders, texts, signs.
@@ -17,64 +18,74 @@ struct MessageRows {
     private(set) var rows: [Row] = []
 
     init(_ model: ChatModel, width: Int) {
-        guard let openID = model.openID, let conversation = model.world.conversations[openID] else { return }
-        let isGroup = conversation.kind == "group"
+        guard let conversation = model.open else { return }
+        let shown = model.shown
+        let messages = model.openMessages
+        // Those that the server does not have stand behind all that have a number.
+        let waiting = messages.count { $0.seq == nil }
+        var nextWaiting = Int.max - waiting
         var day: String?
         var lastSender: String?
         var lastClock: String?
-        if let oldest = model.openMessages.first, oldest.seq > 1 {
-            rows.append(Row(id: ID(seq: oldest.seq, row: -9), line: Self.centered("· · · older above · · ·", width)))
+        if let oldest = messages.first?.seq, shown.chats[conversation.id]?.hasOlder == true {
+            rows.append(Row(id: ID(seq: oldest, row: -9), line: Self.centered("· · · older above · · ·", width)))
         }
-        for message in model.openMessages {
-            let time = WireTime(message.createdAt)
-            if let time, time.day != day {
-                rows.append(Row(id: ID(seq: message.seq, row: -3), line: Self.centered("── \(time.day) ──", width)))
+        for message in messages {
+            let time = WallTime(message.createdAt)
+            let seq = message.seq ?? nextWaiting
+            if message.seq == nil { nextWaiting += 1 }
+            if time.day != day {
+                rows.append(Row(id: ID(seq: seq, row: -3), line: Self.centered("── \(time.day) ──", width)))
                 day = time.day
                 lastSender = nil
             }
-            if let mark = model.unreadAfter, message.seq == mark + 1, message.senderID != model.world.myID {
+            if let mark = model.unreadAfter, message.seq == mark + 1, message.senderID != shown.myID {
                 var line = StyledLine()
                 line.append(Self.centered("── new ──", width).text, .color(.red))
-                rows.append(Row(id: ID(seq: message.seq, row: -2), line: line))
+                rows.append(Row(id: ID(seq: seq, row: -2), line: line))
                 lastSender = nil
             }
-            let isMine = message.senderID == model.world.myID
-            if message.senderID != lastSender || time?.clock != lastClock {
+            let isMine = message.senderID == shown.myID
+            if message.senderID != lastSender || time.clock != lastClock {
                 var head = StyledLine()
-                head.append(time?.clock ?? "     ", .dim)
+                head.append(time.clock, .dim)
                 head.append(" ")
                 head.append(model.chip(of: message.senderID))
                 head.append(" ")
                 head.append(
-                    isMine ? "You" : model.world.name(of: message.senderID),
+                    isMine ? "You" : shown.name(of: message.senderID),
                     .color(isMine ? .green : AvatarChip.color(of: message.senderID), bold: true))
-                rows.append(Row(id: ID(seq: message.seq, row: -1), line: head))
+                rows.append(Row(id: ID(seq: seq, row: -1), line: head))
             }
             lastSender = message.senderID
-            lastClock = time?.clock
-            var sign: (String, Style)?
-            if isMine { sign = model.world.isReadByAll(message) ? ("✓✓", .color(.cyan)) : ("✓", .dim) }
+            lastClock = time.clock
             append(
-                message.shownContent, seq: message.seq, width: width, isDim: message.isDeleted,
-                note: message.isEdited && !message.isDeleted ? " (edited)" : "", sign: sign)
-        }
-        let waiting = model.outgoing.filter { $0.conversationID == openID }
-        for (index, message) in waiting.enumerated() {
-            if index == 0, lastSender != model.world.myID {
-                var head = StyledLine("      ")
-                if let me = model.world.myID { head.append(model.chip(of: me)) }
-                head.append(" ")
-                head.append("You", .color(.green, bold: true))
-                rows.append(Row(id: ID(seq: Int.max - waiting.count, row: -1), line: head))
+                message.shownContent, seq: seq, width: width, isDim: message.isDeleted || message.delivery != .sent,
+                note: message.editedAt != nil && !message.isDeleted ? " (edited)" : "",
+                sign: isMine ? Self.sign(message) : nil)
+            if case .refused(let error, _) = message.delivery {
+                for (index, text) in TextWidth.wrap(PlainText.line(error.sentence), to: max(8, width - 9)).enumerated()
+                {
+                    let line = StyledLine("       ! \(text)", .color(.red))
+                    rows.append(Row(id: ID(seq: seq, row: 10_000 + index), line: line))
+                }
             }
-            append(
-                message.content, seq: Int.max - waiting.count + index, width: width, isDim: true, note: "",
-                sign: ("…", .dim))
         }
         if rows.isEmpty {
-            let name = model.world.name(ofConversation: openID)
-            let text = isGroup ? "Nobody has written yet." : "This is the beginning of your conversation with \(name)."
+            let name = shown.name(ofConversation: conversation.id)
+            let text =
+                conversation.kind == .group
+                ? "Nobody has written yet." : "This is the beginning of your conversation with \(name)."
             rows.append(Row(id: ID(seq: 0, row: 0), line: Self.centered(text, width)))
+        }
+    }
+
+    /// How far a message of the user's own has come.
+    private static func sign(_ message: Message) -> (String, Style) {
+        switch message.delivery {
+        case .queued: ("…", .dim)
+        case .refused: ("✗", .color(.red))
+        case .sent: message.isRead ? ("✓✓", .color(.cyan)) : ("✓", .dim)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import PostlineClient
 internal import TerminalText
 
 /// What stands over the conversations until the next key: more rows than the screen has can be scrolled.
@@ -37,12 +38,13 @@ struct Panel: Sendable, Equatable {
     static var help: Panel {
         let commands = TypedLine.usages.map { command in
             var line = StyledLine("  ")
-            line.append(TextWidth.fit(command.usage, to: 16), .bold)
+            line.append(TextWidth.fit(command.usage, to: 30), .bold)
             line.append(command.meaning)
             return line
         }
         let keys = [
             "  Tab: list and back · ↑ ↓ PgUp PgDn: choose, scroll · Alt-Enter: a new line",
+            "  ↑ in an empty line: change your last message, and from there the ones before",
             "  Ctrl-N Ctrl-P: the next, the previous conversation · Ctrl-C: leave",
         ]
         return Panel(lines: commands + keys.map { StyledLine($0, .dim) })

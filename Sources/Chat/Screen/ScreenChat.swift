@@ -1,3 +1,5 @@
+internal import PostlineClient
+
 #if canImport(Darwin)
 internal import Darwin
 #elseif canImport(Musl)
@@ -7,30 +9,37 @@ internal import Glibc
 #endif
 
 /// The chat on the whole terminal.
+@MainActor
 struct ScreenChat {
     let effects: ChatEffects
     let events: AsyncStream<AppEvent>
     let sink: AsyncStream<AppEvent>.Continuation
     let address: String
+    let isTemporary: Bool
 
     /// Runs until the person leaves, or has to.
     func run() async -> Ending {
-        var model = ScreenModel(address: address)
+        var model = ScreenModel(
+            address: address, chat: ChatModel(tellsMessages: false, isTemporary: isTemporary))
         var keys = KeyParser()
         var screen = Screen()
         let input = ChatInput(sink)
         defer { input.cancel() }
         var isDrawDue = false
+        var isPauseDue = false
         let effects = effects
         let sink = sink
         return await withTaskGroup(of: Void.self) { group in
-            group.addTask { await effects.link.run() }
             defer { group.cancelAll() }
-            sink.yield(.draw)
+            sink.yield(.changed)
             for await event in events {
-                var todo: [ChatEffect] = []
+                var todo = look(&model)
                 switch event {
-                case .chat(let event): todo = model.handle(event)
+                case .changed, .effectDone: break
+                case .paused:
+                    isPauseDue = false
+                    todo += model.keepDraft()
+                case .chat(let event): todo += model.handle(event)
                 case .input(let bytes?):
                     for key in keys.take(bytes) {
                         switch key {
@@ -39,22 +48,33 @@ struct ScreenChat {
                         default: todo += model.handle(key)
                         }
                     }
-                case .input(nil), .terminated: return .left(saying: nil)
+                case .input(nil), .terminated: return await leave(model)
                 case .resized: screen.invalidate()
-                case .effectDone: continue
                 case .draw:
                     isDrawDue = false
                     let size = Terminal.size
                     screen.draw(model.picture(width: size.width, height: size.height))
                     continue
                 }
-                for effect in todo {
-                    if case .quit(let farewell) = effect {
-                        if farewell == nil, !model.mayLeave() { continue }
-                        return .left(saying: farewell)
+                repeat {
+                    for effect in todo {
+                        if case .quit(let farewell) = effect {
+                            if farewell == nil, !model.mayLeave() { continue }
+                            return await leave(model, saying: farewell)
+                        }
+                        if await effects.store(effect) { continue }
+                        group.addTask { await effects.perform(effect) }
                     }
-                    if await effects.handOver(effect) { continue }
-                    group.addTask { await effects.perform(effect) }
+                    // What was stored is shown before what follows it is done.
+                    todo = look(&model)
+                } while !todo.isEmpty
+                if !isPauseDue, model.isDraftDue {
+                    isPauseDue = true
+                    // Ends with the chat.
+                    group.addTask {
+                        try? await Task.sleep(for: .seconds(1))
+                        sink.yield(.paused)
+                    }
                 }
                 if model.isOver, case .ended(let reason) = model.chat.link { return .broken(reason) }
                 if !isDrawDue {
@@ -62,7 +82,23 @@ struct ScreenChat {
                     sink.yield(.draw)
                 }
             }
-            return .left(saying: nil)
+            return await leave(model)
         }
+    }
+
+    private func look(_ model: inout ScreenModel) -> [ChatEffect] {
+        var effects: [ChatEffect] = []
+        while let shown = self.effects.view.news(following: model.chat.followed) {
+            effects += model.handle(.shows(shown))
+        }
+        return effects
+    }
+
+    /// Keeps what is typed, and ends what is on its way, so that nothing is waited for.
+    private func leave(_ model: ScreenModel, saying farewell: String? = nil) async -> Ending {
+        var model = model
+        for effect in model.keepDraft() { _ = await effects.store(effect) }
+        await effects.view.client.disconnect()
+        return .left(saying: farewell ?? model.farewell)
     }
 }

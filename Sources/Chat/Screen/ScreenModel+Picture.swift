@@ -1,3 +1,4 @@
+internal import PostlineClient
 internal import TerminalText
 
 /// The model as a picture: what keys and events have made of it, drawn for a screen's size.
@@ -57,22 +58,23 @@ extension ScreenModel {
 
     private func title(_ width: Int) -> StyledLine {
         var line = StyledLine(" Postline", Style(isBold: true, isInverse: true))
-        if let me = chat.world.me {
+        if let me = chat.shown.me {
             line.append("  ", .inverse)
-            line.append(chat.chip(of: me.person))
-            line.append(" \(chat.world.name(of: me.person.id))", .inverse)
-            let username = me.person.username.map { " @\($0)" } ?? ""
+            line.append(chat.chip(of: me.profile))
+            line.append(" \(me.profile.shownName)", .inverse)
+            let username = me.username.map { " @\($0)" } ?? ""
             // Who has no name is shown as a guest already.
-            let guest = me.isGuest && me.person.fullName != nil ? " (guest)" : ""
+            let guest = me.isGuest && me.fullName != nil ? " (guest)" : ""
             line.append(username + guest, .inverse)
         }
         var sign: String
         switch chat.link {
         case .connecting: sign = "○ connecting to \(address) …"
         case .online: sign = "● \(address)"
-        case .offline(_, let wait): sign = "○ offline, trying again in \(wait.tenthsOfSeconds) s"
-        case .ended: sign = "○ offline"
+        case .offline, .ended: sign = "○ offline"
         }
+        if chat.shown.waiting > 0, chat.link != .online { sign = "\(chat.shown.waiting) waiting  \(sign)" }
+        if !chat.shown.refused.isEmpty { sign = "\(chat.shown.refused.count) refused  \(sign)" }
         sign = TextWidth.truncate(sign, to: max(0, width - line.width - 3))
         line.append(String(repeating: " ", count: max(1, width - line.width - TextWidth.of(sign) - 1)), .inverse)
         line.append(sign + " ", .inverse)
@@ -81,7 +83,7 @@ extension ScreenModel {
 
     private func listRows(width: Int, height: Int) -> [StyledLine] {
         var rows: [StyledLine] = []
-        let conversations = chat.world.ordered
+        let conversations = chat.shown.conversations
         let chosen = selection
         for (index, conversation) in conversations.enumerated() {
             let isChosen = conversation.id == chosen && focus == .list
@@ -91,18 +93,23 @@ extension ScreenModel {
             first.append(conversation.id == chat.openID ? "▌" : " ", .color(.green))
             first.append(TextWidth.fit("\(index + 1)", to: conversations.count > 9 ? 3 : 2), isChosen ? style : .dim)
             let count = unread > 0 ? " \(unread > 99 ? "99+" : String(unread)) " : ""
-            let clock = conversation.lastTime.flatMap(WireTime.init)?.clock ?? ""
+            let clock = conversation.lastMessageTime.map { WallTime($0).clock } ?? ""
             let room = width - first.width - TextWidth.of(count) - clock.utf8.count - 2
             var name = style
             name.isBold = unread > 0
-            first.append(TextWidth.fit(chat.world.name(ofConversation: conversation.id), to: max(4, room)), name)
+            first.append(TextWidth.fit(chat.shown.name(ofConversation: conversation.id), to: max(4, room)), name)
             first.append(" \(clock)", isChosen ? style : .dim)
             if unread > 0 { first.append(count, Style(isBold: true, isInverse: true, color: .green)) }
             rows.append(first)
             var second = StyledLine()
             second.append(chat.chip(ofConversation: conversation.id))
             second.append(" ")
-            second.append(preview(of: conversation), .dim)
+            if let draft = conversation.draft, conversation.id != chat.openID {
+                second.append("Draft: ", .color(.yellow))
+                second.append(PlainText.line(draft), .dim)
+            } else {
+                second.append(preview(of: conversation), .dim)
+            }
             rows.append(second)
         }
         if conversations.isEmpty {
@@ -117,10 +124,10 @@ extension ScreenModel {
     }
 
     private func preview(of conversation: Conversation) -> String {
-        guard let sender = conversation.lastSenderID else { return "" }
-        let content = conversation.lastContent ?? "(deleted)"
-        if sender == chat.world.myID { return "You: \(content)" }
-        return conversation.kind == "group" ? "\(chat.world.name(of: sender)): \(content)" : content
+        guard let sender = conversation.lastMessageSenderID else { return "" }
+        let content = conversation.lastMessageContent ?? "(deleted)"
+        if sender == chat.shown.myID { return "You: \(content)" }
+        return conversation.kind == .group ? "\(chat.shown.name(of: sender)): \(content)" : content
     }
 
     private mutating func mainRows(width: Int, height: Int) -> [StyledLine] {
@@ -139,10 +146,10 @@ extension ScreenModel {
         rowIDs = all.map(\.id)
         if bottom.map({ !rowIDs.contains($0) }) ?? false { bottom = nil }
         var head = StyledLine(" ")
-        head.append(chat.world.name(ofConversation: openID), .bold)
-        if let conversation = chat.world.conversations[openID], conversation.kind == "group" {
+        head.append(chat.shown.name(ofConversation: openID), .bold)
+        if let conversation = chat.open, conversation.kind == .group {
             let names = conversation.members.map {
-                $0.userID == chat.world.myID ? "you" : chat.world.name(of: $0.userID)
+                $0.userID == chat.shown.myID ? "you" : chat.shown.name(of: $0.userID)
             }
             head.append("  \(names.joined(separator: ", "))", .dim)
         }
@@ -163,11 +170,11 @@ extension ScreenModel {
     /// What stands in place of messages.
     private var emptyTexts: [String] {
         let choice = "Choose a conversation with ↑ ↓ and Enter."
-        guard chat.world.me?.isGuest == true else {
-            return chat.world.conversations.isEmpty ? ["Nobody yet. /open NAME begins one."] : [choice]
+        guard chat.shown.me?.isGuest == true else {
+            return chat.shown.conversations.isEmpty ? ["Nobody yet. /open NAME begins one."] : [choice]
         }
         return [
-            "You are a guest. When you leave,",
+            chat.isTemporary ? "You are a guest. When you leave," : "You are a guest. But with what is kept here",
             "nobody can come back to this account.",
             "",
             "/upgrade EMAIL  keeps this account",
@@ -192,18 +199,21 @@ extension ScreenModel {
             return (line.fitted(to: width), min(width - 1, line.width - TextWidth.of(shown.text) + shown.cursor))
         }
         if focus == .list, !digits.isEmpty { return (StyledLine(" open number \(digits)").fitted(to: width), nil) }
-        var line = StyledLine(" › ", focus == .input ? .color(.green, bold: true) : .dim)
+        var line = StyledLine(edited == nil ? " › " : " ✎ ", focus == .input ? .color(.green, bold: true) : .dim)
         let window = editor.window(width: width - 4)
         line.append(window.text, focus == .input ? .plain : .dim)
         return (line.fitted(to: width), focus == .input ? 3 + window.cursor : nil)
     }
 
     private var hint: StyledLine {
-        if wasLost { return lossHint }
         if chat.question != nil { return StyledLine(" Enter goes on · Esc gives up", .dim) }
+        if edited != nil {
+            return StyledLine(" Enter changes it · an emptied line deletes it · ↑↓ another · Esc gives up", .dim)
+        }
+        if wasLost { return lossHint }
         return switch focus {
         case .list: StyledLine(" ↑↓ choose · Enter or number opens · / command · /help · q leaves", .dim)
-        case .input: StyledLine(" Enter sends · Tab list · ↑↓ PgUp PgDn scroll · /help", .dim)
+        case .input: StyledLine(" Enter sends · Tab list · ↑ edits the last · PgUp PgDn scroll · /help", .dim)
         }
     }
 
@@ -211,7 +221,6 @@ extension ScreenModel {
     private var lossHint: StyledLine {
         var line = StyledLine(" The server is away.", .color(.yellow, bold: true))
         line.append(" What you write is kept and sent when it is back.", .color(.yellow))
-        if case .offline(let reason, _) = chat.link { line.append("  (\(reason))", .dim) }
         return line
     }
 }

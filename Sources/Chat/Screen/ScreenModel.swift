@@ -1,3 +1,4 @@
+internal import PostlineClient
 internal import TerminalText
 
 /// The chat as it stands on the screen: what is chosen, what is typed, how far is scrolled.
@@ -10,11 +11,13 @@ struct ScreenModel: Sendable {
         case input
     }
 
-    private(set) var chat: ChatModel
+    var chat: ChatModel
     private(set) var focus = Focus.list
     private(set) var editor = LineEditor()
+    /// The message of the user's own that the line changes; nil where it is a new one.
+    private(set) var edited: Message?
     /// What stands over everything until the next key: help, found people.
-    private(set) var panel: Panel?
+    var panel: Panel?
     private(set) var status: StyledLine?
     private(set) var selectedID: String?
     /// Digits typed in the list, for numbers above nine.
@@ -32,8 +35,6 @@ struct ScreenModel: Sendable {
     private(set) var wasLost = false
     /// Too narrow for two columns: the list or the messages, whichever is in use.
     var isNarrow = false
-    /// Whether the status is about messages that are not sent, and over once they are.
-    private var tellsOfUnsent = false
     /// Whether it was said that leaving now leaves messages unsent.
     private var wasWarned = false
     let address: String
@@ -45,28 +46,31 @@ struct ScreenModel: Sendable {
 
     mutating func handle(_ event: ChatEvent) -> [ChatEffect] {
         let effects = take(chat.handle(event))
-        if case .delayed = event { tellsOfUnsent = true }
-        if tellsOfUnsent, chat.outgoing.isEmpty {
+        if wasWarned, chat.shown.waiting == 0 {
             status = nil
-            tellsOfUnsent = false
+            wasWarned = false
         }
         return effects
     }
 
-    /// Whether whoever wants to leave may: not at once with messages that would be lost, and then with a word.
+    /// Whether whoever wants to leave may: not at once with what would be lost, or is on its way; and then with a word.
     mutating func mayLeave() -> Bool {
-        let count = chat.outgoing.count
-        guard count > 0, !wasWarned else { return true }
+        guard chat.shown.waiting > 0, !wasWarned, chat.isTemporary || chat.link == .online else { return true }
         wasWarned = true
-        let what = count == 1 ? "A message is" : "\(count) messages are"
-        say("\(what) not sent yet. Leave once more to leave without.", .color(.yellow))
-        tellsOfUnsent = true
+        say(
+            "What you wrote last is not sent yet. Leave once more to leave \(chat.isTemporary ? "without" : "now").",
+            .color(.yellow))
         return false
+    }
+
+    /// What is said to who has left.
+    var farewell: String? {
+        guard chat.shown.waiting > 0, !chat.isTemporary else { return nil }
+        return "What you wrote last is kept, and sent when you come back."
     }
 
     mutating func handle(_ key: Key) -> [ChatEffect] {
         status = nil
-        if chat.outgoing.isEmpty { wasWarned = false }
         if panel?.scroll(key, height: pageHeight) == true { return [] }
         if panel != nil {
             panel = nil
@@ -92,7 +96,7 @@ struct ScreenModel: Sendable {
         case .enter, .right:
             if !digits.isEmpty { return openNumber() }
             guard let id = selection else { return [] }
-            return take(chat.open(id))
+            return open(id)
         case .tab, .escape:
             digits = ""
             if chat.openID != nil { focus = .input }
@@ -100,7 +104,7 @@ struct ScreenModel: Sendable {
         case .text(let text) where text.allSatisfy({ "0"..."9" ~= $0 }):
             digits += text
             // No longer number can be meant.
-            if (Int(digits) ?? 0) * 10 > chat.world.conversations.count { return openNumber() }
+            if (Int(digits) ?? 0) * 10 > chat.shown.conversations.count { return openNumber() }
             return []
         case .backspace where !digits.isEmpty:
             digits.removeLast()
@@ -120,6 +124,7 @@ struct ScreenModel: Sendable {
 
     private mutating func handleInInput(_ key: Key) -> [ChatEffect] {
         if chat.question != nil { return handleAnswering(key) }
+        if edited != nil, let effects = handleEditing(key) { return effects }
         switch key {
         case .enter:
             guard let command = TypedLine(editor.text) else { return [] }
@@ -130,11 +135,14 @@ struct ScreenModel: Sendable {
             _ = editor.take()
             // Who writes wants to see what is written.
             if case .text = command { bottom = nil }
-            return take(chat.perform(command))
+            return perform(command)
         case .escape, .tab:
             focus = .list
             digits = ""
             selectedID = chat.openID ?? selectedID
+            return []
+        case .up where editor.isEmpty && bottom == nil && chat.ownMessages.last != nil:
+            edit(chat.ownMessages.last)
             return []
         case .up: return scroll(by: 1)
         case .down: return scroll(by: -1)
@@ -160,18 +168,18 @@ struct ScreenModel: Sendable {
 
     private mutating func openNumber() -> [ChatEffect] {
         defer { digits = "" }
-        return take(chat.perform(.open(digits)))
+        return perform(.open(digits))
     }
 
     /// Chooses the conversation above or below; with `opening`, opens it.
     private mutating func move(by step: Int, opening: Bool) -> [ChatEffect] {
-        let ids = chat.world.ordered.map(\.id)
+        let ids = chat.shown.conversations.map(\.id)
         guard !ids.isEmpty else { return [] }
         let from = (opening ? chat.openID ?? selection : selection).flatMap { ids.firstIndex(of: $0) }
         let to = from.map { min(max($0 + step, 0), ids.count - 1) } ?? 0
         selectedID = ids[to]
         digits = ""
-        return opening ? take(chat.open(ids[to])) : []
+        return opening ? open(ids[to]) : []
     }
 
     /// Scrolls towards older rows, or back where `rows` is negative. At the top, asks for what is older.
@@ -189,11 +197,11 @@ struct ScreenModel: Sendable {
 
     /// The chosen conversation, the first where none is.
     var selection: String? {
-        if let selectedID, chat.world.conversations[selectedID] != nil { return selectedID }
-        return chat.world.ordered.first?.id
+        if let selectedID, chat.shown.conversation(selectedID) != nil { return selectedID }
+        return chat.shown.conversations.first?.id
     }
 
-    private mutating func take(_ outputs: [ChatOutput]) -> [ChatEffect] {
+    mutating func take(_ outputs: [ChatOutput]) -> [ChatEffect] {
         var effects: [ChatEffect] = []
         for output in outputs {
             switch output {
@@ -209,96 +217,42 @@ struct ScreenModel: Sendable {
         return effects
     }
 
-    private mutating func say(_ text: String, _ style: Style) {
-        status = StyledLine(" \(text)", style)
-        tellsOfUnsent = false
+    /// Puts a message of the user's own into the line, to be changed; nil: a new one is written again.
+    mutating func edit(_ message: Message?) {
+        edited = message
+        _ = editor.take()
+        if let content = message?.content { _ = editor.handle(.paste(content)) }
+        if message != nil { focus = .input }
     }
 
-    private mutating func show(_ notice: ChatNotice) {
-        switch notice {
-        case .opened(let id):
-            selectedID = id
-            focus = .input
-            bottom = nil
-        case .conversations:
-            focus = .list
-        case .failed(let reason):
-            say(reason, .color(.red))
-        case .info(let text):
-            say(text, .dim)
-        case .refused(let message, let reason):
-            say("Not sent: \(reason)", .color(.red))
-            // The text is given back, where that overwrites nothing.
-            if editor.isEmpty, chat.question == nil { _ = editor.handle(.paste(message.content)) }
-        case .help:
-            panel = .help
-        case .people(let people, let query):
-            guard !people.isEmpty else {
-                say("Nobody is found for “\(query)”.", .color(.yellow))
-                return
-            }
-            panel = Panel(people) { person in
-                var line = StyledLine("  ")
-                line.append(chat.chip(of: person))
-                line.append("  ")
-                line.append(TextWidth.fit(person.name, to: 28), .bold)
-                line.append("/open \(person.username ?? person.name)", .dim)
-                return line
-            }
-        case .members:
-            let world = chat.world
-            panel = Panel(chat.openID.flatMap { world.conversations[$0] }?.members ?? []) { member in
-                var line = StyledLine("  ")
-                line.append(chat.chip(of: member.userID))
-                line.append("  ")
-                line.append(TextWidth.fit(world.name(of: member.userID), to: 28), .bold)
-                line.append(TextWidth.fit(world.people[member.userID]?.username ?? "", to: 24))
-                line.append(member.role, .dim)
-                return line
-            }
-        case .me:
-            panel = chat.world.me.map { Panel($0, chip: chat.chip(of: $0.person), width: screenWidth) }
-        case .avatars:
-            let mine = chat.world.me?.person.avatar
-            panel = Panel(chat.catalogue) { avatar in
-                var line = StyledLine("  ")
-                line.append(chat.chip(trying: avatar))
-                line.append("  ")
-                line.append(TextWidth.fit(avatar.name, to: 14), .bold)
-                line.append("/avatar \(avatar.id)", .dim)
-                if mine == .builtIn(id: avatar.id) { line.append("  yours", .color(.green)) }
-                return line
-            }
-        case .question:
-            panel = nil
-            focus = .input
-            _ = editor.take()
-        case .guest:
-            // Stands where no conversation is open.
-            break
-        case .world(.newUsername(let id, let to)):
-            let isMine = id == chat.world.myID
-            say(
-                isMine ? "You are now @\(to)\(chat.usernameCooldown)." : "\(chat.world.name(of: id)) is now @\(to)",
-                .dim)
-        case .world(.newAvatar(let id)) where id == chat.world.myID:
-            say(
-                chat.world.people[id]?.avatar == Avatar.none ? "You have no avatar now." : "You have a new avatar.",
-                .dim)
-        case .world(.left(_, let name)):
-            say("You are no longer in “\(name)”.", .color(.yellow))
-        case .world(.renamed(_, let from, let to)):
-            say("\(from) is now \(to)", .dim)
-        case .link(.offline):
-            wasLost = true
-            status = nil
-        case .link(.online):
-            if wasLost { say("Connected again.", .color(.green)) }
-            wasLost = false
-        case .link(.ended):
-            isOver = true
-        case .link(.connecting), .world, .older:
-            break
-        }
+    /// Stands in a conversation that was opened, with what was typed there before.
+    mutating func begin(_ id: String) {
+        selectedID = id
+        focus = .input
+        bottom = nil
+        edit(nil)
+        if let draft = chat.open?.draft { _ = editor.handle(.paste(draft)) }
     }
+
+    mutating func showList() { focus = .list }
+
+    mutating func beginAnswering() {
+        panel = nil
+        focus = .input
+        edit(nil)
+    }
+
+    mutating func lost() {
+        wasLost = true
+        status = nil
+    }
+
+    mutating func connected() {
+        if wasLost { say("Connected again.", .color(.green)) }
+        wasLost = false
+    }
+
+    mutating func end() { isOver = true }
+
+    mutating func say(_ text: String, _ style: Style) { status = StyledLine(" \(text)", style) }
 }

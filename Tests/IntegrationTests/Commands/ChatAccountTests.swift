@@ -161,9 +161,9 @@ struct ChatAccountTests {
             try await alice.says("* Your password is changed. Signed out elsewhere: 1 session.")
             try await other.says("* ended: This session was ended from elsewhere")
             #expect(try await other.exit() == 1)
-            try await answer(alice, "/delete", TestNode.password)
+            try await answer(alice, "/delete-account", TestNode.password)
             try await alice.says("! The password is wrong.")
-            try await answer(alice, "/delete", "new password")
+            try await answer(alice, "/delete-account", "new password")
             try await alice.says("* Your account is deleted.")
             #expect(try await alice.exit() == 0)
             let gone = try await Command.run(

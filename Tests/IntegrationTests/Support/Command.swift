@@ -46,10 +46,14 @@ final class Command: Sendable {
             process.executableURL = program
             process.arguments = arguments
         }
+        // What a chat keeps is its own, and goes with it.
+        let home = FileManager.default.temporaryDirectory.appending(path: "postline-home-\(UUID().uuidString)")
         process.environment = ProcessInfo.processInfo.environment
             .filter { ["PATH", "HOME", "LD_LIBRARY_PATH"].contains($0.key) }
             // Many run at once.
-            .merging(["POSTLINE_OPERATIONS_PORT": "0", "POSTLINE_HTTP_PORT": "0"]) { $1 }.merging(environment) { $1 }
+            .merging([
+                "POSTLINE_OPERATIONS_PORT": "0", "POSTLINE_HTTP_PORT": "0", "XDG_STATE_HOME": home.path,
+            ]) { $1 }.merging(environment) { $1 }
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
         process.standardInput = standardInput
         process.standardOutput = standardOutput
@@ -67,7 +71,10 @@ final class Command: Sendable {
         follow(standardError.fileHandleForReading) { $0.errors += $1 }
         // Ends with the process, which every test ends.
         Task { [self] in
-            for await status in exited.stream { change { $0.status = status } }
+            for await status in exited.stream {
+                try? FileManager.default.removeItem(at: home)
+                change { $0.status = status }
+            }
         }
     }
 

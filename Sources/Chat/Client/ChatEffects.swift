@@ -1,0 +1,117 @@
+internal import PostlineClient
+
+/// Does what the chat asks of its client, and reports what came of it.
+@MainActor
+struct ChatEffects {
+    let view: ClientView
+    let report: @Sendable (ChatEvent) -> Void
+
+    private var client: PostlineClient { view.client }
+
+    /// Does what is only to be stored, in its order; false where the effect asks for an answer (`perform`) or an end.
+    func store(_ effect: ChatEffect) async -> Bool {
+        do {
+            switch effect {
+            case .send(let id, let content): try await client.send(content, in: id)
+            case .edit(let message, let content): try await client.edit(message, to: content)
+            case .delete(let message): try await client.delete(message)
+            case .markRead(let id, _): try await client.markRead(id)
+            case .draft(let id, let content): try await view.chat(id).setDraft(content)
+            case .change(let change): try await client.updateProfile { change.apply(to: &$0) }
+            case .retry(let changes): for change in changes { try await client.retry(change) }
+            case .discard(let changes): for change in changes { try await client.discard(change) }
+            case .search, .openDirect, .loadOlder, .group, .fetchCatalogue, .account, .quit: return false
+            }
+        } catch {
+            fail(error)
+        }
+        return true
+    }
+
+    /// Asks the server and waits for its answer.
+    func perform(_ effect: ChatEffect) async {
+        do {
+            switch effect {
+            case .search(let query, let purpose):
+                report(.found(query: query, people: try await client.search(query), purpose: purpose))
+            case .openDirect(let person):
+                report(.opened(conversationID: try await client.openConversation(with: person.id)))
+            case .loadOlder(let id):
+                try await view.chat(id).loadOlder()
+                report(.loadedOlder(conversationID: id))
+            case .group(let action): try await perform(action)
+            case .fetchCatalogue:
+                // Without it avatars have other colours, and that is all.
+                if let avatars = try? await client.avatars() { report(.catalogue(avatars)) }
+            case .account(let action): try await perform(action)
+            case .send, .edit, .delete, .markRead, .draft, .change, .retry, .discard, .quit: break
+            }
+        } catch {
+            fail(error)
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        report(.failed((error as? PostlineError)?.sentence ?? "\(error)"))
+    }
+
+    private func perform(_ action: GroupAction) async throws {
+        switch action {
+        case .create(let title, let who):
+            report(.opened(conversationID: try await client.createGroup(title, with: try await ids(of: who))))
+        case .add(let who, let id): try await client.add(try await ids(of: who), to: id)
+        case .remove(let userID, let id): try await client.remove(userID, from: id)
+        case .leave(let id): try await client.leave(id)
+        case .rename(let id, let title): try await client.rename(id, to: title)
+        case .setRole(let role, let userID, let id): try await client.setRole(role, of: userID, in: id)
+        }
+    }
+
+    private func ids(of who: [GroupAction.Who]) async throws -> [String] {
+        var ids: [String] = []
+        for who in who {
+            switch who {
+            case .known(let id): ids.append(id)
+            case .named(let name):
+                let found = try await client.search(name)
+                let meant = found.filter { $0.isCalled(name) }
+                guard let person = meant.count == 1 ? meant[0] : found.count == 1 ? found[0] : nil else {
+                    throw PostlineError(
+                        .notFound,
+                        found.isEmpty
+                            ? "Nobody is found for “\(name)”."
+                            : "More than one is found for “\(name)”; /search \(name) shows their usernames.")
+                }
+                ids.append(person.id)
+            }
+        }
+        return ids
+    }
+
+    private func perform(_ action: AccountAction) async throws {
+        switch action {
+        case .upgrade(let email, let password):
+            try await client.upgrade(email: email, password: password)
+            report(.done("This account is yours now. Sign in with \(email) and your password from anywhere."))
+        case .signIn(let email, let password):
+            let merged = try await client.signIn(email: email, password: password)
+            let came = [(merged?.conversations, "conversation"), (merged?.messages, "message")]
+                .compactMap { number, noun in number.flatMap { $0 > 0 ? Self.count($0, noun) : nil } }
+                .joined(separator: " and ")
+            let company = came.isEmpty ? "" : " With you came \(came)."
+            report(.done("You are signed in as \(email).\(company)"))
+        case .changePassword(let current, let new):
+            let revoked = try await client.changePassword(from: current, to: new)
+            let others = revoked == 0 ? "" : " Signed out elsewhere: \(Self.count(revoked, "session"))."
+            report(.done("Your password is changed.\(others)"))
+        case .logout(let everywhere):
+            try await client.signOut(erasing: true, everywhere: everywhere)
+            report(.signedOut(everywhere ? "You are signed out everywhere." : "You are signed out."))
+        case .delete(let password):
+            try await client.deleteAccount(password: password)
+            report(.signedOut("Your account is deleted."))
+        }
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String { "\(number) \(noun)\(number == 1 ? "" : "s")" }
+}

@@ -1,0 +1,237 @@
+internal import PostlineClient
+
+/// What follows from what a person types.
+extension ChatModel {
+    mutating func perform(_ command: TypedLine) -> [ChatOutput] {
+        switch command {
+        case .text(let text): return send(text)
+        case .help: return [.notice(.help)]
+        case .list: return [.notice(.conversations)]
+        case .members: return [open == nil ? .notice(.failed(Self.noneIsOpen)) : .notice(.members)]
+        case .older: return loadOlder(orSay: true)
+        case .open(let name): return open(named: name)
+        case .search(let query): return [.effect(.search(query: query, purpose: .show))]
+        case .me: return [.notice(.me)]
+        case .name(let name): return [.effect(.change(.name(name)))]
+        case .username(let name?): return [.effect(.change(.username(name)))]
+        case .username(nil): return [.notice(.info(usernameNow))]
+        case .avatar(let choice?): return [.effect(.change(.avatar(avatar(choice))))]
+        case .avatar(nil): return [.notice(catalogue.isEmpty ? .failed("The server offers no avatars.") : .avatars)]
+        case .bio(let bio): return [.effect(.change(.bio(bio)))]
+        case .upgrade(let email): return askGuest(.upgrade(email: email))
+        case .signIn(let email): return askGuest(.signIn(email: email))
+        case .password:
+            guard shown.me?.isGuest == false else {
+                return [.notice(.failed("A guest has no password. /upgrade EMAIL gives you one."))]
+            }
+            return ask(.changePassword)
+        case .logout(let everywhere): return [.effect(.account(.logout(everywhere: everywhere)))]
+        case .deleteAccount: return ask(.delete(isGuest: shown.me?.isGuest ?? false))
+        case .edit(let seq, let text): return edit(seq, text)
+        case .delete(let seq): return delete(seq)
+        case .mine: return open == nil ? [.notice(.failed(Self.noneIsOpen))] : [.notice(.ownMessages(ownMessages))]
+        case .group(let title, let names): return [.effect(.group(.create(title: title, with: names.map(who))))]
+        case .add(let names): return inGroup { _, group in .add(names.map(who), to: group.id) }
+        case .remove(let name):
+            return inGroup { chat, group throws(Refusal) in
+                .remove(userID: try chat.member(name, of: group), from: group.id)
+            }
+        case .leave: return inGroup { .leave($1.id) }
+        case .rename(let title): return inGroup { .rename($1.id, to: title) }
+        case .role(let role, let name):
+            return inGroup { chat, group throws(Refusal) in
+                .setRole(.init(rawValue: role), of: try chat.member(name, of: group), in: group.id)
+            }
+        case .refused: return [.notice(.refusals)]
+        case .retry(let number): return onRefused(number) { .retry($0) }
+        case .discard(let number): return onRefused(number) { .discard($0) }
+        case .quit: return [.effect(.quit(saying: nil))]
+        case .incomplete(let usage): return [.notice(.failed("Say it like this: \(usage)"))]
+        case .unknown(let name): return [.notice(.failed("There is no command /\(name). /help shows those there are."))]
+        }
+    }
+
+    private static let noneIsOpen = "No conversation is open. /open NAME opens one."
+
+    /// Takes a line that answers the question.
+    mutating func answer(_ line: String) -> [ChatOutput] {
+        guard var asked = question else { return [] }
+        switch asked.take(line) {
+        case .more:
+            question = asked
+            return [.notice(.question(asked))]
+        case .done(let action):
+            question = nil
+            return [.effect(.account(action))]
+        case .given(let reason):
+            question = nil
+            return [.notice(.failed(reason))]
+        }
+    }
+
+    private mutating func ask(_ purpose: Question.Purpose) -> [ChatOutput] {
+        let question = Question(purpose)
+        self.question = question
+        return [.notice(.question(question))]
+    }
+
+    private mutating func askGuest(_ purpose: Question.Purpose) -> [ChatOutput] {
+        guard shown.me?.isGuest == true else {
+            let sentence = "You have an account already. /logout, and start the chat again to use another."
+            return [.notice(.failed(sentence))]
+        }
+        return ask(purpose)
+    }
+
+    private var usernameNow: String {
+        guard let username = shown.me?.username else {
+            return "You have no username yet. /username NAME gives you one."
+        }
+        return "You are @\(username)\(usernameCooldown)."
+    }
+
+    /// From when on the username may be changed again, as the end of a sentence.
+    var usernameCooldown: String {
+        guard let next = shown.me?.usernameChangeAllowedAt else { return "" }
+        return "; it can be changed again from \(WallTime(next).day) on"
+    }
+
+    /// By address, or by id or name in the catalogue; of anything else the server says what is wrong with it.
+    private func avatar(_ choice: String) -> ProfileEdit.Picture? {
+        if choice.contains("://") { return .custom(url: choice) }
+        let wanted = choice.lowercased()
+        if wanted == "none" { return nil }
+        return .builtIn(id: catalogue.first { $0.id == wanted || $0.name.lowercased() == wanted }?.id ?? choice)
+    }
+
+    private mutating func send(_ text: String) -> [ChatOutput] {
+        guard let openID else {
+            return [.notice(.failed("No conversation is open. /open NAME opens one, /list shows them."))]
+        }
+        hasWritten()
+        return [.effect(.send(conversationID: openID, content: text))]
+    }
+
+    /// By number in the list, then by name among the conversations, then by looking for a person.
+    private mutating func open(named name: String) -> [ChatOutput] {
+        let conversations = shown.conversations
+        if let number = Int(name) {
+            guard conversations.indices.contains(number - 1) else {
+                return [.notice(.failed("There is no conversation \(number). /list shows those there are."))]
+            }
+            return open(conversations[number - 1].id)
+        }
+        let wanted = name.lowercased()
+        func names(_ conversation: Conversation) -> [String] {
+            let username = shown.myID.flatMap { conversation.other(than: $0)?.username }
+            return [shown.name(ofConversation: conversation.id), username].compactMap { $0?.lowercased() }
+        }
+        if let exact = conversations.first(where: { names($0).contains(wanted) }) { return open(exact.id) }
+        let beginning = conversations.filter { names($0).contains { $0.hasPrefix(wanted) } }
+        if beginning.count == 1 { return open(beginning[0].id) }
+        return [.effect(.search(query: name, purpose: .open))]
+    }
+
+    mutating func choose(among people: [Profile], for query: String) -> [ChatOutput] {
+        let exact = people.filter { $0.isCalled(query) }
+        if exact.count == 1 { return [.effect(.openDirect(exact[0]))] }
+        if people.count == 1 { return [.effect(.openDirect(people[0]))] }
+        return [.notice(.people(people, query: query))]
+    }
+}
+
+/// What is done with messages that are written already.
+extension ChatModel {
+    /// The user's own messages in the open conversation that can be changed, the oldest first.
+    var ownMessages: [Message] { openMessages.filter { $0.senderID == shown.myID && !$0.isDeleted } }
+
+    private func ownMessage(_ seq: Int?) throws(Refusal) -> Message {
+        guard open != nil else { throw Refusal(Self.noneIsOpen) }
+        guard let seq else {
+            guard let last = ownMessages.last else { throw Refusal("You have written nothing here yet.") }
+            return last
+        }
+        guard let message = ownMessages.first(where: { $0.seq == seq }) else {
+            throw Refusal("#\(seq) is no message of yours that is here. /mine shows those there are.")
+        }
+        return message
+    }
+
+    private func edit(_ seq: Int?, _ text: String?) -> [ChatOutput] {
+        do {
+            let message = try ownMessage(seq)
+            guard let text else { return [.notice(.edit(message))] }
+            return edit(message, to: text)
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// What was refused is written anew, and what is still on its way is left alone.
+    func edit(_ message: Message, to text: String) -> [ChatOutput] {
+        if message.seq != nil { return text == message.content ? [] : [.effect(.edit(message, content: text))] }
+        guard case .refused(_, let change) = message.delivery else {
+            return [.notice(.failed("It is still on its way. /delete gives it up, if you do not want it so."))]
+        }
+        return [.effect(.discard([change])), .effect(.send(conversationID: message.conversationID, content: text))]
+    }
+
+    private func delete(_ seq: Int?) -> [ChatOutput] {
+        do {
+            return [.effect(delete(try ownMessage(seq)))]
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    /// What the server does not have is only given up.
+    func delete(_ message: Message) -> ChatEffect {
+        switch message.delivery {
+        case .queued(let change) where message.seq == nil: .discard([change])
+        case .refused(_, let change) where message.seq == nil: .discard([change])
+        case .queued, .refused, .sent: .delete(message)
+        }
+    }
+
+    private func onRefused(_ number: Int?, _ effect: ([Int64]) -> ChatEffect) -> [ChatOutput] {
+        let all = shown.refused.map(\.id)
+        guard !all.isEmpty else { return [.notice(.info("Nothing is refused."))] }
+        guard let number else { return [.effect(effect(all))] }
+        guard all.indices.contains(number - 1) else {
+            return [.notice(.failed("There is no refusal \(number). /refused shows those there are."))]
+        }
+        return [.effect(effect([all[number - 1]]))]
+    }
+}
+
+/// What is done with groups.
+extension ChatModel {
+    /// Why a command is not carried out.
+    struct Refusal: Error {
+        let sentence: String
+        init(_ sentence: String) { self.sentence = sentence }
+    }
+
+    private func inGroup(_ action: (ChatModel, Conversation) throws(Refusal) -> GroupAction) -> [ChatOutput] {
+        guard let open, open.kind == .group else {
+            return [.notice(.failed("No group is open. /group TITLE with NAME, NAME makes one."))]
+        }
+        do {
+            return [.effect(.group(try action(self, open)))]
+        } catch {
+            return [.notice(.failed(error.sentence))]
+        }
+    }
+
+    private func member(_ name: String, of group: Conversation) throws(Refusal) -> String {
+        guard let person = group.people.first(where: { $0.isCalled(name) }) else {
+            throw Refusal("Nobody here is called “\(name)”. /members shows who is here.")
+        }
+        return person.id
+    }
+
+    private func who(_ name: String) -> GroupAction.Who {
+        let called = shown.people.values.filter { $0.isCalled(name) }
+        return called.count == 1 ? .known(id: called[0].id) : .named(name)
+    }
+}

@@ -1,0 +1,110 @@
+internal import PostlineClient
+
+/// What a person would notice between two moments.
+enum News: Sendable, Equatable {
+    case message(Message)
+    /// There are so many new messages that only the newest are here.
+    case skipped(conversationID: String, count: Int)
+    /// A message was edited or deleted.
+    case changed(Message)
+    case renamed(userID: String, from: String, to: String)
+    /// Somebody goes by another username, or has a first one.
+    case newUsername(userID: String, to: String)
+    case newAvatar(userID: String)
+    /// The user's own bio was set or cleared.
+    case newBio(isSet: Bool)
+    case joined(conversationID: String)
+    case left(conversationID: String, name: String)
+    case retitled(conversationID: String, from: String)
+    case added(userID: String, conversationID: String)
+    case removed(userID: String, name: String, conversationID: String)
+    case newRole(userID: String, conversationID: String, MemberRole)
+    case read(conversationID: String, userID: String, seq: Int)
+}
+
+extension News {
+    /// What is new of people, without the user's own data, whose edits are shown before they are made.
+    static func ofPeople(from old: Shown, to new: Shown) -> [News] {
+        new.people.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [News] in
+            guard let before = old.people[id], let now = new.people[id], before != now else { return [] }
+            return of(before, now)
+        }
+    }
+
+    /// What is new of the user's own data.
+    static func ofMe(from old: Me, to new: Me) -> [News] {
+        var news = of(old.profile, new.profile)
+        if old.bio != new.bio { news.append(.newBio(isSet: new.bio != nil)) }
+        return news
+    }
+
+    private static func of(_ old: Profile, _ new: Profile) -> [News] {
+        var news: [News] = []
+        if new.shownName != old.shownName {
+            news.append(.renamed(userID: new.id, from: old.shownName, to: new.shownName))
+        }
+        // Of the deleted nothing is left, which their name says.
+        guard !new.isDeleted else { return news }
+        if let username = new.username, username != old.username {
+            news.append(.newUsername(userID: new.id, to: username))
+        }
+        if new.avatarType != old.avatarType || new.avatarID != old.avatarID || new.avatarURL != old.avatarURL {
+            news.append(.newAvatar(userID: new.id))
+        }
+        return news
+    }
+
+    /// What is new of the conversations, but for what is said in them.
+    static func ofConversations(from old: Shown, to new: Shown) -> [News] {
+        let before = Dictionary(uniqueKeysWithValues: old.conversations.map { ($0.id, $0) })
+        var news: [News] = old.conversations.filter { new.conversation($0.id) == nil }
+            .map { .left(conversationID: $0.id, name: old.name(ofConversation: $0.id)) }
+        for conversation in new.conversations {
+            guard let held = before[conversation.id] else {
+                // Who made it knows.
+                if conversation.createdBy != new.myID { news.append(.joined(conversationID: conversation.id)) }
+                continue
+            }
+            guard held != conversation else { continue }
+            if held.title != conversation.title {
+                news.append(.retitled(conversationID: held.id, from: old.name(ofConversation: held.id)))
+            }
+            news += ofMembers(from: held, to: conversation, old)
+        }
+        return news
+    }
+
+    private static func ofMembers(from held: Conversation, to new: Conversation, _ old: Shown) -> [News] {
+        let before = Dictionary(held.members.map { ($0.userID, $0) }) { $1 }
+        let now = Set(new.members.map(\.userID))
+        var news: [News] = held.members.filter { !now.contains($0.userID) }
+            .map { .removed(userID: $0.userID, name: old.name(of: $0.userID), conversationID: new.id) }
+        for member in new.members {
+            guard let held = before[member.userID] else {
+                news.append(.added(userID: member.userID, conversationID: new.id))
+                continue
+            }
+            if held.role != member.role {
+                news.append(.newRole(userID: member.userID, conversationID: new.id, member.role))
+            }
+            if held.lastReadSeq < member.lastReadSeq {
+                news.append(.read(conversationID: new.id, userID: member.userID, seq: member.lastReadSeq))
+            }
+        }
+        return news
+    }
+
+    /// Which messages that were here already are edited or deleted now.
+    static func ofEdits(from old: Shown, to new: Shown) -> [News] {
+        new.chats.keys.sorted().flatMap { id -> [News] in
+            guard let held = old.chats[id]?.messages, let now = new.chats[id]?.messages, held != now else { return [] }
+            let before = Dictionary(held.compactMap { message in message.seq.map { ($0, message) } }) { $1 }
+            return now.compactMap { message in
+                guard let old = message.seq.flatMap({ before[$0] }),
+                    old.editedAt != message.editedAt || old.deletedAt != message.deletedAt
+                else { return nil }
+                return .changed(message)
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+internal import PostlineClient
+
+/// What the client shows, at one moment.
+struct Shown: Sendable, Equatable {
+    let state: ConnectionState
+    /// Whether a guest is becoming an account, between the connection of the one and that of the other.
+    let isSigningIn: Bool
+    let me: Me?
+    /// The newest first.
+    let conversations: [Conversation]
+    /// The messages of the conversations that are followed.
+    let chats: [String: Messages]
+    /// What the server refused, the oldest first.
+    let refused: [RefusedChange]
+    /// How much was written that the server has not answered yet.
+    let waiting: Int
+    /// Why the store cannot be used, where it cannot.
+    let storeFault: String?
+    /// Everybody who is in sight, by id.
+    let people: [String: Profile]
+
+    /// The messages of a conversation that are here.
+    struct Messages: Sendable, Equatable {
+        var messages: [Message]
+        /// Whether older ones are to be had.
+        var hasOlder: Bool
+    }
+
+    init(
+        state: ConnectionState, isSigningIn: Bool = false, me: Me? = nil, conversations: [Conversation] = [],
+        chats: [String: Messages] = [:],
+        refused: [RefusedChange] = [], waiting: Int = 0, storeFault: String? = nil
+    ) {
+        self.state = state
+        self.isSigningIn = isSigningIn
+        self.me = me
+        self.conversations = conversations
+        self.chats = chats
+        self.refused = refused
+        self.waiting = waiting
+        self.storeFault = storeFault
+        var people: [String: Profile] = [:]
+        for chat in chats.values {
+            for case let sender? in chat.messages.map(\.sender) { people[sender.id] = sender }
+        }
+        for person in conversations.flatMap(\.people) { people[person.id] = person }
+        if let me { people[me.id] = me.profile }
+        self.people = people
+    }
+
+    var myID: String? { me?.id }
+
+    func conversation(_ id: String) -> Conversation? { conversations.first { $0.id == id } }
+
+    /// A user's name as of now.
+    func name(of userID: String) -> String { people[userID]?.shownName ?? "(somebody)" }
+
+    /// A group's title, or the other one's name.
+    func name(ofConversation id: String) -> String {
+        guard let conversation = conversation(id) else { return "(conversation)" }
+        if let title = conversation.title { return title }
+        if conversation.kind == .group { return "(group)" }
+        return conversation.members.first { $0.userID != myID }.map { name(of: $0.userID) } ?? "(nobody)"
+    }
+}
+
+extension Profile {
+    /// The name to show, whatever there is of the user.
+    var shownName: String { displayName ?? (isDeleted ? "(deleted user)" : "(guest)") }
+
+    /// Whether it goes by that name, in whatever case.
+    func isCalled(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return username?.lowercased() == name || shownName.lowercased() == name
+    }
+}
+
+extension Message {
+    /// What to show of it.
+    var shownContent: String {
+        guard let content else { return "(deleted)" }
+        guard let url = attachment?.url else { return content }
+        return content.isEmpty ? url : "\(content)\n\(url)"
+    }
+
+    /// Whether it is deleted, here or everywhere.
+    var isDeleted: Bool { content == nil }
+}
+
+extension PostlineError {
+    /// The sentence, and when to try again where that is known.
+    var sentence: String {
+        if code == .offline { return "There is no connection to the server just now." }
+        guard code == .usernameCooldown, let retryAt else { return message }
+        return "\(message) Yours can be changed again from \(WallTime(retryAt).day) on."
+    }
+}

@@ -1,0 +1,106 @@
+internal import PostlineClient
+internal import TerminalText
+
+/// What a notice shows: a panel, or a sentence at the bottom.
+extension ScreenModel {
+    mutating func show(_ notice: ChatNotice) {
+        switch notice {
+        case .opened(let id):
+            begin(id)
+        case .conversations:
+            showList()
+        case .failed(let reason):
+            say(reason, .color(.red))
+        case .info(let text):
+            say(text, .dim)
+        case .refused(let change):
+            let number = (chat.shown.refused.firstIndex(of: change) ?? 0) + 1
+            let sentence = change.sentence
+            say(
+                "\(sentence.prefix(1).uppercased() + sentence.dropFirst()) · /retry \(number) or /discard \(number)",
+                .color(.red))
+        case .refusals:
+            guard !chat.shown.refused.isEmpty else { return say("Nothing is refused.", .dim) }
+            panel = Panel(Array(chat.shown.refused.enumerated())) {
+                StyledLine("  \($0.offset + 1)  \($0.element.sentence)")
+            }
+        case .ownMessages(let messages):
+            guard !messages.isEmpty else { return say("You have written nothing here yet.", .dim) }
+            panel = Panel(messages) { message in
+                var line = StyledLine("  ")
+                line.append(TextWidth.fit(message.number, to: 6), .dim)
+                line.append(PlainText.line(message.shownContent))
+                return line
+            }
+        case .edit(let message):
+            edit(message)
+        case .help:
+            panel = .help
+        case .people(let people, let query):
+            guard !people.isEmpty else {
+                say("Nobody is found for “\(query)”.", .color(.yellow))
+                return
+            }
+            panel = Panel(people) { person in
+                var line = StyledLine("  ")
+                line.append(chat.chip(of: person))
+                line.append("  ")
+                line.append(TextWidth.fit(person.shownName, to: 28), .bold)
+                line.append("/open \(person.username ?? person.shownName)", .dim)
+                return line
+            }
+        case .members:
+            let shown = chat.shown
+            panel = Panel(chat.open?.members ?? []) { member in
+                var line = StyledLine("  ")
+                line.append(chat.chip(of: member.userID))
+                line.append("  ")
+                line.append(TextWidth.fit(shown.name(of: member.userID), to: 28), .bold)
+                line.append(TextWidth.fit(shown.people[member.userID]?.username ?? "", to: 24))
+                line.append(member.role.rawValue, .dim)
+                return line
+            }
+        case .me:
+            panel = chat.shown.me.map { Panel($0, chip: chat.chip(of: $0.profile), width: screenWidth) }
+        case .avatars:
+            let mine = chat.shown.me?.profile.avatar
+            panel = Panel(chat.catalogue) { avatar in
+                var line = StyledLine("  ")
+                line.append(chat.chip(trying: avatar))
+                line.append("  ")
+                line.append(TextWidth.fit(avatar.name, to: 14), .bold)
+                line.append("/avatar \(avatar.id)", .dim)
+                if mine == .builtIn(id: avatar.id) { line.append("  yours", .color(.green)) }
+                return line
+            }
+        case .question:
+            beginAnswering()
+        case .guest:
+            // Stands where no conversation is open.
+            break
+        case .news(.newUsername(let id, let to)):
+            let isMine = id == chat.shown.myID
+            say(
+                isMine ? "You are now @\(to)\(chat.usernameCooldown)." : "\(chat.shown.name(of: id)) is now @\(to)",
+                .dim)
+        case .news(.newBio(let isSet)):
+            say(isSet ? "Your bio is set." : "Your bio is gone.", .dim)
+        case .news(.newAvatar(let id)) where id == chat.shown.myID:
+            say(
+                chat.shown.people[id]?.avatarType == nil ? "You have no avatar now." : "You have a new avatar.",
+                .dim)
+        case .news(.left(_, let name)):
+            say("You are no longer in “\(name)”.", .color(.yellow))
+        case .news(.renamed(_, let from, let to)):
+            say("\(from) is now \(to)", .dim)
+        case .link(.offline):
+            lost()
+        case .link(.online):
+            connected()
+        case .link(.ended):
+            end()
+        case .link(.connecting), .news, .older:
+            break
+        }
+    }
+}

@@ -1,0 +1,207 @@
+import Foundation
+import LineClient
+import Messaging
+import TestSupport
+import Testing
+
+@Suite("postline chat and what it keeps", .timeLimit(.minutes(60)))
+struct ChatOfflineTests {
+    private func chat(
+        _ person: Person, port: Int, home: URL, password: String? = TestNode.password, _ options: String...
+    ) throws -> Command {
+        var environment = ["XDG_STATE_HOME": home.path]
+        environment["POSTLINE_PASSWORD"] = password
+        return try Command(["chat", person.email, "--port", "\(port)"] + options, environment: environment)
+    }
+
+    /// A home of the test's own.
+    private func withHome(_ body: (URL) async throws -> Void) async throws {
+        let home = FileManager.default.temporaryDirectory.appending(path: "postline-chat-test-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: home) }
+        try await body(home)
+    }
+
+    @Test(
+        "yesterday's conversations are there before the server is, without a password, and what is written then is sent when it is"
+    )
+    func offlineStart() async throws {
+        try await withHome { home in
+            try await TestDatabase.with { database in
+                let port = try await withNode(database) { node in
+                    let alice = try chat(.alice, port: node.port, home: home)
+                    defer { alice.signal(SIGKILL) }
+                    try alice.type("/open bob\nsaid yesterday\n/quit")
+                    #expect(try await alice.exit() == 0)
+                    return node.port
+                }
+                let offline = try chat(.alice, port: port, home: home, password: nil)
+                defer { offline.signal(SIGKILL) }
+                try await offline.says("Bob Okafor")
+                try await offline.says("* offline: ")
+                try offline.type("/open bob")
+                try await offline.says("you: said yesterday")
+                try offline.type("written without a server\n/search carol")
+                try await offline.says("! There is no connection to the server just now.")
+                try offline.type("/quit")
+                #expect(try await offline.exit() == 0)
+
+                let again = try chat(.alice, port: port, home: home, password: nil)
+                defer { again.signal(SIGKILL) }
+                try await again.says("* offline: ")
+                try await withNode(database, NodeSettings(port: port)) { _ in
+                    try await again.says("* connected as Alice Moreau")
+                    try again.endInput()
+                    #expect(try await again.exit() == 0)
+                    #expect(
+                        try await database.column(
+                            "select count(*) from public.messages where content = 'written without a server'") == ["1"])
+                }
+            }
+        }
+    }
+
+    @Test("messages are edited and deleted, groups made and left, and the others see it")
+    func messagesAndGroups() async throws {
+        try await withNode { node in
+            let home = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            defer { try? FileManager.default.removeItem(at: home) }
+            let alice = try chat(.alice, port: node.port, home: home)
+            let bob = try chat(.bob, port: node.port, home: home)
+            defer { for chat in [alice, bob] { chat.signal(SIGKILL) } }
+            try await bob.says("* connected as Bob Okafor")
+            try bob.type("/open alice")
+            try await bob.says("* in “Alice Moreau”")
+            try alice.type("/open bob\nfrist\nsecond")
+            try await bob.says("Alice Moreau: second")
+            try alice.type("/mine")
+            let mine = try await alice.says("  frist")
+            let seq = try #require(
+                mine.split(separator: "\n").last { $0.hasSuffix("frist") && $0.contains("#") }?
+                    .split(separator: " ").first)
+            try alice.type("/edit \(seq) first")
+            try await bob.says("* Alice Moreau edited \(seq): first")
+            try alice.type("/delete")
+            try await bob.says("* Alice Moreau deleted #")
+
+            try alice.type("/group Alps 2027 with bob, carol")
+            try await bob.says("* new conversation: Alps 2027")
+            try await alice.says("* in “Alps 2027”")
+            try alice.type("/add Dave Nakamura")
+            try await bob.says("* Dave Nakamura is now in “Alps 2027”")
+            try alice.type("/rename Sea 2027")
+            try await bob.says("* “Alps 2027” is now “Sea 2027”")
+            try alice.type("/role bob admin")
+            try await bob.says("* You are now admin of “Sea 2027”")
+            try bob.type("/open sea\n/remove carol")
+            try await alice.says("* Carol Jensen is no longer in “Sea 2027”")
+            try bob.type("/leave")
+            try await bob.says("* you are no longer in “Sea 2027”")
+            for chat in [alice, bob] {
+                try chat.type("/quit")
+                #expect(try await chat.exit() == 0)
+            }
+        }
+    }
+
+    @Test("what the server refuses is said with its sentence, listed, tried again and given up")
+    func refused() async throws {
+        try await withNode { node in
+            let home = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            defer { try? FileManager.default.removeItem(at: home) }
+            let alice = try chat(.alice, port: node.port, home: home)
+            defer { alice.signal(SIGKILL) }
+            try alice.type("/username bob")
+            try await alice.says("* /retry 1 tries it again, /discard 1 gives it up")
+            let first = alice.output.count
+            try alice.type("/retry 1")
+            try await alice.says("* /retry 1 tries it again", from: first)
+            try alice.type("/refused")
+            try await alice.says("\n  1  ")
+            try alice.type("/discard 1\n/refused")
+            try await alice.says("* nothing is refused")
+            try alice.type("/quit")
+            #expect(try await alice.exit() == 0)
+        }
+    }
+
+    @Test("the same account twice on one machine is said, and works with a folder of its own")
+    func twice() async throws {
+        try await withHome { home in
+            try await withNode { node in
+                let first = try chat(.alice, port: node.port, home: home)
+                defer { first.signal(SIGKILL) }
+                try await first.says("* connected as Alice Moreau")
+                let second = try chat(.alice, port: node.port, home: home)
+                defer { second.signal(SIGKILL) }
+                #expect(try await second.exit() == 1)
+                #expect(second.errors.contains("postline: Another chat has "))
+                let third = try chat(
+                    .alice, port: node.port, home: home, "--store", home.appending(path: "other").path)
+                let bob = try chat(.bob, port: node.port, home: home)
+                defer { for chat in [third, bob] { chat.signal(SIGKILL) } }
+                try await third.says("* connected as Alice Moreau")
+                try await bob.says("* connected as Bob Okafor")
+                // What a chat that was killed held is free.
+                first.signal(SIGKILL)
+                _ = try await first.exit()
+                let fourth = try chat(.alice, port: node.port, home: home, password: nil)
+                defer { fourth.signal(SIGKILL) }
+                try await fourth.says("* connected as Alice Moreau")
+            }
+        }
+    }
+
+    @Test("what is kept is for the user alone, and gone once it signs out; a guest's goes with the chat")
+    func forgets() async throws {
+        try await withHome { home in
+            try await withNode { node in
+                let folder = home.appending(path: "postline/chat/127.0.0.1_\(node.port)/alice@example.com")
+                let alice = try chat(.alice, port: node.port, home: home)
+                defer { alice.signal(SIGKILL) }
+                try await alice.says("* connected as Alice Moreau")
+                let mode = try FileManager.default.attributesOfItem(atPath: folder.path)[.posixPermissions] as? Int
+                #expect(mode == 0o700)
+                try alice.type("/logout")
+                #expect(try await alice.exit() == 0)
+                #expect(!FileManager.default.fileExists(atPath: folder.path))
+
+                let kept = home.appending(path: "guest")
+                for store in [nil, kept] {
+                    let robin = try Command(
+                        ["chat", "--guest", "Robin", "--port", "\(node.port)"]
+                            + (store.map { ["--store", $0.path] } ?? []),
+                        environment: ["XDG_STATE_HOME": home.path, "TMPDIR": home.path])
+                    defer { robin.signal(SIGKILL) }
+                    try await robin.says("* connected as Robin")
+                    try robin.type("/quit")
+                    #expect(try await robin.exit() == 0)
+                }
+                let left = try FileManager.default.contentsOfDirectory(atPath: home.path)
+                #expect(Set(left) == ["postline", "guest"])
+                let again = try Command(
+                    ["chat", "--guest", "--port", "\(node.port)", "--store", kept.path],
+                    environment: ["XDG_STATE_HOME": home.path])
+                defer { again.signal(SIGKILL) }
+                try await again.says("* connected as Robin")
+            }
+        }
+    }
+
+    @Test("an access token is enough to talk")
+    func token() async throws {
+        try await withNode { node in
+            let client = try await node.signedIn(.alice)
+            let answer = try await client.call(
+                "auth.login", ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
+            let token = try #require(answer["access_token"]?.stringValue)
+            let alice = try Command(["chat", "--token", token, "--port", "\(node.port)"])
+            defer { alice.signal(SIGKILL) }
+            try alice.type("/open bob\nby token\n/quit")
+            try await alice.says("* connected as Alice Moreau")
+            #expect(try await alice.exit() == 0)
+            #expect(
+                try await node.database.column("select count(*) from public.messages where content = 'by token'")
+                    == ["1"])
+        }
+    }
+}
