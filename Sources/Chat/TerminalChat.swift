@@ -55,15 +55,22 @@ package struct TerminalChat {
                 server: .line(host, port: port, isEncrypted: isEncrypted), store: .file(in: folder.url),
                 secrets: FileSecrets(folder: folder.url.appending(path: "secrets")), authorities: trusted,
                 logger: Logger(label: "postline.chat") { _ in SwiftLogNoOpLogHandler() })
-            if client.account == .nobody { try await signIn(client, email: email) }
-            let ending = await talk(client, isTemporary: folder.isTemporary)
+            var isKept = client.account != .nobody
+            if !isKept { try await signIn(client, email: email) }
+            var ending = await talk(client, isTemporary: folder.isTemporary)
+            // The session that was kept is over, after a long time or from elsewhere: it begins anew, as without it.
+            while isKept, case .broken(_, wasOnline: false) = ending, client.account == .nobody {
+                isKept = false
+                try await signIn(client, email: email)
+                ending = await talk(client, isTemporary: folder.isTemporary)
+            }
             if client.account == .nobody, case .left = ending, self.folder == nil { folder.erase() }
             await client.disconnect()
             switch ending {
             case .left(let farewell):
                 // Line mode has said it.
                 if let farewell { Terminal.write("\(farewell)\n") }
-            case .broken(let reason):
+            case .broken(let reason, _):
                 throw ChatEnded(description: PlainText.line(reason))
             }
         } catch let error as PostlineError {

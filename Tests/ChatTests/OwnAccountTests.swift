@@ -150,6 +150,20 @@ struct OwnAccountTests {
             ])
     }
 
+    @Test("who signs out while something is not sent is asked once")
+    func logout() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        #expect(model.perform(.logout(everywhere: false)) == [.effect(.account(.logout(everywhere: false)))])
+        scene.waiting = 1
+        _ = model.handle(.shows(scene.shown))
+        guard case .notice(.failed)? = model.perform(.logout(everywhere: true)).first else {
+            Issue.record("it is not asked")
+            return
+        }
+        #expect(model.perform(.logout(everywhere: true)) == [.effect(.account(.logout(everywhere: true)))])
+    }
+
     @Test("who signs out leaves, with a word")
     func signedOut() {
         var model = Fixture.model()

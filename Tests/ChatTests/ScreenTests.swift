@@ -1,3 +1,4 @@
+import TerminalText
 import TestSupport
 import Testing
 
@@ -37,6 +38,14 @@ struct ScreenTests {
         #expect(before.contains("Bob Brown") && before.contains(" 2 ") && before.contains("two"))
         #expect(screen.handle(.enter) == [.markRead(conversationID: Fixture.direct, seq: 2)])
         #expect(text(&screen).contains("one"))
+    }
+
+    @Test("the help is whole on a terminal of 80 columns")
+    func help() {
+        for (usage, meaning) in TypedLine.usages {
+            #expect(TextWidth.of(usage) < TypedLine.usageWidth, "\(usage)")
+            #expect(2 + TypedLine.usageWidth + TextWidth.of(meaning) <= 80, "\(meaning)")
+        }
     }
 
     @Test("a number opens a conversation")

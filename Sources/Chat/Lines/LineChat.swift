@@ -45,7 +45,9 @@ struct LineChat {
                             for line in format.lines(notice, state.model) {
                                 guard Terminal.write(line.encoded(depth) + "\n") else { return await leave() }
                             }
-                            if case .link(.ended(let reason)) = notice { return .broken(reason) }
+                            if case .link(.ended(let reason)) = notice {
+                                return .broken(reason, wasOnline: state.model.wasOnline)
+                            }
                         case .effect(.quit(let farewell)):
                             if let farewell { Terminal.write("* \(farewell)\n") }
                             state.endInput(byWish: true)

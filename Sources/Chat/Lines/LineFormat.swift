@@ -50,7 +50,9 @@ struct LineFormat: Sendable {
             let how = question.isSecret ? "not shown; " : ""
             return said("? \(question.label) (\(how)an empty line gives up):")
         case .help:
-            return TypedLine.usages.flatMap { said("  \(TextWidth.fit($0.usage, to: 30))\($0.meaning)") }
+            return TypedLine.usages.flatMap {
+                said("  \(TextWidth.fit($0.usage, to: TypedLine.usageWidth))\($0.meaning)")
+            }
         case .info(let text): return said("* \(text)")
         case .failed(let reason): return said("! \(reason)")
         case .refused(let change):

@@ -25,7 +25,7 @@ extension ChatModel {
                 return [.notice(.failed("A guest has no password. /upgrade EMAIL gives you one."))]
             }
             return ask(.changePassword)
-        case .logout(let everywhere): return [.effect(.account(.logout(everywhere: everywhere)))]
+        case .logout(let everywhere): return logout(everywhere: everywhere)
         case .deleteAccount: return ask(.delete(isGuest: shown.me?.isGuest ?? false))
         case .edit(let seq, let text): return edit(seq, text)
         case .delete(let seq): return delete(seq)
@@ -81,6 +81,17 @@ extension ChatModel {
             return [.notice(.failed(sentence))]
         }
         return ask(purpose)
+    }
+
+    /// What is not sent yet is erased with all that is kept, and so that is said first.
+    private mutating func logout(everywhere: Bool) -> [ChatOutput] {
+        guard shown.waiting == 0 || wasWarnedOfLoss else {
+            wasWarnedOfLoss = true
+            return [
+                .notice(.failed("What you wrote last is not sent yet, and would be lost. /logout once more does it."))
+            ]
+        }
+        return [.effect(.account(.logout(everywhere: everywhere)))]
     }
 
     private var usernameNow: String {

@@ -6,6 +6,10 @@ internal import PostlineClient
 struct ChatModel: Sendable {
     private(set) var shown = Shown(state: .connecting)
     private(set) var link = LinkState.connecting
+    /// Whether there has been a connection.
+    private(set) var wasOnline = false
+    /// Whether it was said that signing out now loses what is not sent.
+    var wasWarnedOfLoss = false
     /// The conversation that is open.
     private(set) var openID: String?
     /// The conversations whose messages are to be shown.
@@ -161,12 +165,14 @@ struct ChatModel: Sendable {
         case .offline: state = .offline
         case .live: state = .online
         case .signedOut(let error?):
+            // What was revoked elsewhere is answered with either of the two.
             let isRevoked = [.sessionRevoked, .invalidToken].contains(error.code) && shown.me == nil && !isTemporary
             state = .ended(reason: isRevoked ? ChatEnded.revoked.description : error.sentence)
         }
         guard state != link else { return [] }
         link = state
         guard state == .online else { return [.notice(.link(state))] }
+        wasOnline = true
         var outputs: [ChatOutput] = [.notice(.link(state))]
         if shown.me?.isGuest == true, !knowsItIsGuest {
             knowsItIsGuest = true

@@ -149,18 +149,21 @@ enum TypedLine: Sendable, Equatable {
         text.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
     }
 
+    /// How wide `/help` shows a command.
+    static let usageWidth = 24
+
     /// What `/help` shows: a command and what it does.
     static let usages: [(usage: String, meaning: String)] = [
-        ("/open NAME", "open a conversation by number, by name, or with a person"),
+        ("/open NAME", "open a conversation by number or name, or a person's"),
         ("/list", "show the conversations"),
         ("/search NAME", "look for people"),
         ("/members", "show who is in the open conversation"),
         ("/older", "show older messages"),
-        ("/edit TEXT", "change your last message; /edit #12 TEXT another of yours"),
-        ("/delete", "delete your last message for everybody; /delete #12 another"),
+        ("/edit TEXT", "change your last message; /edit #12 TEXT another"),
+        ("/delete", "delete your last message; /delete #12 another"),
         ("/mine", "show your messages with their numbers"),
-        ("/group TITLE with NAME, NAME", "make a group"),
-        ("/add NAME, NAME", "add people to the open group"),
+        ("/group TITLE with NAMES", "make a group; between two names a comma"),
+        ("/add NAMES", "add people to the open group"),
         ("/remove NAME", "take somebody out of it"),
         ("/role NAME ROLE", "make somebody member, admin or owner of it"),
         ("/rename TITLE", "give it another title"),
@@ -171,12 +174,12 @@ enum TypedLine: Sendable, Equatable {
         ("/me", "show all that is known of you"),
         ("/name NEW", "change your name, everywhere at once"),
         ("/username NEW", "change your username; alone: when you can"),
-        ("/avatar NEW", "one of those that /avatar lists, an https address, or none"),
+        ("/avatar NEW", "one that /avatar lists, an https address, or none"),
         ("/bio TEXT", "say something of yourself, or none"),
         ("/upgrade EMAIL", "as a guest: keep this account; asks for a password"),
-        ("/login EMAIL", "as a guest: bring everything into an account that you have"),
+        ("/login EMAIL", "as a guest: bring all into an account that you have"),
         ("/password", "change your password"),
-        ("/logout [all]", "sign out here, or everywhere; what is kept here is erased"),
+        ("/logout [all]", "sign out here, or everywhere; erases what is kept"),
         ("/delete-account", "delete your account for good; asks first"),
         ("/quit", "leave"),
         ("//text", "send a text that begins with a slash"),

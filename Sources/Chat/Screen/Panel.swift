@@ -38,7 +38,7 @@ struct Panel: Sendable, Equatable {
     static var help: Panel {
         let commands = TypedLine.usages.map { command in
             var line = StyledLine("  ")
-            line.append(TextWidth.fit(command.usage, to: 30), .bold)
+            line.append(TextWidth.fit(command.usage, to: TypedLine.usageWidth), .bold)
             line.append(command.meaning)
             return line
         }

@@ -76,7 +76,9 @@ struct ScreenChat {
                         sink.yield(.paused)
                     }
                 }
-                if model.isOver, case .ended(let reason) = model.chat.link { return .broken(reason) }
+                if model.isOver, case .ended(let reason) = model.chat.link {
+                    return .broken(reason, wasOnline: model.chat.wasOnline)
+                }
                 if !isDrawDue {
                     isDrawDue = true
                     sink.yield(.draw)

@@ -187,6 +187,36 @@ struct ChatOfflineTests {
         }
     }
 
+    @Test("a kept session that is over begins anew for who gives the password")
+    func keptSessionIsOver() async throws {
+        try await withHome { home in
+            try await withNode { node in
+                let alice = try chat(.alice, port: node.port, home: home)
+                defer { alice.signal(SIGKILL) }
+                try await alice.says("* connected as Alice Moreau")
+                try alice.type("/quit")
+                #expect(try await alice.exit() == 0)
+                try await node.signedIn(.alice).call("auth.logout", ["all": true])
+                let again = try chat(.alice, port: node.port, home: home)
+                defer { again.signal(SIGKILL) }
+                try await again.says("* connected as Alice Moreau")
+            }
+        }
+    }
+
+    @Test("where the chat's program is not beside it, postline says so")
+    func missing() async throws {
+        let postline = try Command.executable()
+        let folder = postline.deletingLastPathComponent().appending(path: "without-chat-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let alone = folder.appending(path: "postline")
+        try FileManager.default.linkItem(at: postline, to: alone)
+        let run = try await Command.run(["chat", "alice@example.com"], of: alone.path)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("postline: The chat is a program of its own, and there is none at \(folder.path)"))
+    }
+
     @Test("an access token is enough to talk")
     func token() async throws {
         try await withNode { node in

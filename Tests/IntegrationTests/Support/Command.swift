@@ -53,7 +53,8 @@ final class Command: Sendable {
             // Many run at once.
             .merging([
                 "POSTLINE_OPERATIONS_PORT": "0", "POSTLINE_HTTP_PORT": "0", "XDG_STATE_HOME": home.path,
-            ]) { $1 }.merging(environment) { $1 }
+            ]) { $1 }
+            .merging(arguments.first == "chat" ? ["TMPDIR": home.path] : [:]) { $1 }.merging(environment) { $1 }
         let (standardInput, standardOutput, standardError) = (Pipe(), Pipe(), Pipe())
         process.standardInput = standardInput
         process.standardOutput = standardOutput
