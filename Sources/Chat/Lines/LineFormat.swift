@@ -18,8 +18,11 @@ struct LineFormat: Sendable {
             return said("* offline: the server is away. What you write is kept, and sent when it is back.")
         case .link(.ended(let reason)): return said("* ended: \(reason)")
         case .guest:
-            let fate = model.isTemporary ? "when you leave, nobody" : "but with what is kept here, nobody"
-            return said("* You are a guest: \(fate) can come back to this account.")
+            let fate =
+                model.isTemporary
+                ? "when you leave, nobody can come back to this account."
+                : "this account is kept here, and nowhere else."
+            return said("* You are a guest: \(fate)")
                 + said("* /upgrade EMAIL keeps it; /login EMAIL brings it into an account that you have.")
         case .opened(let id): return opened(id, model)
         case .conversations: return conversations(model)

@@ -174,8 +174,8 @@ extension ScreenModel {
             return chat.shown.conversations.isEmpty ? ["Nobody yet. /open NAME begins one."] : [choice]
         }
         return [
-            chat.isTemporary ? "You are a guest. When you leave," : "You are a guest. But with what is kept here",
-            "nobody can come back to this account.",
+            chat.isTemporary ? "You are a guest. When you leave," : "You are a guest. This account is kept",
+            chat.isTemporary ? "nobody can come back to this account." : "on this machine, and nowhere else.",
             "",
             "/upgrade EMAIL  keeps this account",
             "/login EMAIL    brings it into yours",
