@@ -217,18 +217,22 @@ struct ChatOfflineTests {
         #expect(run.errors.contains("postline: The chat is a program of its own, and there is none at \(folder.path)"))
     }
 
-    @Test("an access token is enough to talk")
+    @Test("an access token is enough to talk, for as long as it is good")
     func token() async throws {
-        try await withNode { node in
+        var settings = NodeSettings()
+        settings.accessTokenSeconds = 5
+        try await withNode(settings) { node in
             let client = try await node.signedIn(.alice)
             let answer = try await client.call(
                 "auth.login", ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
             let token = try #require(answer["access_token"]?.stringValue)
             let alice = try Command(["chat", "--token", token, "--port", "\(node.port)"])
             defer { alice.signal(SIGKILL) }
-            try alice.type("/open bob\nby token\n/quit")
+            try alice.type("/open bob\nby token")
             try await alice.says("* connected as Alice Moreau")
-            #expect(try await alice.exit() == 0)
+            try await alice.says("you: by token")
+            try await alice.says("* ended: The token is no longer valid. Sign in with a fresh one.")
+            #expect(try await alice.exit() == 1)
             #expect(
                 try await node.database.column("select count(*) from public.messages where content = 'by token'")
                     == ["1"])
