@@ -238,11 +238,13 @@ extension PostlineClient {
         guard guest != userID else { return }
         if FileManager.default.fileExists(atPath: Store.url(folder, guest).path) {
             let old = try Store(folder: folder, userID: guest)
-            let (changes, drafts) = try old.readNow { (try $0.changes(), try $0.drafts()) }
+            let left = try old.readNow {
+                DeviceOnly(changes: try $0.changes(), drafts: try $0.drafts(), data: try $0.deviceData())
+            }
             let new = try Store(folder: folder, userID: userID)
             // A guest of this device alone becomes one of the server's with all it has; an account has its own.
             let isGuest = try TokenKeeper.stored(userID, in: secrets)?.isGuest == true
-            try new.writeNow { try $0.takeOver(changes, drafts, filling: !isGuest) }
+            try new.writeNow { try $0.takeOver(left, filling: !isGuest) }
             try new.close(erasing: false)
             try old.close(erasing: true)
         }

@@ -9,6 +9,7 @@ extension PostlineClient {
         var conversations: [Conversation]
         var refused: [RefusedChange]
         var waiting: Int
+        var deviceData: [String: JSONValue]
         var chats: [String: (messages: [Message], hasOlder: Bool)]
     }
 
@@ -17,7 +18,7 @@ extension PostlineClient {
         let changes = try reader.changes()
         return Snapshot(
             me: me, conversations: try reader.conversations(me: me), refused: changes.compactMap(RefusedChange.init),
-            waiting: changes.count { $0.refusal == nil },
+            waiting: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
             chats: try chats.reduce(into: [:]) { found, chat in
                 found[chat.key] = try reader.messages(chat.key, limit: chat.value, me: me)
             })
@@ -73,6 +74,7 @@ extension PostlineClient {
         if conversations != snapshot.conversations { conversations = snapshot.conversations }
         if refusedChanges != snapshot.refused { refusedChanges = snapshot.refused }
         if waitingChanges != snapshot.waiting { waitingChanges = snapshot.waiting }
+        if deviceData != snapshot.deviceData { deviceData = snapshot.deviceData }
         for (id, shown) in snapshot.chats {
             chats[id]?.chat?.show(
                 shown.messages, hasOlder: shown.hasOlder, in: snapshot.conversations.first { $0.id == id })
@@ -82,6 +84,7 @@ extension PostlineClient {
     func show(nobodyBecause error: PostlineError?) {
         (store, engine, work) = (nil, nil, nil)
         (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
+        deviceData = [:]
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
         chats = [:]
         state = .signedOut(error)

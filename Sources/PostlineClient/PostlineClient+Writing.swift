@@ -102,6 +102,14 @@ extension PostlineClient {
         try await write { try $0.enqueue(.save, lane: QueuedChange.ownLane, params) }
     }
 
+    /// Keeps something that only this device is to know of the user, such as when the app last read a sensor: with the
+    /// user's store, shown as ``deviceData``, and never sent. With nil it is forgotten.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func setDeviceData(_ name: String, to value: JSONValue?) async throws {
+        try await write { try $0.setDeviceData(name, to: value) }
+    }
+
     /// Tries what was refused again. Where there is no such change it does nothing.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.

@@ -27,6 +27,9 @@ public final class PostlineClient {
     /// How much was written here that the server has not answered yet.
     public internal(set) var waitingChanges = 0
 
+    /// What only this device knows of the user, in the app's own words (``setDeviceData(_:to:)``).
+    public internal(set) var deviceData: [String: JSONValue] = [:]
+
     /// Where the store cannot be used: what it says. It is tried again with each connection.
     public internal(set) var storeError: PostlineError?
 

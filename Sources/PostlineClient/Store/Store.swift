@@ -12,7 +12,7 @@ final class Store: Sendable {
 
     /// Opens the user's file in that folder, or makes it.
     ///
-    /// A file that is no database any more is put aside, and what can be read of its outbox and drafts goes into a new one.
+    /// A file that is no database any more is put aside, and what can be read of what no server has goes into a new one.
     /// - Throws: ``PostlineError``, `store_unusable`.
     init(folder: URL, userID: String) throws {
         self.userID = userID
@@ -58,7 +58,7 @@ final class Store: Sendable {
         return [.SQLITE_CORRUPT, .SQLITE_NOTADB].contains(error.resultCode.primaryResultCode)
     }
 
-    /// Puts a torn file aside, and makes a new one of what can be read of its outbox and drafts.
+    /// Puts a torn file aside, and makes a new one of what can be read of what no server has.
     static func replaceDamaged(_ folder: URL, _ userID: String) throws {
         let url = url(folder, userID)
         let saved = salvaged(url)
@@ -70,26 +70,26 @@ final class Store: Sendable {
             }
         }
         let new = try Store(folder: folder, userID: userID)
-        try new.writeNow { try $0.takeOver(saved.changes, saved.drafts, filling: false) }
+        try new.writeNow { try $0.takeOver(saved, filling: false) }
         try new.close(erasing: false)
     }
 
-    /// What can be read of a damaged file's outbox and drafts, row by row.
-    private static func salvaged(_ url: URL) -> (changes: [QueuedChange], drafts: [String: String]) {
-        guard let database = try? DatabaseQueue(path: url.path) else { return ([], [:]) }
-        var changes: [QueuedChange] = []
-        try? database.read { database in
-            let rows = try Row.fetchCursor(database, sql: "select * from change order by id")
-            while let row = try rows.next() {
-                if let change = try? QueuedChange(row) { changes.append(change) }
+    /// What can be read of a damaged file that no server has, row by row.
+    private static func salvaged(_ url: URL) -> DeviceOnly {
+        var found = DeviceOnly()
+        guard let database = try? DatabaseQueue(path: url.path) else { return found }
+        func read(_ sql: String, _ take: (Row) throws -> Void) {
+            try? database.read { database in
+                let rows = try Row.fetchCursor(database, sql: sql)
+                while let row = try rows.next() { try? take(row) }
             }
         }
-        var drafts: [String: String] = [:]
-        try? database.read { database in
-            let rows = try Row.fetchCursor(database, sql: "select conversation_id, content from draft")
-            while let row = try rows.next() { drafts[row[0]] = row[1] }
+        read("select * from change order by id") { row in
+            if let change = try QueuedChange(row) { found.changes.append(change) }
         }
-        return (changes, drafts)
+        read("select conversation_id, content from draft") { found.drafts[$0[0]] = $0[1] }
+        read("select name, value from device_data") { found.data[$0[0]] = try StoreJSON.decode($0[1]) as JSONValue }
+        return found
     }
 
     /// Reads one state of the store, whatever is written meanwhile.
@@ -131,4 +131,13 @@ final class Store: Sendable {
         guard erasing else { return }
         for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
     }
+}
+
+/// What a store has that no server has.
+struct DeviceOnly: Sendable {
+    var changes: [QueuedChange] = []
+    /// By conversation.
+    var drafts: [String: String] = [:]
+    /// The app's own.
+    var data: [String: JSONValue] = [:]
 }

@@ -15,6 +15,12 @@ struct StoreReader {
             database.cachedStatement(sql: "select value from setting where name = ?"), arguments: [name])
     }
 
+    /// What the app keeps of the user on this device alone.
+    func deviceData() throws -> [String: JSONValue] {
+        try Row.fetchAll(database.cachedStatement(sql: "select name, value from device_data"))
+            .reduce(into: [:]) { $0[$1[0]] = try StoreJSON.decode($1[1]) as JSONValue }
+    }
+
     /// The user's own data as the server has them.
     func serversMe() throws -> Me? {
         try setting("me").map { try StoreJSON.decode($0) }

@@ -73,6 +73,9 @@ enum StoreSchema {
                     create index change_lane on change (lane, id);
                     create unique index change_client_id on change (client_id) where client_id is not null;
 
+                    -- What the app keeps of the user on this device alone.
+                    create table device_data (name text primary key, value text not null) without rowid;
+
                     create table draft (conversation_id text primary key, content text not null) without rowid;
                     """)
         }

@@ -43,22 +43,24 @@ extension StoreWriter {
             sql: "update change set refusal = ? where id = ?", arguments: [try error.map(StoreJSON.encode), change.id])
     }
 
-    /// Takes over what another file still has to send.
+    /// Takes over what another file alone has.
     ///
     /// - Parameter filling: whether of the user's own data only what is missing is saved. All edits are one then, as the
     ///   first would be what the second finds there.
-    func takeOver(_ changes: [QueuedChange], _ drafts: [String: String], filling: Bool) throws {
+    func takeOver(_ left: DeviceOnly, filling: Bool) throws {
         func isEdit(_ change: QueuedChange) -> Bool {
             filling && change.refusal == nil && [.save, .fill].contains(change.method)
         }
-        let edits = changes.filter(isEdit).map(\.params).reduce([:], ProfileEdit.joining)
+        let edits = left.changes.filter(isEdit).map(\.params).reduce([:], ProfileEdit.joining)
         if !edits.isEmpty { try enqueue(.fill, lane: QueuedChange.ownLane, edits) }
-        for change in changes where !isEdit(change) {
+        for change in left.changes where !isEdit(change) {
             try insert(
                 change.method, lane: change.lane, change.params, clientID: change.clientID, refusal: change.refusal,
                 createdAt: change.createdAt)
         }
-        for (conversationID, content) in drafts { try setDraft(content, in: conversationID) }
+        for (conversationID, content) in left.drafts { try setDraft(content, in: conversationID) }
+        let held = try reader.deviceData()
+        for (name, value) in left.data where held[name] == nil { try setDeviceData(name, to: value) }
     }
 
     func removeSend(_ clientID: String) throws {

@@ -8,6 +8,16 @@ struct StoreWriter {
     var database: Database { reader.database }
     var userID: String { reader.userID }
 
+    func setDeviceData(_ name: String, to value: JSONValue?) throws {
+        if let value {
+            try database.execute(
+                sql: "insert into device_data values (?, ?) on conflict do update set value = excluded.value",
+                arguments: [name, try StoreJSON.encode(value)])
+        } else {
+            try database.execute(sql: "delete from device_data where name = ?", arguments: [name])
+        }
+    }
+
     func set(_ name: String, _ value: String) throws {
         try database.cachedStatement(
             sql: "insert into setting values (?, ?) on conflict do update set value = excluded.value"

@@ -56,8 +56,8 @@ struct ClientOutboxTests {
     }
 
     @Test(
-        "a refusal stands with what is refused, in the server's words, and holds nothing up; it is retried or discarded"
-    )
+        "a refusal stands with what is refused, in the server's words, and holds nothing up; it is retried or discarded",
+        .covers("D31"))
     func refusals() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

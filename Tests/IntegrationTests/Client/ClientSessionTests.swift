@@ -68,6 +68,46 @@ struct ClientSessionTests {
         }
     }
 
+    @Test(
+        "what only the device knows of a user stays beside its profile, whoever changes that, and is nobody else's",
+        .covers("D17"))
+    func deviceData() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try device.client.continueAsGuest()
+                    try await device.client.setDeviceData("synced_once", to: true)
+                    try await device.signIn(.alice)
+                    try await device.client.setDeviceData("last_synced", to: ["day": "2026-11-20", "steps": 9_000])
+                    try await database.psql(
+                        "update user_profiles set full_name = 'Renamed' where id = '\(Person.alice.id)'")
+                    try await device.shows("the change") { $0.me?.fullName == "Renamed" }
+                    try await device.relaunch()
+                    let kept: [String: JSONValue] = [
+                        "synced_once": true, "last_synced": ["day": "2026-11-20", "steps": 9_000],
+                    ]
+                    #expect(device.client.deviceData == kept)
+                    #expect(device.client.me?.fullName == "Renamed")
+                    try await device.client.signOut()
+                    #expect(device.client.deviceData.isEmpty)
+                    try await device.signIn(.bob)
+                    #expect(device.client.deviceData.isEmpty)
+                    try await device.client.signOut()
+                    try await device.signIn(.alice)
+                    #expect(device.client.deviceData == kept)
+                    try await device.client.setDeviceData("synced_once", to: nil)
+                    #expect(device.client.deviceData.keys.sorted() == ["last_synced"])
+                    // Nothing of it is on its way, or at the server.
+                    #expect(device.client.waitingChanges == 0)
+                    #expect(
+                        try await database.value(
+                            "select preferences ? 'last_synced' from user_private where id = '\(Person.alice.id)'")
+                            == "f")
+                }
+            }
+        }
+    }
+
     @Test("tokens are in a file of the user alone, and nowhere in the store")
     func secrets() async throws {
         try await TestDatabase.with { database in
