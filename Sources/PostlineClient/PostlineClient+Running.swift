@@ -99,7 +99,7 @@ extension PostlineClient {
         (self.work, engine) = (nil, nil)
         work?.cancel()
         await work?.value
-        if store != nil { state = .offline(since: Date()) }
+        if store != nil, self.work == nil { state = .offline(since: Date()) }
     }
 
     /// Connects again after ``disconnect()``, and tries again to use a store that could not be used. It does nothing where
@@ -107,6 +107,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `store_unusable`.
     public func connect() throws {
+        if case .signingIn = account { return }
         guard work == nil else { return }
         try goOn()
     }

@@ -70,7 +70,7 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     public func continueAsGuest() throws {
-        guard store == nil else { return }
+        guard store == nil, account == .nobody else { return }
         try DeviceState(userID: DeviceState.localGuest).write(in: folder)
         try goOn()
     }
@@ -86,7 +86,9 @@ extension PostlineClient {
     public func upgrade(email: String, password: String, fullName: String? = nil) async throws {
         var params: [String: JSONValue] = ["email": .string(email), "password": .string(password)]
         if let fullName { params["full_name"] = .string(fullName) }
-        let tokens = try await currentEngine().upgrade(params)
+        let engine = try currentEngine()
+        let tokens = try await engine.upgrade(params)
+        guard engine === self.engine else { return }
         account = .user(id: tokens.userID)
         var changes = Changes()
         changes.me = try await call("me.get")
@@ -106,11 +108,19 @@ extension PostlineClient {
         let userID = store.userID
         if everywhere {
             _ = try await call("auth.logout", ["all": true], as: Nothing.self)
-        } else if case .live = state {
-            // The server ends the session where it can be told; the tokens are gone either way.
-            _ = try? await call("auth.logout", as: Nothing.self)
+        } else if case .live = state, let engine {
+            // The server ends the session where it can be told soon; the tokens are gone either way.
+            await withTaskGroup { group in
+                group.addTask { _ = try? await engine.call("auth.logout", [String: String](), as: Nothing.self) }
+                group.addTask { try? await Task.sleep(for: .seconds(2)) }
+                await group.next()
+                group.cancelAll()
+            }
         }
+        // Another sign-out may have come first.
+        guard store === self.store else { return }
         await stop()
+        guard store === self.store else { return }
         try secrets.erase(userID)
         try DeviceState().write(in: folder)
         try store.close(erasing: erasing)
@@ -152,19 +162,19 @@ extension PostlineClient {
     ) async throws -> Merged? {
         let former = account
         let guest = store?.userID
-        var guestToken: String?
         switch former {
-        case .user, .signingIn: throw PostlineError(.invalidRequest, "Somebody is signed in: sign out first.")
-        case .guest(let id):
-            // What still can goes out as the guest's, and is merged by the server.
-            try await engine?.drain(atMost: .seconds(5))
-            guestToken = try TokenKeeper.stored(id, in: secrets)?.refreshToken
-        case .localGuest, .nobody: break
+        case .signingIn: throw PostlineError(.invalidRequest, "Somebody is about to sign in.")
+        case .user: throw PostlineError(.invalidRequest, "Somebody is signed in: sign out first.")
+        case .guest, .localGuest, .nobody: break
         }
         account = .signingIn(guest: guest)
+        // What still can goes out as the guest's, and is merged by the server.
+        try? await engine?.drain(atMost: .seconds(5))
         await stop()
         let answer: SignedIn
         do {
+            var guestToken: String?
+            if case .guest(let id) = former { guestToken = try TokenKeeper.stored(id, in: secrets)?.refreshToken }
             let connection = try await LineConnection.connect(to: server, by: connector)
             defer { connection.close() }
             answer = try await ask(connection, guestToken)
@@ -207,6 +217,8 @@ extension PostlineClient {
 
     /// Goes on as whom the device's state names now. What fails here is shown, and done by the next launch.
     func goOn() throws {
+        work?.cancel()
+        (work, engine) = (nil, nil)
         do {
             try store?.close(erasing: false)
             store = nil

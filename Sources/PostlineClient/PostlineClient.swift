@@ -96,6 +96,8 @@ public final class PostlineClient {
             connector: Platform.connector(authorities: authorities), legacyData: legacyData, logger: logger)
     }
 
+    isolated deinit { work?.cancel() }
+
     init(
         server: Server, store: Location, secrets: any SecretStore, connector: any Connector,
         legacyData: (any LegacyData)?, logger: Logger

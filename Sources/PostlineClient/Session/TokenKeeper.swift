@@ -17,6 +17,9 @@ actor TokenKeeper {
 
     /// - Throws: ``PostlineError``, `store_unusable`.
     static func store(_ tokens: Tokens, in secrets: any SecretStore) throws {
+        guard tokens.isUsable else {
+            throw PostlineError(.malformedAnswer, "The server gave a user id that is none: \(tokens.userID)")
+        }
         do {
             try secrets.write(try JSONEncoder().encode(tokens), tokens.userID)
         } catch {
@@ -26,8 +29,12 @@ actor TokenKeeper {
 
     /// Takes new tokens of the same user.
     func keep(_ tokens: Tokens) throws {
-        try Self.store(tokens, in: secrets)
+        guard tokens.userID == self.tokens.userID else {
+            throw PostlineError(.malformedAnswer, "The server gave another user's tokens.")
+        }
+        // What was renewed is used, also where it cannot be kept: the old ones are over.
         self.tokens = tokens
+        try Self.store(tokens, in: secrets)
     }
 
     /// Signs a connection in, with new tokens where the old ones are over. Returns how long it is for.

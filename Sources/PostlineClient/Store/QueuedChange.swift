@@ -12,7 +12,7 @@ struct QueuedChange: Sendable {
     let createdAt: Date
 
     /// What the outbox can hold.
-    enum Method: String {
+    enum Method: String, CaseIterable {
         case send = "messages.send"
         case edit = "messages.edit"
         case delete = "messages.delete"
@@ -20,6 +20,9 @@ struct QueuedChange: Sendable {
         case save = "me.save"
         /// Saves of the user's own data what is not there yet.
         case fill = "me.fill"
+
+        /// All of them in SQL: what a newer version of the app queued waits for that version.
+        static let list = "(" + allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ") + ")"
     }
 
     /// The lane of the user's own data.

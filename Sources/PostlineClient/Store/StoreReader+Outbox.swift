@@ -23,14 +23,20 @@ extension StoreReader {
     func waitingLanes() throws -> [String] {
         try String.fetchAll(
             database.cachedStatement(
-                sql: "select lane from change where refusal is null group by lane order by min(id)"))
+                sql: """
+                    select lane from change where refusal is null and method in \(QueuedChange.Method.list)
+                    group by lane order by min(id)
+                    """))
     }
 
     /// What is to be sent next in a lane.
     func nextChange(lane: String) throws -> QueuedChange? {
         try Row.fetchOne(
             database.cachedStatement(
-                sql: "select * from change where lane = ? and refusal is null order by id limit 1"),
+                sql: """
+                    select * from change where lane = ? and refusal is null and method in \(QueuedChange.Method.list)
+                    order by id limit 1
+                    """),
             arguments: [lane]
         ).flatMap(QueuedChange.init)
     }

@@ -19,6 +19,9 @@ extension SyncEngine {
     }
 
     func apply(_ changes: Changes) async throws {
+        guard changes.isPossible else {
+            throw PostlineError(.malformedAnswer, "The server counts messages as nobody can.")
+        }
         try await store.write(isDurable: false) { try $0.apply(changes) }
         changed()
     }
@@ -27,6 +30,7 @@ extension SyncEngine {
     func read(_ connection: LineConnection) async {
         do {
             for await push in connection.pushes {
+                await connection.tookPush()
                 switch push {
                 case .changes(let changes): try await apply(changes)
                 case .lagged:

@@ -49,7 +49,8 @@ extension SyncEngine {
                         return connection.close()
                     }
                     if [.rateLimited, .unavailable, .timeout].contains(error.code) {
-                        try await Task.sleep(for: error.retryAfter.map { .seconds($0) } ?? backoff.next())
+                        let wait = backoff.next()
+                        try await Task.sleep(for: error.retryAfter.map { .seconds(min(max($0, 0.5), 300)) } ?? wait)
                     } else {
                         try await store.write { try $0.refuse(change, error) }
                         changed()

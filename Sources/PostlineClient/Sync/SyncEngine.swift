@@ -125,7 +125,8 @@ actor SyncEngine {
             give(connection)
             report(.state(.catchingUp))
             try await catchUp(connection)
-            backoff.reset()
+            let start = ContinuousClock.now
+            defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
             report(.state(.live))
             outbox.ring()
             let canRenew = await keeper.tokens.refreshToken != nil

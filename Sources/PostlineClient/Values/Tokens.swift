@@ -1,3 +1,5 @@
+import Foundation
+
 /// What proves a session to the server (`docs/protocol.md`, section 5, Tokens).
 struct Tokens: Sendable, Hashable, Codable {
     var accessToken: String
@@ -5,6 +7,9 @@ struct Tokens: Sendable, Hashable, Codable {
     var refreshToken: String?
     var userID: String
     var isGuest: Bool
+
+    /// Whether the id may name files of this device.
+    var isUsable: Bool { UUID(uuidString: userID) != nil }
 
     enum CodingKeys: String, CodingKey {
         case accessToken = "access_token"

@@ -25,6 +25,15 @@ actor LineConnection {
     private var lastID = 0
     private var isClosed = false
 
+    /// Looks now and then whether anything was heard since the last time.
+    private var silence: RepeatedTask?
+    private var hasHeard = false
+    private var quietTimes = 0
+
+    /// How many pushes wait for their reader. Beyond some nothing is read: the server bounds what it holds back.
+    private(set) var untakenPushes = 0
+    private static let maxUntakenPushes = 256
+
     /// What comes unasked.
     enum Push: Sendable {
         case changes(Changes)
@@ -37,10 +46,14 @@ actor LineConnection {
         var server: String
         var protocolVersion: Int
         var features: [String]?
+        var maximumLineBytes: Int?
+        var pingSeconds: Int?
 
         enum CodingKeys: String, CodingKey {
             case server, features
             case protocolVersion = "protocol"
+            case maximumLineBytes = "max_line_bytes"
+            case pingSeconds = "ping_seconds"
         }
     }
 
@@ -82,6 +95,18 @@ actor LineConnection {
 
     private func listen(to inbox: Inbox) {
         inbox.deliver(to: self)
+        // A server that is there pings. Twice as long without a line, and it is gone, whatever the network says.
+        guard let seconds = hello.pingSeconds, 1...3_600 ~= seconds else { return }
+        silence = channel.eventLoop.scheduleRepeatedTask(
+            initialDelay: .seconds(Int64(seconds)), delay: .seconds(Int64(seconds))
+        ) { [weak self] _ in self?.assumeIsolated { $0.looksForSilence() } }
+    }
+
+    private func looksForSilence() {
+        // What is not read for want of a reader is no silence.
+        if hasHeard || untakenPushes >= Self.maxUntakenPushes { quietTimes = 0 } else { quietTimes += 1 }
+        hasHeard = false
+        if quietTimes > 1 { close() }
     }
 
     /// Calls a method, and reads its answer.
@@ -103,13 +128,38 @@ actor LineConnection {
         let id = lastID
         var line = try WireJSON.encode(Request(id: id, method: method, params: params))
         line.append(UInt8(ascii: "\n"))
+        if let most = hello.maximumLineBytes, line.count > most {
+            throw PostlineError(
+                .lineTooLong, "\(method) is too long: \(line.count) bytes, where the server takes \(most).")
+        }
         let bytes = ByteBuffer(bytes: line)
-        return try await suspended { caller -> Suspension<Result<Data, PostlineError>> in
-            guard !isClosed else { return .over(.failure(lost)) }
-            calls[id] = caller
-            channel.writeAndFlush(bytes, promise: nil)
-            return .kept
+        // A server that takes longer is gone.
+        let deadline = channel.eventLoop.scheduleTask(in: Self.answerTime.timeAmount) { self.close() }
+        defer { deadline.cancel() }
+        return try await withTaskCancellationHandler {
+            await suspended { caller -> Suspension<Result<Data, PostlineError>> in
+                guard !isClosed, !Task.isCancelled else { return .over(.failure(lost)) }
+                calls[id] = caller
+                channel.writeAndFlush(bytes, promise: nil)
+                return .kept
+            }
+        } onCancel: {
+            // The answer is nobody's any more; whether it was done is not known.
+            channel.eventLoop.execute { self.assumeIsolated { $0.giveUp(id) } }
         }.get()
+    }
+
+    private func giveUp(_ id: Int) {
+        calls.removeValue(forKey: id)?.resume(
+            returning: .failure(PostlineError(.offline, "The call was cancelled.", isRetryable: true)))
+    }
+
+    private static let answerTime: Duration = .seconds(30)
+
+    /// The reader of pushes has got one of them.
+    func tookPush() {
+        if untakenPushes == Self.maxUntakenPushes { _ = channel.setOption(.autoRead, value: true) }
+        untakenPushes -= 1
     }
 
     /// Closes the connection. What is not answered is given up.
@@ -124,10 +174,14 @@ actor LineConnection {
 
     /// A line from the server.
     func received(_ data: Data) {
+        hasHeard = true
         switch try? WireJSON.decode(Incoming.self, from: data) {
         case .answer(let id, let error):
             calls.removeValue(forKey: id)?.resume(returning: error.map { .failure($0.error) } ?? .success(data))
-        case .push(let pushed): push.yield(pushed)
+        case .push(let pushed):
+            untakenPushes += 1
+            if untakenPushes == Self.maxUntakenPushes { _ = channel.setOption(.autoRead, value: false) }
+            push.yield(pushed)
         case .goodbye(let goodbye): self.goodbye = goodbye
         case .hello, .unknown: break
         // What cannot be understood cannot be applied either: the next connection asks for it anew.
@@ -138,6 +192,7 @@ actor LineConnection {
     /// The connection is over.
     func closed() {
         isClosed = true
+        silence?.cancel()
         for caller in calls.values { caller.resume(returning: .failure(lost)) }
         calls = [:]
         push.finish()

@@ -85,6 +85,15 @@ struct Changes: Sendable, Decodable {
 
     init() {}
 
+    /// Whether all numbers are such as a server counts, with which one can reckon.
+    var isPossible: Bool {
+        let counts = 0...(1 << 53)
+        return conversations.allSatisfy {
+            counts.contains($0.lastSeq) && counts.contains($0.lastReadSeq)
+                && $0.members.allSatisfy { counts.contains($0.lastReadSeq) }
+        } && messages.allSatisfy { counts.contains($0.seq) } && reads.allSatisfy { counts.contains($0.lastReadSeq) }
+    }
+
     enum CodingKeys: String, CodingKey {
         case cursor, reset, more, me, profiles, conversations, messages, reads, left
     }

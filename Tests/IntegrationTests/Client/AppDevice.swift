@@ -7,6 +7,7 @@ import PostlineClient
 @MainActor
 final class AppDevice {
     let folder: URL
+    let server: Server
     private(set) var client: PostlineClient
     private let make: @MainActor () throws -> PostlineClient
 
@@ -29,6 +30,7 @@ final class AppDevice {
 
     private init(_ server: Server, _ folder: URL, _ legacyData: (any LegacyData)?) throws {
         self.folder = folder
+        self.server = server
         make = {
             try PostlineClient(server: server, store: .file(in: folder), legacyData: legacyData, logger: .quiet)
         }

@@ -161,6 +161,30 @@ struct ClientOutboxTests {
         }
     }
 
+    @Test("a text that no line can hold is refused here, and what is behind it goes")
+    func tooLong() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    for length in [70_000, 1_200_000] { try await chat.send(String(repeating: "x", count: length)) }
+                    try await chat.send("behind it")
+                    try await device.shows("the refusals, and the next") { client in
+                        client.refusedChanges.map(\.error.code) == [.lineTooLong, .lineTooLong]
+                            && chat.messages.contains { $0.content == "behind it" && $0.delivery == .sent }
+                    }
+                    await #expect {
+                        try await device.client.search(String(repeating: "y", count: 70_000))
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .lineTooLong
+                    }
+                    #expect(device.client.state == .live)
+                }
+            }
+        }
+    }
+
     @Test("what is queued can be given up before it is sent, and what is behind it goes")
     func givenUp() async throws {
         try await TestDatabase.with { database in

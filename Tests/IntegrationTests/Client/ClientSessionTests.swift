@@ -156,6 +156,48 @@ struct ClientSessionTests {
         }
     }
 
+    @Test("of two sign-ins at once one is refused; after disconnect nothing is left, nor after the client is gone")
+    func atOnce() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    let client = device.client
+                    try client.continueAsGuest()
+                    try await device.shows("the guest") {
+                        if case .guest = $0.account { $0.state == .live } else { false }
+                    }
+                    let attempts = (0..<2).map { _ in
+                        Task { try await client.signIn(email: Person.alice.email, password: "postline-dev") }
+                    }
+                    // Nothing of this begins anything in the midst of it.
+                    try client.connect()
+                    try client.continueAsGuest()
+                    var refused = 0
+                    for attempt in attempts { if case .failure = await attempt.result { refused += 1 } }
+                    #expect(refused == 1)
+                    try await device.isLive()
+                    #expect(client.account == .user(id: Person.alice.id))
+                    await client.disconnect()
+                    try await within("the node to have no connection") {
+                        while try await node.metrics()["postline_connections"] ?? 0 != 0 {}
+                    }
+                    try await dropped(device)
+                    try await within("the node to have no connection") {
+                        while try await node.metrics()["postline_connections"] ?? 0 != 0 {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes a client on another folder that nobody holds any more once it is live.
+    private func dropped(_ device: AppDevice) async throws {
+        let folder = device.folder.appending(path: "another")
+        let client = try PostlineClient(server: device.server, store: .file(in: folder), logger: .quiet)
+        try await client.signIn(email: Person.bob.email, password: "postline-dev")
+        while client.state != .live { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
     @Test("a session that the server ends is over here: it is told why, and the data stay for when the user is back")
     func revoked() async throws {
         try await TestDatabase.with { database in

@@ -132,6 +132,30 @@ struct ClientStoreTests {
         }
     }
 
+    @Test("what a newer version of the app queued waits for that version, and holds nothing up")
+    func newerChange() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    await device.client.disconnect()
+                    let file = device.folder.appending(path: "\(Person.alice.id).sqlite")
+                    try await DatabaseQueue(path: file.path).write {
+                        try $0.execute(
+                            sql:
+                                "insert into change (lane, method, params, created_at) values (?, 'messages.pin', '{}', 0)",
+                            arguments: [Room.aliceBob])
+                    }
+                    try device.client.connect()
+                    try await device.isLive()
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    try await chat.send("behind it")
+                    try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
+                }
+            }
+        }
+    }
+
     @Test("row 70: a store of a newer version of the app is left alone, and that is told")
     func newer() async throws {
         try await TestDatabase.with { database in

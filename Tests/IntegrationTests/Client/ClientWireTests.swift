@@ -81,6 +81,52 @@ struct ClientWireTests {
         try await listener.close()
     }
 
+    @Test("a flood of pushes waits at the server, not in the app's memory, and each arrives")
+    func flood() async throws {
+        let count = 20_000
+        let hello = #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#
+        let padding = String(repeating: "x", count: 1_000)
+        let lines = (0..<count).map {
+            #"{"jsonrpc":"2.0","method":"server.ping","params":{"cursor":"\#($0)","padding":"\#(padding)"}}"#
+        }
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(
+                        Says(([hello] + lines).joined(separator: "\n") + "\n"))
+                }
+            }.bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        let connection = try await LineConnection.connect(to: .node(port), by: PosixConnector())
+        var cursors: [String?] = []
+        var most = 0
+        for await push in connection.pushes {
+            most = max(most, await connection.untakenPushes)
+            await connection.tookPush()
+            guard case .ping(let cursor) = push else { continue }
+            cursors.append(cursor)
+        }
+        #expect(cursors == (0..<count).map { "\($0)" })
+        // Beyond the bound stands only what was read with it.
+        #expect(most >= 256 && most < 2_000, "\(most)")
+        try await listener.close()
+    }
+
+    @Test("tokens whose user id names no user are refused: it names files")
+    func strangeID() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")
+        for id in ["../elsewhere", "", "guest", "a/b"] {
+            #expect {
+                try TokenKeeper.store(
+                    Tokens(accessToken: "a", refreshToken: "r", userID: id, isGuest: false),
+                    in: FileSecrets(folder: folder))
+            } throws: { error in
+                (error as? PostlineError)?.code == .malformedAnswer
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: folder.path))
+    }
+
     /// Says one thing to whoever connects, and hangs up.
     private final class Says: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
@@ -91,8 +137,10 @@ struct ClientWireTests {
         init(_ text: String) { self.text = text }
 
         func channelActive(context: ChannelHandlerContext) {
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
-            context.close(promise: nil)
+            let channel = context.channel
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text))).whenComplete { _ in
+                channel.close(promise: nil)
+            }
         }
     }
 
