@@ -94,13 +94,14 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `offline`, `forbidden`, `not_found`, `signed_out`.
     public func leave(_ conversationID: String) async throws {
-        guard let id = me?.id else { throw PostlineError(.signedOut, "Nobody is signed in.") }
-        _ = try await call(
-            "conversations.remove_member", ["conversation_id": .string(conversationID), "user_id": .string(id)],
+        let engine = try currentEngine()
+        _ = try await engine.call(
+            "conversations.remove_member",
+            ["conversation_id": JSONValue.string(conversationID), "user_id": .string(engine.store.userID)],
             as: Nothing.self)
         var changes = Changes()
         changes.left = [conversationID]
-        try await keep(changes)
+        try await keep(changes, by: engine)
     }
 
     private struct Revoked: Decodable, Sendable {
@@ -121,9 +122,19 @@ extension PostlineClient {
     /// Deletes the account for good, and all that this device has of it.
     ///
     /// - Parameter password: nil for a guest, who has none.
-    /// - Throws: ``PostlineError``: `offline`, `invalid_credentials`, `rate_limited`.
+    /// - Throws: ``PostlineError``: `offline`, and where the account is deleted nevertheless, nobody is signed in soon;
+    ///   `invalid_credentials`, `rate_limited`.
     public func deleteAccount(password: String?) async throws {
-        _ = try await call("me.delete", password.map { ["password": .string($0)] } ?? [:], as: Nothing.self)
+        let engine = try currentEngine()
+        // Where the answer is lost, the end of the session is one.
+        try await write { try $0.noteDeletion(asked: true) }
+        do {
+            _ = try await engine.call(
+                "me.delete", password.map { ["password": JSONValue.string($0)] } ?? [:], as: Nothing.self)
+        } catch let error as PostlineError where error.code != .offline {
+            try? await engine.store.write { try $0.noteDeletion(asked: false) }
+            throw error
+        }
         try await signOut(erasing: true)
     }
 
@@ -133,10 +144,11 @@ extension PostlineClient {
     ) async throws -> String {
         var params = params
         if withPeople { params["profiles"] = true }
-        let answer = try await call(method, params, as: WireConversation.self)
+        let engine = try currentEngine()
+        let answer = try await engine.call(method, params, as: WireConversation.self)
         var changes = Changes()
         changes.conversations = [answer]
-        try await keep(changes)
+        try await keep(changes, by: engine)
         return answer.id
     }
 
@@ -150,9 +162,9 @@ extension PostlineClient {
         try await currentEngine().call(method, params)
     }
 
-    /// The same for an answer that belongs to the store.
-    func keep(_ changes: Changes) async throws {
-        try await currentEngine().keep(changes)
+    /// Takes an answer into the store of whom it was given to.
+    func keep(_ changes: Changes, by engine: SyncEngine) async throws {
+        try await engine.keep(changes)
         await refresh()
     }
 }

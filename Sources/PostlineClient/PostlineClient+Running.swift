@@ -17,7 +17,7 @@ extension PostlineClient {
             state = .connecting
             start(store, tokens)
         } else {
-            try DeviceState().write(in: folder)
+            try DeviceState.set(nil, in: folder)
             try store.close(erasing: false)
             show(nobodyBecause: nil)
         }
@@ -70,6 +70,8 @@ extension PostlineClient {
             // What was written before is shown before the state that follows from it.
             if state == .live { await refresh() }
             if self.state != state { self.state = state }
+            if state == .live { connectionError = nil }
+        case .notConnected(let error): connectionError = error
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
             // The engine has ended. What can be read of what waits is kept, and the world comes anew.
@@ -84,10 +86,18 @@ extension PostlineClient {
                 logger.error("the damaged store cannot be replaced", metadata: ["error": "\(error)"])
             }
         case .signedOut(let error):
+            await engine.keeper.retire()
+            guard engine === self.engine else { return }
             if let store {
-                try? secrets.erase(store.userID)
-                try? DeviceState().write(in: folder)
-                try? store.close(erasing: false)
+                // An account whose deletion was asked for, and not answered, is deleted.
+                let isDeleted = (try? store.readNow { try $0.isDeletionAsked }) == true
+                do {
+                    try secrets.erase(store.userID)
+                    try DeviceState.set(nil, in: folder)
+                    try store.close(erasing: isDeleted)
+                } catch {
+                    logger.error("the device cannot forget", metadata: ["error": "\(error)"])
+                }
             }
             show(nobodyBecause: error)
         }
@@ -95,11 +105,14 @@ extension PostlineClient {
 
     /// Ends what runs, and waits for its end.
     func stop() async {
-        let work = work
-        (self.work, engine) = (nil, nil)
-        work?.cancel()
-        await work?.value
-        if store != nil, self.work == nil { state = .offline(since: Date()) }
+        engine = nil
+        guard let work else { return }
+        work.cancel()
+        await work.value
+        // Until here it is still at work, and nobody begins anew.
+        guard work == self.work else { return }
+        self.work = nil
+        if store != nil { state = .offline(since: Date()) }
     }
 
     /// Connects again after ``disconnect()``, and tries again to use a store that could not be used. It does nothing where
@@ -107,14 +120,19 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``: `store_unusable`.
     public func connect() throws {
-        if case .signingIn = account { return }
+        if isChangingUser { return }
+        isDisconnecting = false
         guard work == nil else { return }
         try goOn()
     }
 
     /// Disconnects, and stays so: nothing connects again but ``connect()``. What is written meanwhile is kept.
     public func disconnect() async {
+        if isChangingUser { return }
+        isDisconnecting = true
         await stop()
+        // The last word counts.
+        if !isDisconnecting, work == nil, !isChangingUser { try? goOn() }
     }
 
     /// To be called when nobody sees the app any more: the connection ends, and the system may stop the process. What
@@ -124,13 +142,18 @@ extension PostlineClient {
     /// To be called when the app is seen again: it connects at once.
     public func enterForeground() async { await setInBackground(false) }
 
+    var isChangingUser: Bool {
+        if case .signingIn = account { true } else { isSigningOut }
+    }
+
     private func setInBackground(_ isInBackground: Bool) async {
         self.isInBackground = isInBackground
         wake.ring()
         await engine?.setInBackground(isInBackground)
     }
 
-    /// Tries to connect at once instead of waiting: the network is there again.
+    /// Tries to connect at once instead of waiting, and looks whether the connection that there is still goes: the network
+    /// is another.
     public func networkChanged() { wake.ring() }
 
     func currentEngine() throws -> SyncEngine {
@@ -163,6 +186,7 @@ extension PostlineClient {
                     guard !Task.isCancelled, let self else { return }
                     return try self.become(granted)
                 } catch {
+                    self?.connectionError = error as? PostlineError
                     await wake.wait(atMost: backoff.next())
                 }
             }
@@ -180,10 +204,10 @@ extension PostlineClient {
     /// now is tried again at the next launch.
     func takeOverLegacyData(_ store: Store) throws {
         guard let legacy else { return }
-        let progress = try store.readNow { try $0.setting("legacy_data") }
-        guard progress != "erased" else { return }
+        var device = try DeviceState.read(in: folder)
+        guard device.legacyData != .erased else { return }
         do {
-            if progress == nil {
+            if device.legacyData == nil {
                 let before = ProfileEdit(try store.readNow { try $0.me() })
                 var edit = before
                 let params = try legacy.takeOver(into: &edit) ? edit.params(since: before) : [:]
@@ -191,11 +215,13 @@ extension PostlineClient {
                     // What an account has of its own stays. A guest of this device has nothing yet.
                     let method: QueuedChange.Method = store.userID == DeviceState.localGuest ? .save : .fill
                     if !params.isEmpty { try writer.enqueue(method, lane: QueuedChange.ownLane, params) }
-                    try writer.set("legacy_data", "taken over")
                 }
+                device.legacyData = .takenOver
+                try device.write(in: folder)
             }
             try legacy.erase()
-            try store.writeNow { try $0.set("legacy_data", "erased") }
+            device.legacyData = .erased
+            try device.write(in: folder)
         } catch {
             logger.warning("what a former version kept is left for the next launch", metadata: ["error": "\(error)"])
         }

@@ -46,9 +46,10 @@ extension PostlineClient {
     /// Signs in with an access token alone, which cannot be renewed: the session is for as long as it is good.
     ///
     /// - Throws: ``PostlineError``: `invalid_token`, `token_expired`, `session_revoked`, `offline`, `not_trusted`;
-    ///   `invalid_request` where somebody is signed in.
+    ///   `invalid_request` where somebody is signed in, and where a guest is whom the server knows: it would bring nothing
+    ///   along.
     public func signIn(accessToken: String) async throws {
-        try await signIn { connection, _ in
+        try await signIn(bringsGuest: false) { connection, _ in
             struct Session: Decodable, Sendable {}
             let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
             let me: Me = try await connection.call("me.get", [String: String]())
@@ -60,7 +61,7 @@ extension PostlineClient {
     /// Begins as a guest whom the server gets to know at once.
     ///
     /// - Throws: ``PostlineError``: `offline`, and nothing begins then; `not_trusted`, `rate_limited`; `invalid_request`
-    ///   where somebody is signed in.
+    ///   where somebody is signed in, or is such a guest already.
     public func signInAsGuest(fullName: String? = nil) async throws {
         try await signIn("auth.guest", fullName.map { ["full_name": .string($0)] } ?? [:])
     }
@@ -70,8 +71,8 @@ extension PostlineClient {
     ///
     /// - Throws: ``PostlineError``, `store_unusable`.
     public func continueAsGuest() throws {
-        guard store == nil, account == .nobody else { return }
-        try DeviceState(userID: DeviceState.localGuest).write(in: folder)
+        guard store == nil, account == .nobody, !isSigningOut else { return }
+        try DeviceState.set(DeviceState.localGuest, in: folder)
         try goOn()
     }
 
@@ -90,9 +91,10 @@ extension PostlineClient {
         let tokens = try await engine.upgrade(params)
         guard engine === self.engine else { return }
         account = .user(id: tokens.userID)
+        // It is an account now. What it looks like comes by itself where it cannot be had at once.
         var changes = Changes()
-        changes.me = try await call("me.get")
-        try await keep(changes)
+        changes.me = try? await engine.call("me.get", [String: String]())
+        try? await keep(changes, by: engine)
     }
 
     /// Signs out: nothing of the user is shown any more, and the tokens are forgotten.
@@ -104,8 +106,12 @@ extension PostlineClient {
     /// - Throws: what the ``SecretStore`` or the file system throws where the device cannot forget; with `everywhere` also
     ///   ``PostlineError``, `offline`, and nobody is signed out then.
     public func signOut(erasing: Bool = false, everywhere: Bool = false) async throws {
-        guard let store else { return }
+        if case .signingIn = account { throw PostlineError(.invalidRequest, "Somebody is about to sign in.") }
+        guard let store, !isSigningOut else { return }
         let userID = store.userID
+        let keeper = engine?.keeper
+        isSigningOut = true
+        defer { isSigningOut = false }
         if everywhere {
             _ = try await call("auth.logout", ["all": true], as: Nothing.self)
         } else if case .live = state, let engine {
@@ -117,14 +123,14 @@ extension PostlineClient {
                 group.cancelAll()
             }
         }
-        // Another sign-out may have come first.
-        guard store === self.store else { return }
         await stop()
+        await keeper?.retire()
+        // The server may have ended the session first.
         guard store === self.store else { return }
         try secrets.erase(userID)
-        try DeviceState().write(in: folder)
-        try store.close(erasing: erasing)
+        try DeviceState.set(nil, in: folder)
         show(nobodyBecause: nil)
+        try store.close(erasing: erasing)
     }
 
     /// What a sign-in is answered with.
@@ -150,21 +156,25 @@ extension PostlineClient {
     /// Signs in by a method of the protocol; a guest's data come along where it is that of an account.
     @discardableResult
     private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> Merged? {
-        try await signIn { connection, guestToken in
-            try await Self.answer(connection, method, params, guestToken: method == "auth.login" ? guestToken : nil)
+        try await signIn(bringsGuest: method == "auth.login") { connection, guestToken in
+            try await Self.answer(connection, method, params, guestToken: guestToken)
         }
     }
 
     /// Signs in on a connection of its own, and goes on as that user.
     @discardableResult
     private func signIn(
-        _ ask: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignedIn
+        bringsGuest: Bool, _ ask: @Sendable (LineConnection, _ guestToken: String?) async throws -> SignedIn
     ) async throws -> Merged? {
         let former = account
         let guest = store?.userID
+        if isSigningOut { throw PostlineError(.invalidRequest, "Somebody is about to sign out.") }
         switch former {
         case .signingIn: throw PostlineError(.invalidRequest, "Somebody is about to sign in.")
         case .user: throw PostlineError(.invalidRequest, "Somebody is signed in: sign out first.")
+        case .guest where !bringsGuest:
+            throw PostlineError(
+                .invalidRequest, "A guest is here, whose data would be lost: sign in by password, or sign out first.")
         case .guest, .localGuest, .nobody: break
         }
         account = .signingIn(guest: guest)
@@ -181,7 +191,7 @@ extension PostlineClient {
             let tokens = answer.tokens
             // From here on the guest is the account's, for the server: what fails now is done by the next launch.
             try TokenKeeper.store(tokens, in: secrets)
-            try DeviceState(userID: tokens.userID, movingFrom: guest).write(in: folder)
+            try DeviceState.set(tokens.userID, movingFrom: guest, in: folder)
         } catch {
             // Who was here before still is.
             account = former
@@ -210,7 +220,7 @@ extension PostlineClient {
     func become(_ tokens: Tokens) throws {
         guard account == .localGuest else { return }
         try TokenKeeper.store(tokens, in: secrets)
-        try DeviceState(userID: tokens.userID, movingFrom: DeviceState.localGuest).write(in: folder)
+        try DeviceState.set(tokens.userID, movingFrom: DeviceState.localGuest, in: folder)
         work = nil
         try goOn()
     }

@@ -85,6 +85,7 @@ extension PostlineClient {
         (store, engine, work) = (nil, nil, nil)
         (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
         deviceData = [:]
+        (storeError, connectionError) = (nil, nil)
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
         chats = [:]
         state = .signedOut(error)

@@ -11,6 +11,8 @@ extension PostlineClient {
             await refresh()
         } catch let error as PostlineError {
             throw error
+        } catch let error as EncodingError {
+            throw PostlineError(.invalidParams, "This cannot be said in JSON: \(error)")
         } catch {
             throw PostlineError(.storeUnusable, "The store \(store.url.path) cannot be written: \(error)")
         }

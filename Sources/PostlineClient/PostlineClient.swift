@@ -30,6 +30,9 @@ public final class PostlineClient {
     /// What only this device knows of the user, in the app's own words (``setDeviceData(_:to:)``).
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
+    /// Why the last try to connect failed, or the connection was lost; nil while there is one.
+    public internal(set) var connectionError: PostlineError?
+
     /// Where the store cannot be used: what it says. It is tried again with each connection.
     public internal(set) var storeError: PostlineError?
 
@@ -41,6 +44,9 @@ public final class PostlineClient {
     @ObservationIgnored var store: Store?
     @ObservationIgnored var engine: SyncEngine?
     @ObservationIgnored var isInBackground = false
+    /// Whether the app wants no connection.
+    @ObservationIgnored var isDisconnecting = false
+    @ObservationIgnored var isSigningOut = false
     /// Rings when it is worth a try to connect.
     let wake = Bell()
     /// The engine at work: cancelled by whoever takes the engine away.

@@ -41,11 +41,16 @@ final class ClientView {
                 state: client.state, isSigningIn: isSigningIn, me: client.me, conversations: client.conversations,
                 chats: chats.mapValues { .init(messages: $0.messages, hasOlder: $0.hasOlder) },
                 refused: client.refusedChanges, waiting: client.waitingChanges,
-                storeFault: client.storeError?.message)
+                fault: fault?.message)
         } onChange: { [sink, isStale] in
             // It is about to change. All of it changes in this turn, and the event is looked at in a later one.
             if !isStale.value.exchange(true, ordering: .relaxed) { sink.yield(.changed) }
         }
+    }
+
+    /// What keeps the chat from going on, and is not just that there is no network.
+    private var fault: PostlineError? {
+        client.storeError ?? client.connectionError.flatMap { $0.code == .offline ? nil : $0 }
     }
 
     private final class Flag: Sendable {

@@ -93,7 +93,7 @@ struct ChatModel: Sendable {
             isOpening = false
             outputs.append(.notice(.opened(conversationID: openID)))
         }
-        if let fault = new.storeFault, fault != old.storeFault { outputs.append(.notice(.failed(fault))) }
+        if let fault = new.fault, fault != old.fault { outputs.append(.notice(.failed(fault))) }
         return outputs
     }
 

@@ -14,8 +14,8 @@ struct Shown: Sendable, Equatable {
     let refused: [RefusedChange]
     /// How much was written that the server has not answered yet.
     let waiting: Int
-    /// Why the store cannot be used, where it cannot.
-    let storeFault: String?
+    /// Why the store cannot be used, or the server not be understood.
+    let fault: String?
     /// Everybody who is in sight, by id.
     let people: [String: Profile]
 
@@ -29,7 +29,7 @@ struct Shown: Sendable, Equatable {
     init(
         state: ConnectionState, isSigningIn: Bool = false, me: Me? = nil, conversations: [Conversation] = [],
         chats: [String: Messages] = [:],
-        refused: [RefusedChange] = [], waiting: Int = 0, storeFault: String? = nil
+        refused: [RefusedChange] = [], waiting: Int = 0, fault: String? = nil
     ) {
         self.state = state
         self.isSigningIn = isSigningIn
@@ -38,7 +38,7 @@ struct Shown: Sendable, Equatable {
         self.chats = chats
         self.refused = refused
         self.waiting = waiting
-        self.storeFault = storeFault
+        self.fault = fault
         var people: [String: Profile] = [:]
         for chat in chats.values {
             for case let sender? in chat.messages.map(\.sender) { people[sender.id] = sender }

@@ -74,15 +74,16 @@ public final class Chat: Identifiable {
                 var messages: [WireMessage]
             }
             var changes = Changes()
-            changes.messages = try await client.call(
+            let engine = try client.currentEngine()
+            changes.messages = try await engine.call(
                 "messages.list",
                 [
-                    "conversation_id": .string(conversationID), "before_seq": .integer(oldest),
+                    "conversation_id": JSONValue.string(conversationID), "before_seq": .integer(oldest),
                     "limit": .integer(Self.page),
                 ], as: Page.self
             ).messages
             limit += Self.page
-            return try await client.keep(changes)
+            return try await client.keep(changes, by: engine)
         }
         limit += Self.page
         await client.refresh()

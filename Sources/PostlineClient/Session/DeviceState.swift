@@ -6,6 +6,12 @@ struct DeviceState: Codable, Equatable {
     var userID: String?
     /// Whose store is still to be brought into this user's: a guest who got an account or signed in to one.
     var movingFrom: String?
+    /// How far what a former version of the app kept is taken over; nil: not at all.
+    var legacyData: LegacyProgress?
+
+    enum LegacyProgress: String, Codable {
+        case takenOver, erased
+    }
 
     /// The name of a guest whom the server does not know yet.
     static let localGuest = "guest"
@@ -15,6 +21,15 @@ struct DeviceState: Codable, Equatable {
         guard FileManager.default.fileExists(atPath: file.path) else { return DeviceState() }
         // A torn file says nothing, and nobody is signed in then; the stores stay.
         return (try? JSONDecoder().decode(DeviceState.self, from: Data(contentsOf: file))) ?? DeviceState()
+    }
+
+    /// Says who is signed in, and keeps the rest.
+    ///
+    /// - Throws: ``PostlineError``, `store_unusable`.
+    static func set(_ userID: String?, movingFrom: String? = nil, in folder: URL) throws {
+        var device = try read(in: folder)
+        (device.userID, device.movingFrom) = (userID, movingFrom)
+        try device.write(in: folder)
     }
 
     /// - Throws: ``PostlineError``, `store_unusable`.

@@ -1,9 +1,12 @@
 import Foundation
 
-/// Holds the tokens of one user, and renews them: one renewal at a time, stored before it is used.
+/// Holds the tokens of one user, and renews them: one renewal at a time.
 actor TokenKeeper {
     private(set) var tokens: Tokens
     private let secrets: any SecretStore
+    /// Whether what is held is what is kept.
+    private var isStored = true
+    private var isRetired = false
 
     init(tokens: Tokens, secrets: any SecretStore) {
         self.tokens = tokens
@@ -34,8 +37,14 @@ actor TokenKeeper {
         }
         // What was renewed is used, also where it cannot be kept: the old ones are over.
         self.tokens = tokens
+        guard !isRetired else { return }
+        isStored = false
         try Self.store(tokens, in: secrets)
+        isStored = true
     }
+
+    /// The user has signed out: nothing is kept any more.
+    func retire() { isRetired = true }
 
     /// Signs a connection in, with new tokens where the old ones are over. Returns how long it is for.
     ///
@@ -53,6 +62,11 @@ actor TokenKeeper {
 
     /// Renews the tokens, and the connection's session with them. Returns how long it is for.
     func renew(_ connection: LineConnection) async throws -> Duration {
+        // Another process of the same app may have renewed them: the old ones are over then.
+        if isStored, let kept = try Self.stored(tokens.userID, in: secrets), kept != tokens {
+            tokens = kept
+            if let lifetime = try? await present(connection) { return lifetime }
+        }
         guard let refreshToken = tokens.refreshToken else {
             throw PostlineError(.invalidToken, "The token is no longer valid. Sign in with a fresh one.")
         }

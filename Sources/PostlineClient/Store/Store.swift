@@ -129,7 +129,12 @@ final class Store: Sendable {
     func close(erasing: Bool) throws {
         try database.close()
         guard erasing else { return }
-        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: url.path + suffix) }
+        // What was put aside of a damaged one too.
+        let folder = url.deletingLastPathComponent()
+        for file in try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        where file.hasPrefix(url.lastPathComponent) {
+            try FileManager.default.removeItem(at: folder.appendingPathComponent(file))
+        }
     }
 }
 

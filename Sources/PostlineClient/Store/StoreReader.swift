@@ -15,6 +15,11 @@ struct StoreReader {
             database.cachedStatement(sql: "select value from setting where name = ?"), arguments: [name])
     }
 
+    /// Whether the account's deletion was asked for, and nothing is known of it.
+    var isDeletionAsked: Bool {
+        get throws { try setting("deletion") != nil }
+    }
+
     /// What the app keeps of the user on this device alone.
     func deviceData() throws -> [String: JSONValue] {
         try Row.fetchAll(database.cachedStatement(sql: "select name, value from device_data"))
@@ -31,7 +36,8 @@ struct StoreReader {
         guard let me = try serversMe() else { return nil }
         return try changes(lane: QueuedChange.ownLane).filter { $0.refusal == nil }.reduce(me) { me, change in
             let params = change.method == .fill ? try ProfileEdit.filling(change.params, in: me) : change.params
-            return try ProfileEdit.applying(params, to: me)
+            // What cannot be shown waits for the server's word like all else, which is that it is refused.
+            return (try? ProfileEdit.applying(params, to: me)) ?? me
         }
     }
 

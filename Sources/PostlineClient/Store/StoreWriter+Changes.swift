@@ -29,7 +29,7 @@ extension StoreWriter {
     /// The world has come: what did not come with it is no part of it any more.
     func endReset() throws {
         guard try reader.setting("is_resetting") != nil else { return }
-        try database.execute(sql: "delete from setting where name = 'is_resetting'")
+        try set("is_resetting", nil)
         let gone = try String.fetchAll(
             database, sql: "select id from conversation where generation < ?", arguments: [try generation])
         for id in gone { try leave(id) }

@@ -18,7 +18,13 @@ struct StoreWriter {
         }
     }
 
-    func set(_ name: String, _ value: String) throws {
+    /// Notes that the account's deletion was asked for, or that it was not done.
+    func noteDeletion(asked: Bool) throws { try set("deletion", asked ? "asked" : nil) }
+
+    func set(_ name: String, _ value: String?) throws {
+        guard let value else {
+            return try database.execute(sql: "delete from setting where name = ?", arguments: [name])
+        }
         try database.cachedStatement(
             sql: "insert into setting values (?, ?) on conflict do update set value = excluded.value"
         ).execute(arguments: [name, value])

@@ -14,7 +14,10 @@ extension SyncEngine {
             let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor))
             try await apply(page)
             guard page.more else { return }
-            cursor = page.cursor
+            guard let next = page.cursor, next != cursor else {
+                throw PostlineError(.malformedAnswer, "The server says that there is more, and not where.")
+            }
+            cursor = next
         }
     }
 
@@ -49,6 +52,15 @@ extension SyncEngine {
         } catch {
             // What could not be stored is not passed over: the next connection asks for it again, from the cursor that is.
             failed(error)
+        }
+    }
+
+    /// Looks whether the connection still goes, whenever there is reason to ask: one over a network that is gone closes.
+    func probe(_ connection: LineConnection) async {
+        while true {
+            await wake.wait()
+            if Task.isCancelled { return }
+            await connection.probe()
         }
     }
 

@@ -7,6 +7,8 @@ import Logging
 actor SyncEngine {
     enum Report: Sendable {
         case state(ConnectionState)
+        /// There is no connection, for this reason.
+        case notConnected(PostlineError)
         /// The store could not be written: it is tried again with the next connection.
         case storeFailed(PostlineError)
         /// The store's file is torn. The engine has ended.
@@ -62,6 +64,7 @@ actor SyncEngine {
         }
         var since = Date()
         var asksWhetherRevoked = false
+        var mayReconnect = true
         while !Task.isCancelled, !isStoreDamaged {
             if isInBackground {
                 report(.state(.offline(since: since)))
@@ -70,13 +73,18 @@ actor SyncEngine {
             }
             report(.state(.connecting))
             do {
+                let goodbye = try await serve()
                 // The next try says so, or finds newer tokens; nobody is offline meanwhile.
-                let wasRevoked = try await serve()
+                let wasRevoked = goodbye?.code == PostlineError.Code.sessionRevoked.rawValue
                 asksWhetherRevoked = wasRevoked && !asksWhetherRevoked
+                mayReconnect = goodbye?.reconnect ?? true
+                if let goodbye { report(.notConnected(PostlineError(.offline, goodbye.message, isRetryable: true))) }
             } catch let error as PostlineError where Self.endsSession(error) {
                 return report(.signedOut(error))
-            } catch is PostlineError {
-                logger.debug("no connection")
+            } catch let error as PostlineError {
+                logger.log(
+                    level: error.code == .offline ? .debug : .warning, "no connection", metadata: ["error": "\(error)"])
+                report(.notConnected(error))
             } catch {
                 failed(error)
             }
@@ -85,7 +93,13 @@ actor SyncEngine {
             if asksWhetherRevoked { continue }
             since = Date()
             report(.state(.offline(since: since)))
-            await wake.wait(atMost: backoff.next())
+            if mayReconnect {
+                await wake.wait(atMost: backoff.next())
+            } else {
+                // The server does not want this one back. Whoever asks for it still may.
+                await wake.wait()
+                mayReconnect = true
+            }
         }
         if isStoreDamaged, !Task.isCancelled { report(.storeDamaged) }
     }
@@ -110,17 +124,21 @@ actor SyncEngine {
         error.code == .sessionRevoked || error.code == .invalidToken
     }
 
-    /// One connection, from its beginning to its end. Returns whether that was because the server ended the session.
-    func serve() async throws -> Bool {
+    /// One connection, from its beginning to its end. Returns what the server said when it ended it.
+    func serve() async throws -> LineConnection.Goodbye? {
         let connection = try await LineConnection.connect(to: server, by: connector)
         self.connection = connection
         defer {
             (self.connection, isReady) = (nil, false)
             connection.close()
         }
-        guard !isInBackground else { return false }
+        guard !isInBackground else { return nil }
         return try await withTaskCancellationHandler {
             let lifetime = try await keeper.authenticate(connection)
+            // Whoever can sign in is not deleted.
+            if try await store.read({ try $0.isDeletionAsked }) {
+                try await store.write { try $0.noteDeletion(asked: false) }
+            }
             isReady = true
             give(connection)
             report(.state(.catchingUp))
@@ -133,13 +151,14 @@ actor SyncEngine {
             await withTaskGroup { group in
                 group.addTask { await self.read(connection) }
                 group.addTask { await self.sendOutbox(connection) }
+                group.addTask { await self.probe(connection) }
                 if canRenew { group.addTask { await self.renew(connection, lifetime) } }
                 // The reader ends with the connection.
                 await group.next()
                 group.cancelAll()
                 connection.close()
             }
-            return await connection.goodbye?.code == PostlineError.Code.sessionRevoked.rawValue
+            return await connection.goodbye
         } onCancel: {
             connection.close()
         }

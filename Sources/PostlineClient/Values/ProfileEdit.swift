@@ -18,7 +18,7 @@ public struct ProfileEdit: Sendable, Hashable {
     /// The day of birth; nil: it is not told.
     public var dateOfBirth: CalendarDate?
     /// The units that the user wants to read.
-    public var preferredUnitSystem: UnitSystem?
+    public var preferredUnitSystem: UnitSystem
     /// The app's own settings of the user, at most 16 KiB of JSON. They are merged key by key.
     public var preferences: [String: JSONValue]
     /// 3 to 30 of a-z, 0-9, `_` and `.`, with a letter first; it can be changed once in 90 days, and not cleared.
@@ -47,7 +47,7 @@ public struct ProfileEdit: Sendable, Hashable {
         languageCode = me?.languageCode
         phoneNumber = me?.phoneNumber
         dateOfBirth = me?.dateOfBirth
-        preferredUnitSystem = me?.preferredUnitSystem
+        preferredUnitSystem = me?.preferredUnitSystem ?? .metric
         preferences = me?.preferences ?? [:]
         username = me?.username
         avatar =
@@ -75,7 +75,9 @@ public struct ProfileEdit: Sendable, Hashable {
         note("language_code", \.languageCode)
         note("phone_number", \.phoneNumber)
         note("date_of_birth", \.dateOfBirth?.description)
-        note("preferred_unit_system", \.preferredUnitSystem?.rawValue)
+        if preferredUnitSystem != old.preferredUnitSystem {
+            params["preferred_unit_system"] = .string(preferredUnitSystem.rawValue)
+        }
         note("username", \.username)
         if preferences != old.preferences {
             // They are merged key by key, and null removes.

@@ -123,7 +123,12 @@ actor LineConnection {
         }
     }
 
-    private func call(_ method: String, _ params: some Encodable & Sendable) async throws -> Data {
+    /// Closes the connection unless the server answers soon.
+    func probe() async { _ = try? await call("server.info", [String: String](), within: .seconds(5)) as Data }
+
+    private func call(
+        _ method: String, _ params: some Encodable & Sendable, within limit: Duration = .seconds(30)
+    ) async throws -> Data {
         lastID += 1
         let id = lastID
         var line = try WireJSON.encode(Request(id: id, method: method, params: params))
@@ -134,7 +139,7 @@ actor LineConnection {
         }
         let bytes = ByteBuffer(bytes: line)
         // A server that takes longer is gone.
-        let deadline = channel.eventLoop.scheduleTask(in: Self.answerTime.timeAmount) { self.close() }
+        let deadline = channel.eventLoop.scheduleTask(in: limit.timeAmount) { self.close() }
         defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
             await suspended { caller -> Suspension<Result<Data, PostlineError>> in
@@ -153,8 +158,6 @@ actor LineConnection {
         calls.removeValue(forKey: id)?.resume(
             returning: .failure(PostlineError(.offline, "The call was cancelled.", isRetryable: true)))
     }
-
-    private static let answerTime: Duration = .seconds(30)
 
     /// The reader of pushes has got one of them.
     func tookPush() {

@@ -16,7 +16,7 @@ extension ChannelPipeline.SynchronousOperations {
             channel.eventLoop.makeCompletedFuture {
                 try channel.pipeline.syncOperations.addHandlers(
                     NIOWebSocketFrameAggregator(
-                        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: .max,
+                        minNonFinalFragmentSize: 0, maxAccumulatedFrameCount: 1_024,
                         maxAccumulatedFrameSize: Self.maximumLineBytes),
                     WebSocketLines())
                 try channel.pipeline.syncOperations.addHandler(InboxHandler(inbox))

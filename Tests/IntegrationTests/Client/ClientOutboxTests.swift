@@ -1,8 +1,9 @@
 import BoundedWait
 import Foundation
-import PostlineClient
 import TestSupport
 import Testing
+
+@testable import PostlineClient
 
 @Suite("The client's outbox")
 @MainActor
@@ -51,6 +52,39 @@ struct ClientOutboxTests {
                         {}
                         return true
                     })
+            }
+        }
+    }
+
+    @Test("an edit that no server takes is refused, and one that nobody can read keeps nobody from the rest")
+    func strangeEdits() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                try await node.kill()
+                await #expect {
+                    try await device.client.updateProfile { $0.heightCM = .nan }
+                } throws: { error in
+                    (error as? PostlineError)?.code == .invalidParams
+                }
+                try await device.client.updateProfile { $0.fullName = nil }
+                try await device.client.updateProfile { $0.bio = "kept" }
+                // As a former version of the app may have left it.
+                await device.client.disconnect()
+                let store = try Store(folder: device.folder, userID: Person.alice.id)
+                try store.writeNow {
+                    try $0.enqueue(.save, lane: QueuedChange.ownLane, ["attributes": "none"])
+                }
+                try store.close(erasing: false)
+                try await device.relaunch()
+                #expect(device.client.me?.bio == "kept" && device.client.waitingChanges == 3)
+                let again = try await ServeProcess.start(database, port: node.port)
+                defer { again.command.signal(SIGKILL) }
+                device.client.networkChanged()
+                try await device.shows("the refusals") { $0.waitingChanges == 0 }
+                #expect(device.client.refusedChanges.map(\.error.field) == ["full_name", "attributes"])
+                #expect(device.client.me?.bio == "kept" && device.client.me?.fullName == "Alice Moreau")
             }
         }
     }

@@ -1,8 +1,9 @@
 import BoundedWait
 import Foundation
-import PostlineClient
 import TestSupport
 import Testing
+
+@testable import PostlineClient
 
 @Suite("Who is signed in on a device")
 @MainActor
@@ -186,6 +187,125 @@ struct ClientSessionTests {
                         while try await node.metrics()["postline_connections"] ?? 0 != 0 {}
                     }
                 }
+            }
+        }
+    }
+
+    @Test("the last word counts: whoever signs out is signed out, and whoever disconnects and connects is connected")
+    func lastWord() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    let client = device.client
+                    try await device.signIn(.alice)
+                    let disconnecting = Task { await client.disconnect() }
+                    await Task.yield()
+                    try client.connect()
+                    await disconnecting.value
+                    try await device.isLive()
+                    let signingOut = Task { try await client.signOut() }
+                    await Task.yield()
+                    try client.connect()
+                    try client.continueAsGuest()
+                    await #expect {
+                        try await client.signInAsGuest()
+                    } throws: { error in
+                        (error as? PostlineError)?.code == .invalidRequest
+                    }
+                    try await signingOut.value
+                    #expect(client.account == .nobody && client.state == .signedOut(nil))
+                    try await within("the node to have no connection") {
+                        while try await node.metrics()["postline_connections"] ?? 0 != 0 {}
+                    }
+                    try await device.relaunch()
+                    #expect(device.client.account == .nobody)
+                }
+            }
+        }
+    }
+
+    @Test("a guest whom the server knows is not lost to a sign-in that would bring nothing of it along")
+    func guestStays() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    let client = device.client
+                    try await client.signInAsGuest(fullName: "Gus")
+                    try await device.isLive()
+                    let guest = client.account
+                    for attempt in [
+                        { try await client.signInAsGuest() }, { try await client.signIn(accessToken: "any") },
+                    ] as [@MainActor () async throws -> Void] {
+                        await #expect {
+                            try await attempt()
+                        } throws: { error in
+                            (error as? PostlineError)?.code == .invalidRequest
+                        }
+                        #expect(client.account == guest && client.state == .live)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("an account whose deletion is not answered is forgotten once the server says that it is gone, and not before")
+    func lostDeletion() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    func files() throws -> [String] {
+                        try FileManager.default.contentsOfDirectory(atPath: device.folder.path)
+                            .filter { $0.hasPrefix(Person.alice.id) }
+                    }
+                    /// As it is when the answer to `me.delete` is lost.
+                    func loseAnswer() async throws {
+                        await device.client.disconnect()
+                        let store = try Store(folder: device.folder, userID: Person.alice.id)
+                        try store.writeNow { try $0.noteDeletion(asked: true) }
+                        try store.close(erasing: false)
+                    }
+                    try await device.signIn(.alice)
+                    await #expect(throws: PostlineError.self) {
+                        try await device.client.deleteAccount(password: "wrong")
+                    }
+                    try await loseAnswer()
+                    // It was not done: the account is there.
+                    try await device.relaunch()
+                    try await device.isLive()
+                    try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
+                    try await device.shows("the end") { $0.account == .nobody }
+                    #expect(try !files().isEmpty)
+                    try await device.signIn(.alice)
+                    try await loseAnswer()
+                    try Data("torn".utf8).write(to: device.folder.appending(path: "\(Person.alice.id).sqlite.damaged"))
+                    try await database.psql("update app.sessions set revoked_at = now() where revoked_at is null")
+                    try await device.relaunch()
+                    try await device.shows("the end") { $0.account == .nobody }
+                    #expect(try files().isEmpty)
+                }
+            }
+        }
+    }
+
+    @Test("two processes of one app renew their session in turn, and none loses it; signed out, none keeps it")
+    func twoProcesses() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                let folder = FileManager.default.temporaryDirectory.appending(path: "secrets-\(UUID().uuidString)")
+                defer { try? FileManager.default.removeItem(at: folder) }
+                let secrets = FileSecrets(folder: folder)
+                let connection = try await LineConnection.connect(to: .node(node.port), by: PosixConnector())
+                defer { connection.close() }
+                let tokens: Tokens = try await connection.call("auth.guest", [String: String]())
+                try TokenKeeper.store(tokens, in: secrets)
+                let keepers = (0..<2).map { _ in TokenKeeper(tokens: tokens, secrets: secrets) }
+                for keeper in keepers + keepers { _ = try await keeper.renew(connection) }
+                let renewed = await keepers[1].tokens
+                #expect(try TokenKeeper.stored(tokens.userID, in: secrets) == renewed)
+                await keepers[1].retire()
+                try secrets.erase(tokens.userID)
+                try await keepers[1].keep(renewed)
+                #expect(try TokenKeeper.stored(tokens.userID, in: secrets) == nil)
             }
         }
     }

@@ -181,6 +181,86 @@ struct ClientWireTests {
         }
     }
 
+    @Test("a server that has more without end or cannot be understood is told, not asked for ever in silence")
+    func endless() async throws {
+        let session = #"{"user_id":"x","expires_at":"2099-01-01T00:00:00.000000Z"}"#
+        let info = #"{"time":"2098-01-01T00:00:00.000000Z"}"#
+        for page in [#"{"cursor":null,"more":true}"#, #"{"cursor":"c","profiles":[{"id":1}]}"#] {
+            let answers = ["session.authenticate": session, "server.info": info, "sync.open": page]
+            let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandlers(
+                            ByteToMessageHandler(LineDecoder()), Answers(answers))
+                    }
+                }.bind(host: "127.0.0.1", port: 0).get()
+            let port = try #require(listener.localAddress?.port)
+            try await AppDevice.with(.node(port)) { device in
+                await device.client.disconnect()
+                try TokenKeeper.store(
+                    Tokens(accessToken: "a", refreshToken: "r", userID: Person.alice.id, isGuest: false),
+                    in: FileSecrets(folder: device.folder.appending(path: "secrets")))
+                try DeviceState.set(Person.alice.id, in: device.folder)
+                try await device.relaunch()
+                try await device.shows("what is wrong") { $0.connectionError?.code == .malformedAnswer }
+                #expect(device.client.account == .user(id: Person.alice.id))
+            }
+            try await listener.close()
+        }
+    }
+
+    /// Says hello, and answers each method with one thing.
+    private final class Answers: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private struct Asked: Decodable {
+            let id: Int
+            let method: String
+        }
+
+        private let answers: [String: String]
+
+        init(_ answers: [String: String]) { self.answers = answers }
+
+        func channelActive(context: ChannelHandlerContext) {
+            say(#"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#, context)
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            guard let asked = try? WireJSON.decode(Asked.self, from: Data(unwrapInboundIn(data).readableBytesView))
+            else { return }
+            say(#"{"jsonrpc":"2.0","id":\#(asked.id),"result":\#(answers[asked.method] ?? "{}")}"#, context)
+        }
+
+        private func say(_ line: String, _ context: ChannelHandlerContext) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: line + "\n")), promise: nil)
+        }
+    }
+
+    @Test("a connection over a network that is gone is found out when the network changes, and why is told")
+    func otherNetwork() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    // One that goes stays.
+                    device.client.networkChanged()
+                    _ = try await device.client.avatars()
+                    #expect(device.client.state == .live && device.client.connectionError == nil)
+                    node.command.signal(SIGSTOP)
+                    defer { node.command.signal(SIGCONT) }
+                    device.client.networkChanged()
+                    try await device.shows("that it is not live") { $0.state != .live }
+                    node.command.signal(SIGCONT)
+                    device.client.networkChanged()
+                    try await device.isLive()
+                    #expect(device.client.connectionError == nil)
+                }
+            }
+        }
+    }
+
     @Test("row 71: on a device whose clock is wrong by years nothing expires before its time")
     func wrongClock() async throws {
         // Nothing of the session asks the device's clock: what it decides by is told by the server, in its own time.
