@@ -205,7 +205,8 @@ grant execute on function
     api.search_profiles(text, integer), api.send_message(uuid, text, uuid, text, jsonb),
     api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
-    api.update_conversation(uuid, text, boolean), api.update_me(jsonb, bigint), api.update_physical(jsonb, bigint)
+    api.typing(uuid), api.update_conversation(uuid, text, boolean), api.update_me(jsonb, bigint),
+    api.update_physical(jsonb, bigint)
     to authenticated;
 grant execute on function api.avatars() to anon;
 grant execute on function

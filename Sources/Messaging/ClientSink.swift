@@ -60,10 +60,10 @@ public struct Push: Sendable {
     /// The whole line, with its line end.
     public let line: ByteBuffer
 
-    /// How far a client is that has read it.
-    public let cursor: String
+    /// How far a client is that has read it; nil where it is lost without harm, and where the client is stays as it was.
+    public let cursor: String?
 
-    public init(line: ByteBuffer, cursor: String) {
+    public init(line: ByteBuffer, cursor: String?) {
         self.line = line
         self.cursor = cursor
     }

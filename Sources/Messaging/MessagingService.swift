@@ -110,7 +110,7 @@ public final class MessagingService: Service, SessionFactory {
             settings: .init(
                 url: configuration.listenDatabaseURL,
                 limits: StatementLimits(statement: .seconds(5), lock: .seconds(5))),
-            reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
+            typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
         info = configuration.info
         endedSessionGrace = configuration.endedSessionGrace
@@ -180,6 +180,7 @@ public struct ServerInfo: Sendable {
             "max_line_bytes": .integer(maxLineBytes),
             "max_in_flight": .integer(maxInFlight),
             "ping_seconds": .integer(pingSeconds),
+            "features": .array([.string("typing")]),
         ]
     }
 }

@@ -9,6 +9,7 @@ struct RateLimits: Sendable {
     private let sends: RateLimiter<ID>
     private let changes: RateLimiter<ID>
     private let searches: RateLimiter<ID>
+    private let typing = RateLimiter<Typist>(TokenBucket.Rate(tokens: 1, per: .seconds(2)))
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isOn: Bool
     private let counters: [Limit: Counter]
@@ -63,6 +64,29 @@ struct RateLimits: Sendable {
     /// - Throws: `rate_limited`.
     func takeSearch(of user: ID) throws(ProtocolError) {
         try take(user, from: searches, .searches, "You search too quickly.")
+    }
+
+    /// Whether a user's typing in a conversation is passed on now, and it may: at most once every 2 s, with limits or
+    /// without.
+    ///
+    /// - Throws: what `check` throws; it does not count then.
+    func tellsTyping(
+        of user: ID, in conversation: ID, _ check: () async throws(ProtocolError) -> Void
+    ) async throws(ProtocolError) -> Bool {
+        let typist = Typist(user: user, conversation: conversation)
+        guard typing.take(typist, now: now()) == nil else { return false }
+        do throws(ProtocolError) {
+            try await check()
+        } catch {
+            typing.giveBack(typist)
+            throw error
+        }
+        return true
+    }
+
+    private struct Typist: Hashable, Sendable {
+        let user: ID
+        let conversation: ID
     }
 
     private func take<Key>(

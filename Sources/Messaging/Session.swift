@@ -235,6 +235,24 @@ extension Session {
         return try await read(function, parameters)
     }
 
+    /// Tells the conversation's other members, unless they were told just before.
+    ///
+    /// - Throws: `not_found` where the user is no member.
+    func tellTyping(in conversation: ID, _ isTyping: Bool) async throws(ProtocolError) -> Answer {
+        let user = try token.user
+        if try await limits.tellsTyping(
+            of: user, in: conversation,
+            { () throws(ProtocolError) in
+                _ = try await service.database.rows(Self.typing, ["\(conversation)"], as: caller)
+            })
+        {
+            await service.feed.tell(TypingNotice(conversation: conversation, user: user, isTyping: isTyping))
+        }
+        return Answer(.object(JSONObject([])))
+    }
+
+    private static let typing = Statement("api.typing", "select api.typing($1::uuid)")
+
     private var caller: Caller {
         user.map { .user(id: "\($0.user)", claims: $0.claims) } ?? .anyone
     }

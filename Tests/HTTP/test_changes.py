@@ -31,6 +31,18 @@ class Changes(unittest.TestCase):
             self.assertEqual(changes.get("messages", []), [])
             resumed.cut()
 
+    def test_who_types_is_an_event_of_its_own_without_an_id(self):
+        stream = Events(token("bob"))
+        events = iter(stream)
+        _, cursor, _ = next(events)
+        self.assertEqual(call("conversations.typing", {"conversation_id": ALICE_BOB}, token()).json, {})
+        name, last, notice = next((event for event in events if event[0] == "typing"))
+        self.assertEqual(notice["conversation_id"], ALICE_BOB)
+        self.assertEqual((notice["is_typing"], notice["expires_in"]), (True, 6))
+        # The cursor stays: by this there is nothing to be made up for.
+        self.assertEqual(last, cursor)
+        stream.cut()
+
     # Row 63.
     def test_a_hundred_cuts_under_load_lose_nothing_and_double_nothing(self):
         writer, reader = register("Wanda Writer"), register("Rita Reader")

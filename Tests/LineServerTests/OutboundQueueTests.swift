@@ -173,6 +173,23 @@ final class OutboundQueueTests {
         #expect(!self.offer(self.push(6)))
     }
 
+    @Test("what is lost without harm is dropped past the bound, and moves no cursor")
+    func harmless() {
+        let typing = Push(line: self.line("typing-01"), cursor: nil)
+        self.queue.startPushes(cursor: "c0")
+        #expect(self.offer(typing))
+        #expect(self.fly() == ["typing-01"])
+        #expect(self.queue.cursor == "c0")
+        self.queue.landed()
+        for number in 1...3 { #expect(self.offer(self.push(number))) }
+        for _ in 1...3 { #expect(self.offer(typing)) }
+        #expect(!self.queue.isLagged)
+        #expect(self.fly() == ["push-0001", "push-0002"])
+        #expect(self.queue.cursor == "c2")
+        self.queue.landed()
+        #expect(self.fly() == ["push-0003"])
+    }
+
     @Test("the cursor follows what is handed over, and what is noted in between")
     func cursors() {
         self.queue.startPushes(cursor: "c0")

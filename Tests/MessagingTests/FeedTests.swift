@@ -14,7 +14,7 @@ struct FeedTests {
             url: "postgresql:///nowhere", limits: StatementLimits(statement: .seconds(1), lock: .seconds(1)))
         settings.firstSight = .zero
         feed = Feed(
-            settings: settings, reactor: Reactor(name: "feed"), logger: Logger(label: "test"),
+            settings: settings, typingSecret: "secret", reactor: Reactor(name: "feed"), logger: Logger(label: "test"),
             metrics: NOOPMetricsHandler.instance, onDeletion: { _ in })
     }
 

@@ -124,7 +124,7 @@ extension DatabaseTests {
             options.backoff = Backoff(base: .milliseconds(10), limit: .milliseconds(100))
             options.connection.applicationName = "listener tests"
             let listener = Listener(
-                url: try url ?? TestDatabase.url, channel: channel, options: options, on: TestDatabase.reactor)
+                url: try url ?? TestDatabase.url, channels: [channel], options: options, on: TestDatabase.reactor)
             let (stream, sink) = AsyncStream.makeStream(of: ListenerEvent.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -163,7 +163,7 @@ private final class Events {
     }
 
     func nextNotification() async throws -> (processID: Int32, payload: String) {
-        guard case .notified(let processID, let payload) = await next() else {
+        guard case .notified(_, let processID, let payload) = await next() else {
             throw TestDatabase.Missing(description: "expected a notification")
         }
         return (processID, payload)

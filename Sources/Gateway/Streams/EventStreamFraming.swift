@@ -104,7 +104,8 @@ final class EventStreamFraming: ChannelDuplexHandler {
         case (.string("sync.lagged")?, _, _):
             openSync(context, cursor: Self.cursor(of: message["params"]))
             return nil
-        case (.string("server.goodbye")?, _, _): return Self.goodbye(message["params"])
+        case (.string("server.goodbye")?, _, _): return Self.named("goodbye", message["params"])
+        case (.string("typing")?, _, _): return Self.named("typing", message["params"])
         case (_, .some(.integer(1)), nil):
             openSync(context, cursor: start.cursor)
             return nil
@@ -184,14 +185,17 @@ extension EventStreamFraming {
         return cursor
     }
 
-    private static func goodbye(_ params: JSON?) -> ByteBuffer {
-        ByteBuffer(string: "event: goodbye\ndata: \(params?.text ?? "{}")\n\n")
+    private static func named(_ name: String, _ params: JSON?) -> ByteBuffer {
+        ByteBuffer(string: "event: \(name)\ndata: \(params?.text ?? "{}")\n\n")
     }
 
     /// What a request of the stream was refused with, as a goodbye.
     private static func goodbye(_ error: JSONObject) -> ByteBuffer {
-        guard case .object(let data)? = error["data"] else { return goodbye(JSON.object(error)) }
-        return goodbye(
+        guard case .object(let data)? = error["data"] else {
+            return named("goodbye", .object(error))
+        }
+        return named(
+            "goodbye",
             .object([
                 "code": data["code"] ?? .null, "message": error["message"] ?? .null,
                 "reconnect": data["retryable"] ?? .bool(false),

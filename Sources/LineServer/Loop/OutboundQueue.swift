@@ -121,6 +121,7 @@ struct OutboundQueue {
     mutating func push(_ push: Push) -> Bool {
         guard isLive, !isClosed else { return true }
         guard queuedPushBytes + push.line.readableBytes <= maxQueueBytes else {
+            if push.cursor == nil { return true }
             fallBehind()
             return false
         }
@@ -213,7 +214,7 @@ struct OutboundQueue {
                 flightAnswerBytes += line.readableBytes
             case .push(let push):
                 line = push.line
-                handedCursor = push.cursor
+                handedCursor = push.cursor ?? handedCursor
             }
             isAtLineEnd = line.endsLine
             bytes += line.readableBytes

@@ -119,6 +119,13 @@ extension Fanout {
 }
 
 extension Fanout {
+    /// The live sessions of a conversation's members, but for that user's own.
+    func others(in conversation: ID, than user: ID) -> Set<SubscriptionID> {
+        (byConversation[conversation] ?? []).subtracting(byUser[user] ?? [])
+    }
+}
+
+extension Fanout {
     /// Who gets what of this look.
     mutating func distribute(_ look: Look) -> [Delivery] {
         if !waiting.isEmpty { keep(look) }

@@ -28,6 +28,14 @@ actor Feed {
     private let looks: WakeSignal
     private let bells: WakeSignal
 
+    /// Whether the other nodes are to look, or are only to be told who types.
+    private nonisolated let isRingDue = Atomic(false)
+    private var typingEnvelope: TypingEnvelope
+
+    /// Who types, on the way to the other nodes. What is too much is dropped: typing is lost without harm.
+    private var untoldTyping: [TypingNotice] = []
+    private static let maxUntoldTyping = 10_000
+
     /// How many event loops have not written yet what they were given, and the bell that tells when all have.
     private nonisolated let unwritten = Atomic(0)
     private nonisolated let written: WakeSignal
@@ -61,11 +69,13 @@ actor Feed {
     }
 
     init(
-        settings: Settings, reactor: Reactor, logger: Logger, metrics: any MetricsFactory = MetricsSystem.factory,
+        settings: Settings, typingSecret: String, reactor: Reactor, logger: Logger,
+        metrics: any MetricsFactory = MetricsSystem.factory,
         onDeletion: @escaping @Sendable ([ID]) async -> Void
     ) {
         self.onDeletion = onDeletion
         self.settings = settings
+        typingEnvelope = TypingEnvelope(secret: typingSecret)
         self.reactor = reactor
         self.logger = logger
         preamble = Preamble(limits: settings.limits)
@@ -78,6 +88,14 @@ actor Feed {
     /// This node has committed a change: it is looked at here, and the other nodes are rung.
     nonisolated func changed() {
         looks.signal()
+        isRingDue.store(true, ordering: .releasing)
+        bells.signal()
+    }
+
+    /// Tells the conversation's other members who are live, on every node.
+    func tell(_ notice: TypingNotice) {
+        tellHere(notice)
+        if untoldTyping.count < Self.maxUntoldTyping { untoldTyping.append(notice) }
         bells.signal()
     }
 
@@ -127,6 +145,16 @@ extension Feed {
     func unsubscribe(_ id: SubscriptionID) {
         fanout.unsubscribe(id)
         sinks[id] = nil
+    }
+
+    private func tellHere(_ notice: TypingNotice) {
+        let receivers = fanout.others(in: notice.conversation, than: notice.user)
+        if !receivers.isEmpty { deliver([Fanout.Delivery(subscribers: Array(receivers), push: notice.push)]) }
+    }
+
+    /// Somebody said something on the channel of those who type.
+    private func heard(_ payload: String) {
+        for notice in typingEnvelope.open(payload) { tellHere(notice) }
     }
 
     /// Gives each event loop all that its connections get, in one go.
@@ -310,8 +338,11 @@ extension Feed {
                     while true {
                         try await bells.next(notBefore: next)
                         next = .now + settings.pace
-                        _ = try await connection.run(
-                            [Call(Self.ring, [node])], deadline: settings.limits.deadline)
+                        if isRingDue.exchange(false, ordering: .acquiring) {
+                            _ = try await connection.run(
+                                [Call(Self.notify, [Self.bell, node])], deadline: settings.limits.deadline)
+                        }
+                        try await tellOthers(over: connection)
                     }
                 }
             } catch {
@@ -321,14 +352,26 @@ extension Feed {
         }
     }
 
-    private static let ring = Statement("ring", "select pg_notify('postline', $1)")
+    private func tellOthers(over connection: Connection) async throws {
+        while !untoldTyping.isEmpty {
+            let payload = typingEnvelope.seal(untoldTyping.prefix(TypingEnvelope.capacity))
+            untoldTyping.removeFirst(min(untoldTyping.count, TypingEnvelope.capacity))
+            _ = try await connection.run(
+                [Call(Self.notify, [Self.typists, payload])], deadline: settings.limits.deadline)
+        }
+    }
+
+    private static let notify = Statement("notify", "select pg_notify($1, $2)")
+    private static let bell = "postline"
+    private static let typists = "postline_typing"
 
     private func keepListening() async {
         let listener = Listener(
-            url: settings.url, channel: "postline", options: .logging(to: logger), on: reactor)
-        await listener.run { [node, looks] event in
+            url: settings.url, channels: [Self.bell, Self.typists], options: .logging(to: logger), on: reactor)
+        await listener.run { [node, looks, self] event in
             switch event {
-            case .notified(_, let payload) where payload == node: break
+            case .notified(Self.typists, _, let payload): assumeIsolated { $0.heard(payload) }
+            case .notified(_, _, let payload) where payload == node: break
             case .listening, .notified: looks.signal()
             case .lost: break
             }

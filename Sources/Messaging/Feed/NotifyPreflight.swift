@@ -17,7 +17,7 @@ public enum NotifyPreflight {
         let reactor = Reactor(name: "doorbell")
         let channel = "postline_\(ID.random())"
         // The bell is rung over a connection of its own: a session's own bell is heard through any pooler.
-        let listener = Listener(url: listenURL, channel: channel, options: .logging(to: logger), on: reactor)
+        let listener = Listener(url: listenURL, channels: [channel], options: .logging(to: logger), on: reactor)
         let (events, sink) = AsyncStream.makeStream(of: ListenerEvent.self)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
             defer { group.cancelAll() }

@@ -2,7 +2,7 @@ internal import Postgres
 
 extension Operation {
     /// `conversations.*`.
-    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole]
+    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, typing]
 
     private static let open = Operation(
         "conversations.open", .user, "The one direct conversation with another user, made if there was none.",
@@ -49,6 +49,18 @@ extension Operation {
         try await session.change(
             Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean)"),
             [params.string("title"), params.uuids("member_ids"), params.withProfiles])
+    }
+
+    private static let typing = Operation(
+        "conversations.typing", .user, "Tells the other members who are live that the caller is typing.",
+        [
+            .conversation,
+            Parameter("is_typing", .bool, .optional, default: .bool(true), "False: no more."),
+        ],
+        result: .object([]), errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        guard let conversation = params.id("conversation_id") else { throw .fault("a checked param is no UUID") }
+        return try await session.tellTyping(in: conversation, params.bool("is_typing"))
     }
 
     private static let update = Operation(

@@ -105,7 +105,9 @@ extension Params {
     }
 
     /// A UUID in the protocol's form, lower case.
-    func uuid(_ name: String) -> String? { string(name).flatMap { ID($0)?.description } }
+    func uuid(_ name: String) -> String? { id(name)?.description }
+
+    func id(_ name: String) -> ID? { string(name).flatMap { ID($0) } }
 
     /// A list of UUIDs as PostgreSQL's array text.
     func uuids(_ name: String) -> String? {

@@ -1,12 +1,12 @@
 import Logging
 
-/// A connection that listens on one channel, and is made again whenever it is lost.
+/// A connection that listens on channels, and is made again whenever it is lost.
 public actor Listener {
     public nonisolated let reactor: Reactor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     private let url: String
-    private let channel: String
+    private let channels: [String]
     private let options: ListenerOptions
 
     /// Why the present connection has ended.
@@ -17,12 +17,15 @@ public actor Listener {
     /// - Parameters:
     ///   - url: A connection string of libpq that leads to PostgreSQL itself, or to a pooler that keeps one backend for
     ///     the session: behind one that does not, LISTEN is lost without a word, and so the keepalive looks for it.
-    ///   - channel: The channel's name, as it is and not quoted: 1 to 63 bytes, since PostgreSQL cuts longer ones.
+    ///   - channels: The channels' names, as they are and not quoted: 1 to 63 bytes, since PostgreSQL cuts longer ones.
     ///   - reactor: The thread of the connection.
-    public init(url: String, channel: String, options: ListenerOptions = ListenerOptions(), on reactor: Reactor) {
-        precondition((1...63).contains(channel.utf8.count), "a channel's name has 1 to 63 bytes")
+    public init(
+        url: String, channels: [String], options: ListenerOptions = ListenerOptions(), on reactor: Reactor
+    ) {
+        precondition(
+            channels.allSatisfy { (1...63).contains($0.utf8.count) }, "a channel's name has 1 to 63 bytes")
         self.url = url
-        self.channel = channel
+        self.channels = channels
         self.options = options
         self.reactor = reactor
     }
@@ -55,12 +58,16 @@ public actor Listener {
             self?.assumeIsolated { $0.loss = error }
             attention.signal()
         }
-        try await connection.execute("listen \(quotedChannel)", deadline: options.keepaliveDeadline)
+        for channel in channels {
+            try await connection.execute("listen \(Self.quoted(channel))", deadline: options.keepaliveDeadline)
+        }
         backoff.reset()
         // What came before this is what `.listening` says to look for.
-        await connection.onNotification { [channel] notification in
-            guard notification.channel == channel else { return }
-            onEvent(.notified(processID: notification.processID, payload: notification.payload))
+        await connection.onNotification { [channels] notification in
+            guard channels.contains(notification.channel) else { return }
+            onEvent(
+                .notified(
+                    channel: notification.channel, processID: notification.processID, payload: notification.payload))
         }
         onEvent(.listening)
 
@@ -78,16 +85,16 @@ public actor Listener {
         connection.assumeIsolated { $0.close() }
     }
 
-    private var quotedChannel: String {
+    private static func quoted(_ channel: String) -> String {
         "\"" + channel.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
     /// Finds a backend that is frozen, a network that is gone without a word, and a pooler that gave us another backend.
     private func checkThatItListens(_ connection: Connection) async throws(PostgresError) {
         let statement = Statement(
-            "postgres.listens", "select exists (select from pg_catalog.pg_listening_channels() as c where c = $1)")
-        let rows = try await connection.run([Call(statement, [channel])], deadline: options.keepaliveDeadline)
-        guard rows.first?.text(0, 0) == "t" else {
+            "postgres.listens", "select c from pg_catalog.pg_listening_channels() as c")
+        let rows = try await connection.run([Call(statement, [])], deadline: options.keepaliveDeadline)
+        guard let rows = rows.first, Set(channels).isSubset(of: (0..<rows.count).compactMap { rows.text($0, 0) }) else {
             throw .connectionLost(
                 sent: true, "the session no longer listens: a pooler between us and PostgreSQL must not share it")
         }

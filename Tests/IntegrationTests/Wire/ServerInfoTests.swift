@@ -10,7 +10,12 @@ struct ServerInfoTests {
             let client = try await node.connect()
             let info = try await client.call("server.info")
             expectShape(
-                info, ["server", "version", "protocol", "max_line_bytes", "max_in_flight", "ping_seconds", "time"])
+                info,
+                [
+                    "server", "version", "protocol", "max_line_bytes", "max_in_flight", "ping_seconds", "features",
+                    "time",
+                ])
+            #expect(info["features"] == ["typing"])
             #expect(info["server"] == "postline")
             #expect(info["protocol"] == 1)
             #expect(info["version"]?.stringValue == client.line.hello.version)
