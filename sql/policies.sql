@@ -3,7 +3,7 @@
 -- authenticated     all users, guests included; row-level security says which rows
 -- anon              nobody yet: the catalogue of avatars, no more
 -- service_role      Supabase's name for a trusted backend: every row of the public tables, under the same triggers
--- postline_feed     the feed: reads all that clients may be told, writes nothing
+-- postline_feed     the feed: reads all that clients may be told; of writes it may say who is online on its node
 -- postline_accounts may call accounts.*, nothing else
 -- The login role owns nothing and is granted nothing: a request that sets no role can do nothing.
 --
@@ -23,7 +23,7 @@ grant usage on schema feed to postline_feed;
 
 -- Supabase grants new tables of public to its roles by default: each of ours begins with nothing.
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
-    public.conversations, public.conversation_members, public.messages
+    public.conversations, public.conversation_members, public.messages, public.presence
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
 revoke all on all tables in schema app, rest
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
@@ -39,18 +39,21 @@ alter table public.username_history enable row level security;
 alter table public.conversations enable row level security;
 alter table public.conversation_members enable row level security;
 alter table public.messages enable row level security;
+alter table public.presence enable row level security;
 alter table app.former_members enable row level security;
 alter table app.sessions enable row level security;
 alter table app.stream_tickets enable row level security;
 alter table app.settings enable row level security;
 alter table app.merged_guests enable row level security;
 alter table app.words enable row level security;
+alter table app.nodes enable row level security;
+alter table app.node_users enable row level security;
 alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.
 grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages to service_role;
-grant select on app.former_members to service_role;
+grant select on app.former_members, public.presence to service_role;
 
 drop policy if exists service_all on public.built_in_avatars;
 create policy service_all on public.built_in_avatars to service_role using (true) with check (true);
@@ -68,6 +71,8 @@ drop policy if exists service_all on public.messages;
 create policy service_all on public.messages to service_role using (true) with check (true);
 drop policy if exists service_select on app.former_members;
 create policy service_select on app.former_members for select to service_role using (true);
+drop policy if exists service_select on public.presence;
+create policy service_select on public.presence for select to service_role using (true);
 
 -- built_in_avatars: everybody reads.
 grant select on public.built_in_avatars to anon, authenticated;
@@ -176,6 +181,16 @@ create policy sender_update on public.messages for update to authenticated
 drop policy if exists feed_select on public.messages;
 create policy feed_select on public.messages for select to postline_feed using (true);
 
+-- presence: whoever shares a conversation reads what is shown, where neither of the two hides their own; nobody writes.
+-- Who hides is not to be read.
+grant select (user_id, is_online, last_seen_at, changed_xid) on public.presence to authenticated;
+grant select on public.presence to postline_feed;
+drop policy if exists sight_select on public.presence;
+create policy sight_select on public.presence for select to authenticated
+    using (user_id = (select auth.uid()) or user_id in (select app.users_in_sight()));
+drop policy if exists feed_select on public.presence;
+create policy feed_select on public.presence for select to postline_feed using (true);
+
 -- words: what searches by a user look in.
 grant select on app.words to authenticated;
 drop policy if exists user_select on app.words;
@@ -200,8 +215,8 @@ grant execute on function
     api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
     api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean),
     api.delete_message(uuid, bigint), api.edit_message(uuid, bigint, text), api.mark_read(uuid, bigint), api.me(),
-    api.messages(uuid, bigint, bigint, integer), api.open_conversation(uuid, boolean), api.profile_by_username(text),
-    api.profiles(uuid[]), api.remove_member(uuid, uuid), api.save_me(jsonb, bigint),
+    api.messages(uuid, bigint, bigint, integer), api.open_conversation(uuid, boolean), api.presence(uuid[]),
+    api.profile_by_username(text), api.profiles(uuid[]), api.remove_member(uuid, uuid), api.save_me(jsonb, bigint),
     api.search_profiles(text, integer), api.send_message(uuid, text, uuid, text, jsonb),
     api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
@@ -219,13 +234,16 @@ grant execute on function
     accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function
-    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.next_look(pg_snapshot)
+    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.look_for_presence(pg_snapshot),
+    feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[])
     to postline_feed;
 
 -- What operations, policies and views call.
 grant execute on function app.utc(timestamptz), app.message_object(public.messages, json, bigint),
-    app.attachment_object(jsonb), app.quoted(text), app.epoch() to authenticated, postline_feed;
-grant execute on function app.seal() to postline_feed;
+    app.attachment_object(jsonb), app.quoted(text), app.presence_object(uuid, boolean, timestamptz), app.epoch()
+    to authenticated, postline_feed;
+grant execute on function app.seal(), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes()
+    to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
     app.locked_caller(bigint), app.refuse_unknown(jsonb, text[], text), app.patched_text(jsonb, text, text, text),
@@ -239,7 +257,9 @@ grant execute on function
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
-    app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
+    app.my_sight(), app.users_in_sight(),
+    app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
+    app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;
 -- Whoever writes a profile writes the index that stands on this.

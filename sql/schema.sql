@@ -765,6 +765,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.presence(user_ids uuid[]) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.caller();
+    if not coalesce(pg_catalog.cardinality(user_ids) between 1 and 100, false) then
+        perform app.refuse_param('user_ids', 'Ask for 1 to 100 users.');
+    end if;
+    return (
+        select ('{"presence":[' || coalesce(pg_catalog.string_agg(
+                    app.presence_object(w.id, p.is_online, p.last_seen_at), ',' order by w.place), '') || ']}')::json
+          from (select a.id, min(a.place) as place
+                  from unnest(user_ids) with ordinality as a (id, place) where a.id is not null group by a.id) w
+          left join public.presence p on p.user_id = w.id);
+end
+$$;
+
 CREATE FUNCTION api.profile_by_username(username text) RETURNS json
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -1061,6 +1079,9 @@ declare
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
+    sight record;       -- whether the user is shown others' presence
+    flipped boolean;    -- whether that is news
+    presence text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
     reads text[] := '{}';
@@ -1072,7 +1093,7 @@ begin
     if since is not null and (epoch is distinct from epoch_now
                               or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
        or "position" !~ pg_catalog.replace(
-           '^((left|profiles|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '^((left|profiles|presence|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         since := null;
         until := null;
@@ -1176,6 +1197,41 @@ begin
             end loop;
         end if;
         if section = 'profiles' then
+            section := 'presence';
+            after_id := null;
+        end if;
+
+        if section = 'presence' and mine <> '{}' then
+            sight := app.my_sight();
+            flipped := not whole and coalesce(app.is_news(sight.changed_xid, since, until), false);
+            for part in
+                -- Of whom something is known; in a delta also of whom nothing is any more. Who has begun to hide is
+                -- told of everybody that there is nothing to see: in its sight there is no row.
+                select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
+                  from (select m.user_id as id, pg_catalog.bool_or(
+                                m.conversation_id = any(entered) or app.is_news(m.joined_xid, since, until)) as is_new
+                          from public.conversation_members m
+                         where m.conversation_id = any(mine) and m.user_id <> me
+                           and (after_id is null or m.user_id > after_id)
+                           and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                         group by m.user_id) o
+                  left join public.presence p on p.user_id = o.id
+                 where sight.is_open
+                       and (o.is_new or flipped or app.is_news(p.changed_xid, since, until))
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
+                       and (p.is_online or p.last_seen_at is not null or p.user_id is not null and not whole)
+                    or not sight.is_open and flipped
+                 order by o.id
+            loop
+                presence := presence || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'presence:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+        if section = 'presence' then
             section := 'conversations';
             after_id := null;
         end if;
@@ -1305,6 +1361,7 @@ begin
     changes := '{' || pg_catalog.array_to_string(array[
         '"me":' || me_object,
         case when profiles <> '{}' then '"profiles":[' || pg_catalog.array_to_string(profiles, ',') || ']' end,
+        case when presence <> '{}' then '"presence":[' || pg_catalog.array_to_string(presence, ',') || ']' end,
         case when conversations <> '{}' then
             '"conversations":[' || pg_catalog.array_to_string(conversations, ',') || ']' end,
         case when messages <> '{}' then '"messages":[' || pg_catalog.array_to_string(messages, ',') || ']' end,
@@ -1785,6 +1842,36 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.end_nodes() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+declare
+    ended uuid[] := array(
+        select n.id from app.nodes n where n.lease_until < pg_catalog.clock_timestamp() for update skip locked);
+    users uuid[];
+    taken integer;
+begin
+    if ended = '{}' then
+        return 0;
+    end if;
+    with gone as (
+        delete from app.node_users u
+         where (u.node_id, u.user_id) in (
+                select o.node_id, o.user_id from app.node_users o where o.node_id = any (ended) limit 5000)
+        returning u.user_id)
+    select count(*), pg_catalog.array_agg(distinct g.user_id) into taken, users from gone g;
+    perform app.settle_presence(users);
+    update app.nodes n set lease_until = '-infinity'
+     where n.id = any (ended) and n.lease_until > '-infinity'
+       and exists (select from app.node_users u where u.node_id = n.id);
+    delete from app.nodes n
+     where n.id = any (ended) and not exists (select from app.node_users u where u.node_id = n.id);
+    return taken;
+end
+$$;
+
 CREATE FUNCTION app.end_session() RETURNS trigger
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1856,6 +1943,7 @@ begin
         perform app.leave_group(room, new.id);
     end loop;
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
+    perform app.hide_presence(new.id);
     return null;
 end
 $$;
@@ -1880,6 +1968,20 @@ begin
                                        else c.last_message_content end,
            last_message_xid = pg_catalog.pg_current_xact_id()
      where c.id = new.conversation_id;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.follow_preference() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if new.preferences ->> 'presence' = 'nobody' then
+        perform app.hide_presence(new.id);
+    else
+        perform app.show_presence(new.id);
+    end if;
     return null;
 end
 $$;
@@ -1960,6 +2062,20 @@ CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
     select pg_catalog.jsonb_path_exists(
         value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))')
 $_$;
+
+CREATE FUNCTION app.hide_presence(user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    insert into public.presence as p (user_id, is_hidden, hidden_xid)
+    values (hide_presence.user_id, true, pg_catalog.pg_current_xact_id())
+    on conflict on constraint presence_pkey do update
+       set is_hidden = true, is_online = false, last_seen_at = null, changed_xid = excluded.changed_xid,
+           hidden_xid = excluded.hidden_xid
+     where not p.is_hidden;
+end
+$$;
 
 CREATE FUNCTION app.home() RETURNS text
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -2457,6 +2573,15 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) RETURNS TABLE(epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text, is_durable boolean, sees_presence boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.is_open
+      from app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position",
+                         live_page.messages_per_conversation, live_page.max_bytes) p
+     cross join app.my_sight() s
+$$;
+
 CREATE FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2782,6 +2907,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = auth.uid();
+    is_open := coalesce(is_open, true);
+end
+$$;
+
 CREATE FUNCTION app.name_words(username text, full_name text) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO ''
@@ -3033,6 +3168,14 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.concat(
+        '{"user_id":"', user_id, case when is_online then '","is_online":true' else '","is_online":false' end,
+        ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}')
+$$;
+
 CREATE FUNCTION app.quoted(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -3172,9 +3315,50 @@ begin
     update app.former_members set changed_xid = '3' where changed_xid > horizon;
     update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
      where sent_xid > horizon or changed_xid > horizon;
+    update public.presence set changed_xid = '3' where changed_xid > horizon;
+    update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
     update app.merged_guests set merged_xid = '3' where merged_xid > horizon;
     return app.epoch();
+end
+$$;
+
+CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+declare
+    lease timestamptz := pg_catalog.clock_timestamp() + lease_seconds * interval '1 second';
+    changed uuid[];
+begin
+    if is_whole then
+        insert into app.nodes as n (id, lease_until) values (node, lease)
+        on conflict (id) do update set lease_until = excluded.lease_until;
+    else
+        update app.nodes n set lease_until = lease where n.id = node and n.lease_until > '-infinity';
+        if not found then
+            return false;
+        end if;
+    end if;
+    if not is_whole and pg_catalog.cardinality(arrived) + pg_catalog.cardinality(gone) = 0 then
+        return true;
+    end if;
+    with ended as (
+        delete from app.node_users u
+         where u.node_id = node and (is_whole or u.user_id in (select g.id from unnest(gone) as g (id)))
+           and not exists (select from unnest(arrived) as a (id) where a.id = u.user_id)
+        returning u.user_id),
+    begun as (
+        insert into app.node_users as u (node_id, user_id)
+        select node, p.id from public.user_profiles p
+         where p.id in (select a.id from unnest(arrived) as a (id)) and not p.is_deleted
+        on conflict do nothing
+        returning u.user_id)
+    select pg_catalog.array_agg(c.user_id) into changed
+      from (select e.user_id from ended e union all select b.user_id from begun b) c;
+    perform app.settle_presence(changed);
+    return true;
 end
 $$;
 
@@ -3275,6 +3459,45 @@ begin
     end if;
     perform app.renew_epoch();
     return known is not null;
+end
+$$;
+
+CREATE FUNCTION app.settle_presence(users uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+begin
+    if users is null then
+        return;
+    end if;
+    insert into public.presence (user_id)
+    select u.id from unnest(users) as u (id)
+     where not exists (select from public.presence p where p.user_id = u.id)
+     order by u.id
+    on conflict do nothing;
+    perform 1 from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
+     order by p.user_id for no key update;
+    update public.presence p
+       set is_online = w.is_online, changed_xid = pg_catalog.pg_current_xact_id(),
+           last_seen_at = case when w.is_online then p.last_seen_at else pg_catalog.now() end
+      from (select u.id, exists (select from app.node_users n where n.user_id = u.id) as is_online
+              from unnest(users) as u (id)) w
+     where p.user_id = w.id and p.is_online <> w.is_online and not p.is_hidden;
+end
+$$;
+
+CREATE FUNCTION app.show_presence(user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform 1 from public.presence p where p.user_id = show_presence.user_id for no key update;
+    update public.presence p
+       set is_hidden = false, is_online = exists (select from app.node_users n where n.user_id = p.user_id),
+           changed_xid = pg_catalog.pg_current_xact_id(), hidden_xid = pg_catalog.pg_current_xact_id()
+     where p.user_id = show_presence.user_id and p.is_hidden
+       and not exists (select from public.user_profiles u where u.id = p.user_id and u.is_deleted);
 end
 $$;
 
@@ -3398,6 +3621,19 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.users_in_sight() RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
+    SET search_path TO ''
+    AS $$
+begin
+    if (app.my_sight()).is_open then
+        return query
+            select distinct o.user_id from public.conversation_members o
+             where o.conversation_id in (select app.my_conversations());
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.utc(value timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
@@ -3450,6 +3686,15 @@ CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uu
               join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
               join public.user_profiles p on p.id = f.user_id
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
+        or exists (
+            select from public.presence p
+             where p.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+        or not exists (select from public.presence p where p.user_id = u.id and p.is_hidden) and exists (
+            select from public.conversation_members m
+              join public.conversation_members o
+                on o.conversation_id = m.conversation_id and o.user_id <> m.user_id
+              join public.presence p on p.user_id = o.user_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
 $$;
 
 CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
@@ -3662,6 +3907,97 @@ begin
 end
 $$;
 
+CREATE FUNCTION feed.look_for_presence(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE STRICT
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    -- As in feed.look.
+    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
+    open xid8[] := array(
+        select x from pg_catalog.pg_snapshot_xip(since) x
+         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
+    bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
+                            coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
+    -- All who come back when a node has ended. A conversation of the audience takes 37 bytes.
+    most_presence constant integer := 10000;
+    most_audience constant integer := 400000;
+    most_rows constant integer := 5000;
+    most_entered constant integer := 250;
+    changes integer;
+    audience integer := 0;
+    joined integer;
+    entered uuid[];
+begin
+    select count(*) into changes from (
+        select from public.presence t where t.changed_xid >= beyond and t.changed_xid < bound
+        union all select from public.presence t where t.changed_xid = any(open)
+        limit most_presence + 1) n;
+    if changes between 1 and most_presence then
+        select count(*) into audience from (
+            select from public.presence t join public.conversation_members m on m.user_id = t.user_id
+             where t.changed_xid >= beyond and t.changed_xid < bound
+            union all
+            select from public.presence t join public.conversation_members m on m.user_id = t.user_id
+             where t.changed_xid = any(open)
+            limit most_audience + 1) n;
+    end if;
+    if changes > most_presence or audience > most_audience then
+        return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
+                            null::text, null::bigint[];
+        return;
+    end if;
+
+    if changes > 0 then
+        return query
+        select 'behind', p.hidden_xid::text, null::uuid, p.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from public.presence p
+         where p.changed_xid >= beyond and p.changed_xid < bound
+           and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since)
+        union all
+        select 'behind', p.hidden_xid::text, null::uuid, p.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from public.presence p
+         where p.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since);
+        return query
+        select 'presence', p.changed_xid::text, null::uuid, p.user_id, null::bigint,
+               array(select m.conversation_id from public.conversation_members m where m.user_id = p.user_id),
+               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
+          from public.presence p where p.changed_xid >= beyond and p.changed_xid < bound
+        union all
+        select 'presence', p.changed_xid::text, null::uuid, p.user_id, null::bigint,
+               array(select m.conversation_id from public.conversation_members m where m.user_id = p.user_id),
+               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
+          from public.presence p where p.changed_xid = any(open);
+    end if;
+
+    -- Of more than these bounds feed.look says `many`.
+    select count(*), pg_catalog.array_agg(distinct n.id) into joined, entered
+      from (select m.conversation_id as id from public.conversation_members m
+             where m.changed_xid >= beyond and m.changed_xid < bound
+               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+            union all
+            select m.conversation_id from public.conversation_members m
+             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
+            limit most_rows + 1) n;
+    if joined between 1 and most_rows and pg_catalog.cardinality(entered) <= most_entered then
+        return query
+        select 'opening_presence', null::text, m.conversation_id, p.user_id, null::bigint, null::uuid[],
+               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
+          from public.conversation_members m join public.presence p on p.user_id = m.user_id
+         where m.conversation_id = any(entered)
+         order by m.conversation_id, m.joined_at, m.user_id;
+    end if;
+end
+$$;
+
 CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
     AS $$
@@ -3672,6 +4008,22 @@ CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snap
     select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
            l.tail, l.marks
       from now n left join feed.look(next_look.since) l on next_look.since is not null
+$$;
+
+CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    AS $$
+    with now as materialized (
+        select app.epoch() as epoch, pg_catalog.pg_current_snapshot()::text as snapshot,
+               nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
+                      pg_catalog.pg_current_wal_flush_lsn()) as log_end)
+    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
+           l.tail, l.marks
+      from now n left join (
+            select k.* from feed.look(next_look.since) k where next_look.since is not null
+            union all
+            select k.* from feed.look_for_presence(next_look.since) k
+             where next_look.since is not null and 'presence' = any (next_look.features)) l on true
 $$;
 
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
@@ -3885,6 +4237,17 @@ CREATE TABLE app.migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE app.node_users (
+    node_id uuid NOT NULL,
+    user_id uuid NOT NULL
+);
+
+CREATE TABLE app.nodes (
+    id uuid NOT NULL,
+    lease_until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='50');
+
 CREATE TABLE app.settings (
     name text NOT NULL,
     value text NOT NULL
@@ -3909,6 +4272,17 @@ CREATE TABLE public.built_in_avatars (
     CONSTRAINT built_in_avatars_color_check CHECK ((color ~ '^#[0-9a-f]{6}$'::text)),
     CONSTRAINT built_in_avatars_id_check CHECK ((id ~ '^[a-z0-9_]{1,40}$'::text))
 );
+
+CREATE TABLE public.presence (
+    user_id uuid NOT NULL,
+    is_online boolean DEFAULT false NOT NULL,
+    last_seen_at timestamp with time zone,
+    is_hidden boolean DEFAULT false NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    hidden_xid xid8,
+    CONSTRAINT presence_hidden_shows_nothing CHECK ((NOT (is_hidden AND (is_online OR (last_seen_at IS NOT NULL)))))
+)
+WITH (fillfactor='70');
 
 CREATE TABLE public.username_history (
     id bigint NOT NULL,
@@ -3936,6 +4310,12 @@ ALTER TABLE ONLY app.merged_guests
 
 ALTER TABLE ONLY app.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY app.node_users
+    ADD CONSTRAINT node_users_pkey PRIMARY KEY (node_id, user_id);
+
+ALTER TABLE ONLY app.nodes
+    ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (id);
@@ -3976,6 +4356,9 @@ ALTER TABLE ONLY public.messages
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_seq_key UNIQUE (conversation_id, seq);
 
+ALTER TABLE ONLY public.presence
+    ADD CONSTRAINT presence_pkey PRIMARY KEY (user_id);
+
 ALTER TABLE ONLY public.user_private
     ADD CONSTRAINT user_private_pkey PRIMARY KEY (id);
 
@@ -3995,6 +4378,8 @@ CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
 CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_id);
 
 CREATE INDEX merged_guests_merged_xid ON app.merged_guests USING btree (merged_xid);
+
+CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX sessions_ended_xid ON app.sessions USING btree (ended_xid) WHERE (ended_xid IS NOT NULL);
 
@@ -4032,6 +4417,8 @@ CREATE UNIQUE INDEX messages_client_id_key ON public.messages USING btree (conve
 
 CREATE INDEX messages_edited ON public.messages USING btree (conversation_id, changed_xid) WHERE (version > 1);
 
+CREATE INDEX presence_changed_xid ON public.presence USING btree (changed_xid);
+
 CREATE INDEX user_profiles_changed_xid ON public.user_profiles USING btree (changed_xid);
 
 CREATE INDEX user_profiles_full_name_start ON public.user_profiles USING btree (lower(full_name) COLLATE "C") WHERE ((NOT is_guest) AND (NOT is_deleted));
@@ -4063,6 +4450,10 @@ CREATE TRIGGER bury BEFORE UPDATE ON public.user_profiles FOR EACH ROW WHEN ((ne
 CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN ((new.is_deleted AND (NOT old.is_deleted))) EXECUTE FUNCTION app.erase_user();
 
 CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.follow_message();
+
+CREATE TRIGGER follow_new_preference AFTER INSERT ON public.user_private FOR EACH ROW WHEN (((new.preferences ->> 'presence'::text) = 'nobody'::text)) EXECUTE FUNCTION app.follow_preference();
+
+CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH ROW WHEN (((old.preferences -> 'presence'::text) IS DISTINCT FROM (new.preferences -> 'presence'::text))) EXECUTE FUNCTION app.follow_preference();
 
 CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.follow_words();
 
@@ -4116,6 +4507,8 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_i
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
+CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.presence FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
 ALTER TABLE ONLY app.former_members
@@ -4129,6 +4522,9 @@ ALTER TABLE ONLY app.merged_guests
 
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_guest_id_fkey FOREIGN KEY (guest_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY app.node_users
+    ADD CONSTRAINT node_users_node_id_fkey FOREIGN KEY (node_id) REFERENCES app.nodes(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
@@ -4154,6 +4550,9 @@ ALTER TABLE ONLY public.messages
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_sender_id_fkey FOREIGN KEY (sender_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE ONLY public.presence
+    ADD CONSTRAINT presence_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
+
 ALTER TABLE ONLY public.user_private
     ADD CONSTRAINT user_private_id_fkey FOREIGN KEY (id) REFERENCES public.user_profiles(id);
 
@@ -4175,6 +4574,10 @@ CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated US
 ALTER TABLE app.merged_guests ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.node_users ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.nodes ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY service_select ON app.former_members FOR SELECT TO service_role USING (true);
 
@@ -4203,6 +4606,8 @@ CREATE POLICY feed_select ON public.conversation_members FOR SELECT TO postline_
 CREATE POLICY feed_select ON public.conversations FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.messages FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.presence FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.user_private FOR SELECT TO postline_feed USING (true);
 
@@ -4238,6 +4643,8 @@ CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USIN
 
 CREATE POLICY own_update ON public.user_profiles FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT is_deleted))) WITH CHECK ((id = ( SELECT auth.uid() AS uid)));
 
+ALTER TABLE public.presence ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY sender_update ON public.messages FOR UPDATE TO authenticated USING ((((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))) OR (conversation_id = ANY (ARRAY( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)))));
 
 CREATE POLICY service_all ON public.built_in_avatars TO service_role USING (true) WITH CHECK (true);
@@ -4253,6 +4660,10 @@ CREATE POLICY service_all ON public.user_private TO service_role USING (true) WI
 CREATE POLICY service_all ON public.user_profiles TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.username_history TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_select ON public.presence FOR SELECT TO service_role USING (true);
+
+CREATE POLICY sight_select ON public.presence FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (user_id IN ( SELECT app.users_in_sight() AS users_in_sight))));
 
 ALTER TABLE public.user_private ENABLE ROW LEVEL SECURITY;
 
@@ -4376,6 +4787,9 @@ GRANT ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, afte
 REVOKE ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.presence(user_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.presence(user_ids uuid[]) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.profile_by_username(username text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.profile_by_username(username text) TO authenticated;
 
@@ -4467,6 +4881,9 @@ GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) T
 
 REVOKE ALL ON FUNCTION app.empty_conversation(conversation_id uuid) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.end_nodes() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.end_nodes() TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.end_session() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.end_sessions() FROM PUBLIC;
@@ -4481,6 +4898,8 @@ REVOKE ALL ON FUNCTION app.follow_account() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.follow_preference() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.forget_sessions() FROM PUBLIC;
@@ -4492,6 +4911,8 @@ REVOKE ALL ON FUNCTION app.has_control(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.has_control(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.has_huge_number(value jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.hide_presence(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
 
@@ -4567,6 +4988,9 @@ GRANT UPDATE(language_code) ON TABLE public.user_profiles TO authenticated;
 
 REVOKE ALL ON FUNCTION app.leaves_no_name(profile public.user_profiles) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) TO authenticated;
 
@@ -4626,6 +5050,9 @@ GRANT ALL ON FUNCTION app.my_groups(roles text[]) TO authenticated;
 REVOKE ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.name_words(username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO authenticated;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_role;
@@ -4655,6 +5082,10 @@ GRANT ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path 
 
 REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
+GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
@@ -4687,6 +5118,9 @@ GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.ring() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
@@ -4703,6 +5137,10 @@ GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.settle_presence(users uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.show_presence(user_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.sign(signature text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.spellings(word text) FROM PUBLIC;
@@ -4714,6 +5152,9 @@ GRANT ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snap
 REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.users_in_sight() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.users_in_sight() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO authenticated;
@@ -4740,8 +5181,14 @@ GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postlin
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.look_for_presence(since pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.look_for_presence(since pg_snapshot) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;
@@ -4816,6 +5263,17 @@ GRANT SELECT ON TABLE app.words TO authenticated;
 GRANT ALL ON TABLE public.built_in_avatars TO service_role;
 GRANT SELECT ON TABLE public.built_in_avatars TO anon;
 GRANT SELECT ON TABLE public.built_in_avatars TO authenticated;
+
+GRANT SELECT ON TABLE public.presence TO service_role;
+GRANT SELECT ON TABLE public.presence TO postline_feed;
+
+GRANT SELECT(user_id) ON TABLE public.presence TO authenticated;
+
+GRANT SELECT(is_online) ON TABLE public.presence TO authenticated;
+
+GRANT SELECT(last_seen_at) ON TABLE public.presence TO authenticated;
+
+GRANT SELECT(changed_xid) ON TABLE public.presence TO authenticated;
 
 GRANT ALL ON TABLE public.username_history TO service_role;
 GRANT SELECT ON TABLE public.username_history TO authenticated;

@@ -168,6 +168,8 @@ begin
     update app.former_members set changed_xid = age where changed_xid > past;
     update public.messages set changed_xid = age where changed_xid > past;
     update public.messages set sent_xid = age where sent_xid > past;
+    update public.presence set changed_xid = age where changed_xid > past;
+    update public.presence set hidden_xid = age where hidden_xid > past;
 end $$;
 
 select plan(1);

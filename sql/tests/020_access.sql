@@ -6,6 +6,7 @@ select tests.say('direct', 'alice', 'hello');
 select tests.say('group', 'bob', 'hello all');
 insert into public.username_history (user_id, old_username, held_until) values (tests.id('alice'), 'tap_old', now());
 delete from public.conversation_members where user_id = tests.id('carol');
+select app.report_presence(gen_random_uuid(), 10, array(select id from tests.ids), '{}', true);
 
 create temporary table expected (who text, statement text, outcome text);
 insert into expected
@@ -13,7 +14,8 @@ insert into expected
 select who, format('select from %s where %s', t.name, t.mine), case
          when who = 'service_role' and t.name = 'app.former_members' then '1'
          when who = 'service_role'
-              and t.name in ('app.sessions', 'app.merged_guests', 'app.settings', 'auth.users') then '42501'
+              and t.name in ('app.sessions', 'app.merged_guests', 'app.settings', 'app.nodes', 'app.node_users',
+                             'auth.users') then '42501'
          when who = 'service_role' then t.everything
          when who = 'postline_feed' then t.feed
          when who = 'alice' then t.alice
@@ -30,7 +32,10 @@ select who, format('select from %s where %s', t.name, t.mine), case
         ('public.conversation_members', $$conversation_id in (tests.id('direct'), tests.id('group'))$$,
             '4', '4', '4', '0', '0'),
         ('public.messages', $$conversation_id in (tests.id('direct'), tests.id('group'))$$, '2', '2', '2', '0', '0'),
+        ('public.presence', 'user_id in (select id from tests.ids)', '4', '4', '2', '1', '1'),
         ('app.former_members', $$conversation_id = tests.id('group')$$, '1', '1', '1', '0', '1'),
+        ('app.nodes', 'true', '42501', '42501', '42501', '42501', '42501'),
+        ('app.node_users', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('rest.user_profiles', $$username like 'tap\_%'$$, '42501', '42501', '4', '4', '4'),
         ('rest.conversations', $$id in (tests.id('direct'), tests.id('group'))$$, '42501', '42501', '2', '0', '0'),
         ('rest.messages', $$conversation_id in (tests.id('direct'), tests.id('group'))$$,
@@ -61,6 +66,10 @@ select who, statement, '42501'
         $$delete from public.conversation_members$$, $$delete from public.messages$$,
         $$delete from public.user_profiles$$, $$delete from public.conversations$$,
         $$delete from app.former_members$$, $$delete from public.user_private$$,
+        $$insert into public.presence (user_id) values (tests.id('alice'))$$, $$delete from public.presence$$,
+        $$update public.presence set is_online = false$$, $$delete from app.nodes$$, $$delete from app.node_users$$,
+        $$insert into app.nodes values (gen_random_uuid(), now())$$, $$update app.nodes set lease_until = now()$$,
+        $$insert into app.node_users values (gen_random_uuid(), tests.id('alice'))$$,
         $$insert into app.sessions (user_id) values (tests.id('alice'))$$, $$update app.settings set value = '9'$$,
         $$insert into app.settings values ('clock_offset', '1 year')$$, $$delete from public.username_history$$,
         $$insert into app.merged_guests (guest_id, account_id) values (tests.id('alice'), tests.id('mallory'))$$,
@@ -236,6 +245,42 @@ insert into expected values
 ('alice', $$insert into app.former_members (conversation_id, user_id, wrote)
     values (tests.id('group'), tests.id('alice'), true)$$, '42501'),
 ('alice', $$delete from app.former_members$$, '42501'),
+('alice', $$select is_hidden from public.presence$$, '42501'),
+('alice', $$select hidden_xid from public.presence$$, '42501'),
+('alice', $$select user_id, is_online, last_seen_at, changed_xid from public.presence$$, '2'),
+('alice', $$insert into public.presence (user_id, is_online) values (tests.id('alice'), true)$$, '42501'),
+('alice', $$update public.presence set is_online = false$$, '42501'),
+('alice', $$delete from public.presence$$, '42501'),
+('alice', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
+('alice', $$select app.end_nodes()$$, '42501'),
+('alice', $$select app.settle_presence('{}')$$, '42501'),
+('alice', $$select app.hide_presence(tests.id('bob'))$$, '42501'),
+('alice', $$select app.show_presence(tests.id('bob'))$$, '42501'),
+('alice', $$select feed.look_for_presence('4:4:')$$, '42501'),
+('alice', $$select feed.next_look('4:4:', '{presence}')$$, '42501'),
+('alice', $$select from app.live_page(null, null, null, null, 20, 1000)$$, '1'),
+('alice', $$select from app.users_in_sight()$$, '2'),
+('mallory', $$select from app.users_in_sight()$$, '0'),
+('service_role', $$insert into public.presence (user_id) values (tests.id('alice'))$$, '42501'),
+('service_role', $$update public.presence set is_online = false$$, '42501'),
+('service_role', $$delete from public.presence$$, '42501'),
+('service_role', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
+('service_role', $$select app.end_nodes()$$, '42501'),
+('service_role', $$select api.presence(array[tests.id('alice')])$$, '42501'),
+('postline_feed', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '1'),
+('postline_feed', $$select app.end_nodes()$$, '1'),
+('postline_feed', $$select app.settle_presence('{}')$$, '42501'),
+('postline_feed', $$select app.hide_presence(tests.id('alice'))$$, '42501'),
+('postline_feed', $$select app.show_presence(tests.id('alice'))$$, '42501'),
+('postline_feed', $$select api.presence(array[tests.id('alice')])$$, '42501'),
+('postline_feed', $$select from feed.next_look(null, '{presence}')$$, '1'),
+('postline_accounts', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
+('postline_accounts', $$select feed.look_for_presence('4:4:')$$, '42501'),
+('anon', $$select api.presence(array[tests.id('alice')])$$, '42501'),
+('anon', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
+('anon', $$select app.live_page(null, null, null, null, 20, 1000)$$, '42501'),
+('tests_login', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
+('tests_login', $$select feed.next_look('4:4:', '{presence}')$$, '42501'),
 ('alice', $$insert into app.sessions (user_id) values (tests.id('alice'))$$, '42501'),
 ('alice', $$select accounts.credentials('tap.bob@example.org')$$, '42501'),
 ('alice', $$select accounts.merge_guest(tests.id('alice'), null, gen_random_uuid(), 1, 10)$$, '42501'),
@@ -292,8 +337,10 @@ select is(tests.attempt(who, statement), outcome, who || ': ' || regexp_replace(
 select set_config('request.jwt.claims', '', true), set_config('role', 'authenticated', true);
 select is_empty('select from public.messages', 'no claims: no messages');
 select is_empty('select from public.user_private', 'no claims: nobody''s private data');
+select is_empty('select from public.presence', 'no claims: nobody''s presence');
 select throws_ok('select api.me()', 'PL002', null, 'no claims: unauthenticated');
 select throws_ok('select api.conversations()', 'PL002', null, 'no claims: no conversations');
+select throws_ok('select api.presence(array[gen_random_uuid()])', 'PL002', null, 'no claims: no presence');
 select throws_ok(format('select api.send_message(%L, %L)', gen_random_uuid(), 'x'),
     'PL002', null, 'no claims: no message');
 select tests.owner();

@@ -5,6 +5,7 @@ select plan(4);
 select tests.make_world();
 select tests.say('direct', 'alice', 'hello');
 select tests.say('group', 'bob', 'hello all');
+select app.report_presence(gen_random_uuid(), 10, array(select id from tests.ids), '{}', true);
 
 create temporary table attempts as
 select case when a.nspname = 'public' then '' else a.nspname || '.' end || a.relname as name, verb, who,
@@ -55,6 +56,7 @@ $$, array[
     'messages insert: alice PL008, mallory PL008, service_role PL008',
     'messages select: alice 2, mallory 0, postline_feed 2, service_role 2',
     'messages update: service_role 2',
+    'presence select: alice 3, mallory 1, postline_feed 4, service_role 4',
     'rest.conversations insert: alice PL001, mallory PL001',
     'rest.conversations select: alice 2, mallory 0',
     'rest.messages insert: alice PL008, mallory PL008',
@@ -79,7 +81,7 @@ select is((select array_agg(distinct name order by name) from attempts
     array['built_in_avatars'], 'row 39: who is not signed in reads the catalogue of avatars, and nothing else');
 
 select is((select count(*) filter (where outcome in ('42501', '55000')) || ' of ' || count(*) from attempts),
-    '582 of 672', 'row 39: so many of the attempts are refused');
+    '662 of 756', 'row 39: so many of the attempts are refused');
 
 -- TRUNCATE asks no policy. MAINTAIN is there from 17 on.
 select is_empty($$

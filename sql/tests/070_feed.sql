@@ -116,7 +116,7 @@ create function tests.bells() returns bigint language sql as $$
        and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
 select is(tests.bells(),
-    4::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
+    5::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');
 
 -- What a cursor has seen is on disk.

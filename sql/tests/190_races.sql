@@ -230,6 +230,74 @@ do $$ begin
 end $$;
 select is(tests.version_of('erik'), (:version + 2)::bigint, 'and so is one by a transaction that began before it');
 
+-- Who is online, of one who comes to one node and goes from another at the same moment.
+create function tests.report(node integer, arrived text, gone text, is_whole boolean default false) returns text
+language sql as $$
+    select format('select app.report_presence(''00000000-0000-4000-8000-00000000000%s'', 60, array[%s]::uuid[], '
+                  'array[%s]::uuid[], %L)::text', node, arrived, gone, is_whole)
+$$;
+create function tests.lapse(node integer) returns void language sql as $$
+    update app.nodes set lease_until = clock_timestamp() - interval '1 second'
+     where id = ('00000000-0000-4000-8000-00000000000' || node)::uuid
+$$;
+create function tests.online() returns text language sql as $$
+    select string_agg(i.name, ' ' order by i.name)
+      from public.presence p join tests.ids i on i.id = p.user_id where p.is_online
+$$;
+-- As the nodes, or a user, do it.
+create function tests.presence_race(first text, second text, second_user text default 'postline_feed') returns text
+language sql as $$
+    select tests.race('postline_feed', first, second_user, second) || ': ' || coalesce(tests.online(), 'nobody')
+$$;
+select is(tests.presence_race(tests.report(1, '', '', true), tests.report(2, '', '', true)),
+    'true done true: nobody', 'two nodes begin');
+select is(tests.presence_race(tests.report(1, '{alice},{bob}', ''), tests.report(2, '{bob},{alice}', '')),
+    'true waits true: alice bob', 'two users come to both at once');
+select is(tests.presence_race(tests.report(1, '', '{alice},{bob}'), tests.report(2, '{carol}', '{alice}')),
+    'true waits true: bob carol', 'one goes from both, one from one');
+select is(tests.presence_race(tests.report(2, '', '{bob}'), tests.report(1, '{bob}', '')),
+    'true waits true: bob carol', 'goes first, comes second');
+select is(tests.presence_race(tests.report(2, '{bob}', ''), tests.report(1, '', '{bob}')),
+    'true waits true: bob carol', 'comes first, goes second');
+select is(tests.presence_race(tests.report(1, '{dora}', ''), tests.report(1, '', '{dora}')),
+    'true waits true: bob carol', 'one node says both: in its order');
+select is(tests.presence_race(tests.report(1, '{bob},{erik}', ''), tests.report(2, '{erik}', '{carol}')),
+    'true waits true: bob erik', 'the first row of a user is made once');
+-- A node that was paused.
+select tests.lapse(2);
+select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '{frank}', '')),
+    '2 waits false: bob erik', 'a node that is being ended says nothing any more');
+select is(tests.presence_race(tests.report(2, '{frank}', '', true), 'select app.end_nodes()::text'),
+    'true done 0: bob erik frank', 'it says the whole');
+select tests.lapse(2);
+select is(tests.presence_race(tests.report(2, '', ''), 'select app.end_nodes()::text'),
+    'true done 0: bob erik frank', 'one that goes on before it is ended stays');
+select tests.lapse(2);
+select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '{dora}', '', true)),
+    '1 waits true: bob dora erik', 'ended and back at once: who is there is online');
+select tests.lapse(1), tests.lapse(2);
+select is(tests.presence_race('select app.end_nodes()::text', 'select app.end_nodes()::text'),
+    '3 done 0: nobody', 'two who end the same nodes');
+select is(tests.presence_race(tests.report(1, '{alice}', '', true), tests.report(2, '{alice}', '', true)),
+    'true waits true: alice', 'two nodes back with one user');
+select tests.lapse(1);
+select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '', '{alice}')),
+    '1 waits true: nobody', 'one ended while the user goes from the other');
+-- One who hides it, or is deleted.
+create function tests.hide(value text) returns text language sql as $$
+    select format('select api.update_me(''{"preferences":{"presence":%s}}'')', to_json(value))
+$$;
+select is(tests.presence_race(tests.report(2, '{alice}', ''), tests.hide('nobody'), 'alice'),
+    'true waits ok: nobody', 'one comes and hides');
+select is(tests.presence_race(tests.report(2, '', '{alice}'), tests.hide('all'), 'alice'),
+    'true waits ok: nobody', 'goes, and shows itself');
+select tests.as('alice', replace(tests.hide('nobody'), 'select ', ''));
+select is(tests.race('alice', tests.hide('all'), 'postline_feed', tests.report(2, '{alice}', '')),
+    'ok waits true', 'shows itself, and comes');
+select is(tests.online(), 'alice');
+select is(tests.presence_race(tests.report(2, '{carol}', ''),
+        'select app.hide_presence({carol})::text', 'none'), 'true waits : alice', 'comes, and is deleted');
+
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
@@ -238,6 +306,9 @@ delete from public.conversation_members where user_id in (select id from tests.i
 delete from app.former_members where user_id in (select id from tests.ids);
 delete from public.conversations where id in (select id from tests.ids);
 delete from public.username_history where user_id in (select id from tests.ids);
+delete from public.presence where user_id in (select id from tests.ids);
+delete from app.node_users;
+delete from app.nodes;
 delete from public.user_private where id in (select id from tests.ids);
 delete from public.user_profiles where id in (select id from tests.ids);
 delete from auth.users where id in (select id from tests.ids);
@@ -246,7 +317,8 @@ delete from app.words w
 reset session_replication_role;
 delete from tests.ids;
 drop function tests.connect, tests.begin_as, tests.with_ids, tests.start, tests.finish, tests.race, tests.seats(),
-    tests.fresh_world(), tests.last_seq(), tests.version_of(text);
+    tests.fresh_world(), tests.last_seq(), tests.version_of(text), tests.report, tests.lapse, tests.online(),
+    tests.presence_race, tests.hide;
 select * from finish();
 \else
 select plan(1);

@@ -8,10 +8,10 @@ $$;
 -- One page of a user's view of the world: all of it (a reset), or what changed since a snapshot.
 --
 -- The view is what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by id;
--- conversations by id; messages by conversation and seq; reads by conversation and user), so that a position in it
--- is the last key given. The function is STABLE: all its queries run on the caller's one snapshot. What changed after
--- `until` is left out of later pages, and found by the delta that follows. What was not given by this function is
--- answered with a reset.
+-- presence by user; conversations by id; messages by conversation and seq; reads by conversation and user), so that a
+-- position in it is the last key given. The function is STABLE: all its queries run on the caller's one snapshot. What
+-- changed after `until` is left out of later pages, and found by the delta that follows. What was not given by this
+-- function is answered with a reset.
 create or replace function api.sync(
     epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
     max_bytes integer,
@@ -36,6 +36,9 @@ declare
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
+    sight record;       -- whether the user is shown others' presence
+    flipped boolean;    -- whether that is news
+    presence text[] := '{}';
     conversations text[] := '{}';
     messages text[] := '{}';
     reads text[] := '{}';
@@ -47,7 +50,7 @@ begin
     if since is not null and (epoch is distinct from epoch_now
                               or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
        or "position" !~ pg_catalog.replace(
-           '^((left|profiles|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
+           '^((left|profiles|presence|conversations):@|messages:@:[0-9]{1,18}|reads:@:@)$',
            '@', '[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}') then
         since := null;
         until := null;
@@ -151,6 +154,41 @@ begin
             end loop;
         end if;
         if section = 'profiles' then
+            section := 'presence';
+            after_id := null;
+        end if;
+
+        if section = 'presence' and mine <> '{}' then
+            sight := app.my_sight();
+            flipped := not whole and coalesce(app.is_news(sight.changed_xid, since, until), false);
+            for part in
+                -- Of whom something is known; in a delta also of whom nothing is any more. Who has begun to hide is
+                -- told of everybody that there is nothing to see: in its sight there is no row.
+                select o.id, app.presence_object(o.id, p.is_online, p.last_seen_at) as object
+                  from (select m.user_id as id, pg_catalog.bool_or(
+                                m.conversation_id = any(entered) or app.is_news(m.joined_xid, since, until)) as is_new
+                          from public.conversation_members m
+                         where m.conversation_id = any(mine) and m.user_id <> me
+                           and (after_id is null or m.user_id > after_id)
+                           and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until))
+                         group by m.user_id) o
+                  left join public.presence p on p.user_id = o.id
+                 where sight.is_open
+                       and (o.is_new or flipped or app.is_news(p.changed_xid, since, until))
+                       and (until is null or pg_catalog.pg_visible_in_snapshot(p.changed_xid, until))
+                       and (p.is_online or p.last_seen_at is not null or p.user_id is not null and not whole)
+                    or not sight.is_open and flipped
+                 order by o.id
+            loop
+                presence := presence || part.object;
+                room := room - pg_catalog.octet_length(part.object);
+                if room < 0 then
+                    next_position := 'presence:' || part.id;
+                    exit view;
+                end if;
+            end loop;
+        end if;
+        if section = 'presence' then
             section := 'conversations';
             after_id := null;
         end if;
@@ -280,6 +318,7 @@ begin
     changes := '{' || pg_catalog.array_to_string(array[
         '"me":' || me_object,
         case when profiles <> '{}' then '"profiles":[' || pg_catalog.array_to_string(profiles, ',') || ']' end,
+        case when presence <> '{}' then '"presence":[' || pg_catalog.array_to_string(presence, ',') || ']' end,
         case when conversations <> '{}' then
             '"conversations":[' || pg_catalog.array_to_string(conversations, ',') || ']' end,
         case when messages <> '{}' then '"messages":[' || pg_catalog.array_to_string(messages, ',') || ']' end,
@@ -307,4 +346,19 @@ language sql stable as $$
            pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn()
       from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
                     sync_page.messages_per_conversation, sync_page.max_bytes) p
+$$;
+
+-- That page, and whether its user is shown others' presence: as long as the session that begins with it is live, since
+-- who changes it falls behind.
+create or replace function app.live_page(
+    epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
+    max_bytes integer)
+returns table (
+    epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text,
+    is_durable boolean, sees_presence boolean)
+language sql stable as $$
+    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.is_open
+      from app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position",
+                         live_page.messages_per_conversation, live_page.max_bytes) p
+     cross join app.my_sight() s
 $$;

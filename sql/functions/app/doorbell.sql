@@ -23,3 +23,5 @@ create or replace trigger ring after insert or update or delete on public.conver
     for each statement execute function app.ring();
 create or replace trigger ring after insert or update or delete on public.messages
     for each statement execute function app.ring();
+create or replace trigger ring after insert or update or delete on public.presence
+    for each statement execute function app.ring();

@@ -55,6 +55,7 @@ begin
         perform app.leave_group(room, new.id);
     end loop;
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
+    perform app.hide_presence(new.id);
     return null;
 end
 $$;

@@ -270,4 +270,13 @@ language sql stable set search_path = '' set jit = off as $$
               join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
               join public.user_profiles p on p.id = f.user_id
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
+        or exists (
+            select from public.presence p
+             where p.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+        or not exists (select from public.presence p where p.user_id = u.id and p.is_hidden) and exists (
+            select from public.conversation_members m
+              join public.conversation_members o
+                on o.conversation_id = m.conversation_id and o.user_id <> m.user_id
+              join public.presence p on p.user_id = o.user_id
+             where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.changed_xid, since))
 $$;

@@ -1,0 +1,182 @@
+-- Who is online: a user with a live session on any node that is up.
+--
+-- A node says who came and who went since it last said so, for many users in one call and once a second at most, and
+-- with that extends its lease; with nobody to tell of the call does just that. It waits a few seconds before it says
+-- that somebody went, so that a reconnect shows nothing. A node that ends unasked does not extend its lease, and the
+-- others end it. Only this database's clock counts.
+--
+-- Of two nodes that tell of one user at the same moment, each first says where it has the user, then takes the lock of
+-- the user's row in public.presence, and then asks, in a statement of its own, where the user is: whoever gets the lock
+-- later sees what the other said. Lock order: the node, then rows of presence by user, and these after all else.
+
+-- What the wire shows of a user.
+create or replace function app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamptz) returns text
+language sql stable parallel safe as $$
+    select pg_catalog.concat(
+        '{"user_id":"', user_id, case when is_online then '","is_online":true' else '","is_online":false' end,
+        ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}')
+$$;
+
+-- What a node says: `arrived` have a session with it now, `gone` have none any more; who is in both has one. With
+-- `is_whole` the node has those who arrived, and nobody else.
+--
+-- False, and nothing is changed, where the node is not known: it is new, or was ended while it was away. It then says
+-- the whole. A node whose lease is over and that nobody has ended yet goes on: what it said before still stands.
+create or replace function app.report_presence(
+    node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean default false) returns boolean
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+declare
+    lease timestamptz := pg_catalog.clock_timestamp() + lease_seconds * interval '1 second';
+    changed uuid[];
+begin
+    if is_whole then
+        insert into app.nodes as n (id, lease_until) values (node, lease)
+        on conflict (id) do update set lease_until = excluded.lease_until;
+    else
+        update app.nodes n set lease_until = lease where n.id = node and n.lease_until > '-infinity';
+        if not found then
+            return false;
+        end if;
+    end if;
+    if not is_whole and pg_catalog.cardinality(arrived) + pg_catalog.cardinality(gone) = 0 then
+        return true;
+    end if;
+    with ended as (
+        delete from app.node_users u
+         where u.node_id = node and (is_whole or u.user_id in (select g.id from unnest(gone) as g (id)))
+           and not exists (select from unnest(arrived) as a (id) where a.id = u.user_id)
+        returning u.user_id),
+    begun as (
+        insert into app.node_users as u (node_id, user_id)
+        select node, p.id from public.user_profiles p
+         where p.id in (select a.id from unnest(arrived) as a (id)) and not p.is_deleted
+        on conflict do nothing
+        returning u.user_id)
+    select pg_catalog.array_agg(c.user_id) into changed
+      from (select e.user_id from ended e union all select b.user_id from begun b) c;
+    perform app.settle_presence(changed);
+    return true;
+end
+$$;
+
+-- Ends the nodes whose lease is over: their users are on them no more. Every node calls it every few seconds; of
+-- several at once each ends others.
+--
+-- Answers how many users that took from nodes. It takes 5,000 at most, so that a look can tell of them: of so many
+-- there may be more, for the next call. A node that has begun to end, with a lease of minus infinity, does not go on.
+create or replace function app.end_nodes() returns integer
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+declare
+    ended uuid[] := array(
+        select n.id from app.nodes n where n.lease_until < pg_catalog.clock_timestamp() for update skip locked);
+    users uuid[];
+    taken integer;
+begin
+    if ended = '{}' then
+        return 0;
+    end if;
+    with gone as (
+        delete from app.node_users u
+         where (u.node_id, u.user_id) in (
+                select o.node_id, o.user_id from app.node_users o where o.node_id = any (ended) limit 5000)
+        returning u.user_id)
+    select count(*), pg_catalog.array_agg(distinct g.user_id) into taken, users from gone g;
+    perform app.settle_presence(users);
+    update app.nodes n set lease_until = '-infinity'
+     where n.id = any (ended) and n.lease_until > '-infinity'
+       and exists (select from app.node_users u where u.node_id = n.id);
+    delete from app.nodes n
+     where n.id = any (ended) and not exists (select from app.node_users u where u.node_id = n.id);
+    return taken;
+end
+$$;
+
+-- Makes true whether these users are online, after a change of where they are. Whoever hides it is shown as before.
+create or replace function app.settle_presence(users uuid[]) returns void
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+begin
+    if users is null then
+        return;
+    end if;
+    insert into public.presence (user_id)
+    select u.id from unnest(users) as u (id)
+     where not exists (select from public.presence p where p.user_id = u.id)
+     order by u.id
+    on conflict do nothing;
+    perform 1 from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
+     order by p.user_id for no key update;
+    update public.presence p
+       set is_online = w.is_online, changed_xid = pg_catalog.pg_current_xact_id(),
+           last_seen_at = case when w.is_online then p.last_seen_at else pg_catalog.now() end
+      from (select u.id, exists (select from app.node_users n where n.user_id = u.id) as is_online
+              from unnest(users) as u (id)) w
+     where p.user_id = w.id and p.is_online <> w.is_online and not p.is_hidden;
+end
+$$;
+
+-- Shows nothing of the user any more: neither whether it is online nor when it last was.
+create or replace function app.hide_presence(user_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    insert into public.presence as p (user_id, is_hidden, hidden_xid)
+    values (hide_presence.user_id, true, pg_catalog.pg_current_xact_id())
+    on conflict on constraint presence_pkey do update
+       set is_hidden = true, is_online = false, last_seen_at = null, changed_xid = excluded.changed_xid,
+           hidden_xid = excluded.hidden_xid
+     where not p.is_hidden;
+end
+$$;
+
+-- Shows it again from now on. When the user was online while it hid that, nobody learns.
+create or replace function app.show_presence(user_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    perform 1 from public.presence p where p.user_id = show_presence.user_id for no key update;
+    update public.presence p
+       set is_hidden = false, is_online = exists (select from app.node_users n where n.user_id = p.user_id),
+           changed_xid = pg_catalog.pg_current_xact_id(), hidden_xid = pg_catalog.pg_current_xact_id()
+     where p.user_id = show_presence.user_id and p.is_hidden
+       and not exists (select from public.user_profiles u where u.id = p.user_id and u.is_deleted);
+end
+$$;
+
+-- Who may see it is `preferences.presence`: `nobody`, or whoever shares a conversation.
+create or replace function app.follow_preference() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    if new.preferences ->> 'presence' = 'nobody' then
+        perform app.hide_presence(new.id);
+    else
+        perform app.show_presence(new.id);
+    end if;
+    return null;
+end
+$$;
+create or replace trigger follow_new_preference after insert on public.user_private
+    for each row when (new.preferences ->> 'presence' = 'nobody') execute function app.follow_preference();
+create or replace trigger follow_preference after update on public.user_private
+    for each row when (old.preferences -> 'presence' is distinct from new.preferences -> 'presence')
+    execute function app.follow_preference();
+
+-- Whether the caller is shown others' presence, which it is not while it hides its own; and the transaction in which
+-- that last changed.
+create or replace function app.my_sight(out is_open boolean, out changed_xid xid8)
+language plpgsql stable security definer set search_path = '' as $$
+begin
+    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = auth.uid();
+    is_open := coalesce(is_open, true);
+end
+$$;
+
+-- The users whose presence the caller may see: whoever shares a conversation with it, where the caller hides not its
+-- own. Those who hide theirs are among them: there is nothing in their rows.
+create or replace function app.users_in_sight() returns setof uuid
+language plpgsql stable security definer set search_path = '' rows 200 as $$
+begin
+    if (app.my_sight()).is_open then
+        return query
+            select distinct o.user_id from public.conversation_members o
+             where o.conversation_id in (select app.my_conversations());
+    end if;
+end
+$$;
