@@ -48,6 +48,7 @@ alter table app.merged_guests enable row level security;
 alter table app.words enable row level security;
 alter table app.nodes enable row level security;
 alter table app.node_users enable row level security;
+alter table app.unsettled_users enable row level security;
 alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.

@@ -15,6 +15,12 @@ create table app.node_users (
 );
 create index node_users_user_id on app.node_users (user_id);
 
+-- Users whose presence somebody else had locked when it was to be made true: the next call does it. There may be a user
+-- twice.
+create table app.unsettled_users (
+    user_id uuid not null
+);
+
 -- What others may be shown of a user, and no more: of one who hides it, nothing. changed_xid moves with that, and
 -- hidden_xid when a user begins or ceases to hide, which changes what that user is shown of everybody.
 create table public.presence (

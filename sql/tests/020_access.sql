@@ -15,7 +15,7 @@ select who, format('select from %s where %s', t.name, t.mine), case
          when who = 'service_role' and t.name = 'app.former_members' then '1'
          when who = 'service_role'
               and t.name in ('app.sessions', 'app.merged_guests', 'app.settings', 'app.nodes', 'app.node_users',
-                             'auth.users') then '42501'
+                             'app.unsettled_users', 'auth.users') then '42501'
          when who = 'service_role' then t.everything
          when who = 'postline_feed' then t.feed
          when who = 'alice' then t.alice
@@ -36,6 +36,7 @@ select who, format('select from %s where %s', t.name, t.mine), case
         ('app.former_members', $$conversation_id = tests.id('group')$$, '1', '1', '1', '0', '1'),
         ('app.nodes', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('app.node_users', 'true', '42501', '42501', '42501', '42501', '42501'),
+        ('app.unsettled_users', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('rest.user_profiles', $$username like 'tap\_%'$$, '42501', '42501', '4', '4', '4'),
         ('rest.conversations', $$id in (tests.id('direct'), tests.id('group'))$$, '42501', '42501', '2', '0', '0'),
         ('rest.messages', $$conversation_id in (tests.id('direct'), tests.id('group'))$$,

@@ -244,45 +244,49 @@ create function tests.online() returns text language sql as $$
     select string_agg(i.name, ' ' order by i.name)
       from public.presence p join tests.ids i on i.id = p.user_id where p.is_online
 $$;
--- As the nodes, or a user, do it.
+-- As the nodes, or a user, do it; and then what was left of both.
 create function tests.presence_race(first text, second text, second_user text default 'postline_feed') returns text
-language sql as $$
-    select tests.race('postline_feed', first, second_user, second) || ': ' || coalesce(tests.online(), 'nobody')
-$$;
+language plpgsql as $$
+declare
+    answers text := tests.race('postline_feed', first, second_user, second);
+begin
+    perform app.settle_presence('{}');
+    return answers || ': ' || coalesce(tests.online(), 'nobody');
+end $$;
 select is(tests.presence_race(tests.report(1, '', '', true), tests.report(2, '', '', true)),
     'true done true: nobody', 'two nodes begin');
 select is(tests.presence_race(tests.report(1, '{alice},{bob}', ''), tests.report(2, '{bob},{alice}', '')),
-    'true waits true: alice bob', 'two users come to both at once');
+    'true waits true: alice bob', 'two users come to both at once: their rows are made once');
 select is(tests.presence_race(tests.report(1, '', '{alice},{bob}'), tests.report(2, '{carol}', '{alice}')),
-    'true waits true: bob carol', 'one goes from both, one from one');
+    'true done true: bob carol', 'one goes from both, one from one');
 select is(tests.presence_race(tests.report(2, '', '{bob}'), tests.report(1, '{bob}', '')),
-    'true waits true: bob carol', 'goes first, comes second');
+    'true done true: bob carol', 'goes first, comes second');
 select is(tests.presence_race(tests.report(2, '{bob}', ''), tests.report(1, '', '{bob}')),
-    'true waits true: bob carol', 'comes first, goes second');
+    'true done true: bob carol', 'comes first, goes second');
 select is(tests.presence_race(tests.report(1, '{dora}', ''), tests.report(1, '', '{dora}')),
     'true waits true: bob carol', 'one node says both: in its order');
-select is(tests.presence_race(tests.report(1, '{bob},{erik}', ''), tests.report(2, '{erik}', '{carol}')),
+select is(tests.presence_race(tests.report(1, '{erik}', ''), tests.report(2, '{erik}', '{carol}')),
     'true waits true: bob erik', 'the first row of a user is made once');
 -- A node that was paused.
 select tests.lapse(2);
 select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '{frank}', '')),
-    '2 waits false: bob erik', 'a node that is being ended says nothing any more');
-select is(tests.presence_race(tests.report(2, '{frank}', '', true), 'select app.end_nodes()::text'),
+    '2 waits false: erik', 'a node that is being ended says nothing any more');
+select is(tests.presence_race(tests.report(2, '{bob},{frank}', '', true), 'select app.end_nodes()::text'),
     'true done 0: bob erik frank', 'it says the whole');
 select tests.lapse(2);
 select is(tests.presence_race(tests.report(2, '', ''), 'select app.end_nodes()::text'),
     'true done 0: bob erik frank', 'one that goes on before it is ended stays');
 select tests.lapse(2);
 select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '{dora}', '', true)),
-    '1 waits true: bob dora erik', 'ended and back at once: who is there is online');
+    '2 waits true: dora erik', 'ended and back at once: who is there is online');
 select tests.lapse(1), tests.lapse(2);
 select is(tests.presence_race('select app.end_nodes()::text', 'select app.end_nodes()::text'),
-    '3 done 0: nobody', 'two who end the same nodes');
+    '2 done 0: nobody', 'two who end the same nodes');
 select is(tests.presence_race(tests.report(1, '{alice}', '', true), tests.report(2, '{alice}', '', true)),
-    'true waits true: alice', 'two nodes back with one user');
+    'true done true: alice', 'two nodes back with one user');
 select tests.lapse(1);
 select is(tests.presence_race('select app.end_nodes()::text', tests.report(2, '', '{alice}')),
-    '1 waits true: nobody', 'one ended while the user goes from the other');
+    '1 done true: nobody', 'one ended while the user goes from the other');
 -- One who hides it, or is deleted.
 create function tests.hide(value text) returns text language sql as $$
     select format('select api.update_me(''{"preferences":{"presence":%s}}'')', to_json(value))
@@ -291,12 +295,30 @@ select is(tests.presence_race(tests.report(2, '{alice}', ''), tests.hide('nobody
     'true waits ok: nobody', 'one comes and hides');
 select is(tests.presence_race(tests.report(2, '', '{alice}'), tests.hide('all'), 'alice'),
     'true waits ok: nobody', 'goes, and shows itself');
-select tests.as('alice', replace(tests.hide('nobody'), 'select ', ''));
-select is(tests.race('alice', tests.hide('all'), 'postline_feed', tests.report(2, '{alice}', '')),
-    'ok waits true', 'shows itself, and comes');
+select is(tests.presence_race(tests.report(2, '{carol}', ''), 'select app.hide_presence({carol})::text', 'none'),
+    'true waits : nobody', 'comes, and is deleted');
+-- A transaction that is open for long.
+select tests.report(2, '{alice}', '') as arrival \gset
+select from dblink('two', tests.with_ids(:'arrival')) as t (answer text);
 select is(tests.online(), 'alice');
-select is(tests.presence_race(tests.report(2, '{carol}', ''),
-        'select app.hide_presence({carol})::text', 'none'), 'true waits : alice', 'comes, and is deleted');
+do $$ begin
+    perform tests.begin_as('one', 'alice');
+    perform tests.start('one', tests.hide('nobody'));
+end $$;
+select tests.report(2, '{bob}', '{alice}') as leaving \gset
+select from dblink('two', tests.with_ids(:'leaving')) as t (answer text);
+select is(tests.online(), 'alice bob', 'holds nobody up but its own user');
+select is((select count(*) from app.unsettled_users), 1::bigint, 'which is noted');
+select tests.report(2, '', '') as renewal \gset
+select from dblink('two', tests.with_ids(:'renewal')) as t (answer text);
+select is((select count(*) from app.unsettled_users), 1::bigint, 'as long as that lasts');
+do $$ begin
+    perform from dblink_get_result('one') as t (answer text);
+    perform from dblink_get_result('one') as t (answer text);
+    perform dblink_exec('one', 'rollback');
+end $$;
+select from dblink('two', tests.with_ids(:'renewal')) as t (answer text);
+select is(tests.online() || (select count(*) from app.unsettled_users), 'bob0', 'the call after that sees to it');
 
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');
@@ -309,6 +331,7 @@ delete from public.username_history where user_id in (select id from tests.ids);
 delete from public.presence where user_id in (select id from tests.ids);
 delete from app.node_users;
 delete from app.nodes;
+delete from app.unsettled_users;
 delete from public.user_private where id in (select id from tests.ids);
 delete from public.user_profiles where id in (select id from tests.ids);
 delete from auth.users where id in (select id from tests.ids);

@@ -127,6 +127,9 @@ select is(last_seen_at, now(), 'since when one is not online is kept') from publ
  where user_id = tests.id('alice');
 select is(tests.report(1, 'bob carol', 'bob'), true);
 select is(tests.online(), 'bob carol', 'who comes and goes at once is there');
+select is(app.report_presence(tests.node(1), 10, null, tests.users('carol')), true, 'a list may be absent');
+select is(tests.online(), 'bob');
+select is(app.report_presence(tests.node(1), 10, tests.users('carol'), null), true);
 select is(tests.report(1, 'bob bob carol', 'mallory mallory'), true, 'what is said twice');
 select is(tests.online(), 'bob carol', 'changes nothing');
 select is(tests.report(2, 'bob mallory', is_whole => true), true, 'another node');

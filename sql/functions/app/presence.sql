@@ -7,7 +7,9 @@
 --
 -- Of two nodes that tell of one user at the same moment, each first says where it has the user, then takes the lock of
 -- the user's row in public.presence, and then asks, in a statement of its own, where the user is: whoever gets the lock
--- later sees what the other said. Lock order: the node, then rows of presence by user, and these after all else.
+-- later sees what the other said. It does not wait for that lock, since another program's transaction may have it for
+-- long, and nobody else's presence is to stand still for that: whom it did not get it notes, and the next call of any
+-- node tries again.
 
 -- What the wire shows of a user.
 create or replace function app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamptz) returns text
@@ -38,23 +40,22 @@ begin
             return false;
         end if;
     end if;
-    if not is_whole and pg_catalog.cardinality(arrived) + pg_catalog.cardinality(gone) = 0 then
-        return true;
+    if is_whole or arrived <> '{}' or gone <> '{}' then
+        with ended as (
+            delete from app.node_users u
+             where u.node_id = node and (is_whole or u.user_id in (select g.id from unnest(gone) as g (id)))
+               and not exists (select from unnest(arrived) as a (id) where a.id = u.user_id)
+            returning u.user_id),
+        begun as (
+            insert into app.node_users as u (node_id, user_id)
+            select node, p.id from public.user_profiles p
+             where p.id in (select a.id from unnest(arrived) as a (id)) and not p.is_deleted
+            on conflict do nothing
+            returning u.user_id)
+        select pg_catalog.array_agg(c.user_id) into changed
+          from (select e.user_id from ended e union all select b.user_id from begun b) c;
     end if;
-    with ended as (
-        delete from app.node_users u
-         where u.node_id = node and (is_whole or u.user_id in (select g.id from unnest(gone) as g (id)))
-           and not exists (select from unnest(arrived) as a (id) where a.id = u.user_id)
-        returning u.user_id),
-    begun as (
-        insert into app.node_users as u (node_id, user_id)
-        select node, p.id from public.user_profiles p
-         where p.id in (select a.id from unnest(arrived) as a (id)) and not p.is_deleted
-        on conflict do nothing
-        returning u.user_id)
-    select pg_catalog.array_agg(c.user_id) into changed
-      from (select e.user_id from ended e union all select b.user_id from begun b) c;
-    perform app.settle_presence(changed);
+    perform app.settle_presence(coalesce(changed, '{}'));
     return true;
 end
 $$;
@@ -81,7 +82,7 @@ begin
                 select o.node_id, o.user_id from app.node_users o where o.node_id = any (ended) limit 5000)
         returning u.user_id)
     select count(*), pg_catalog.array_agg(distinct g.user_id) into taken, users from gone g;
-    perform app.settle_presence(users);
+    perform app.settle_presence(coalesce(users, '{}'));
     update app.nodes n set lease_until = '-infinity'
      where n.id = any (ended) and n.lease_until > '-infinity'
        and exists (select from app.node_users u where u.node_id = n.id);
@@ -91,25 +92,39 @@ begin
 end
 $$;
 
--- Makes true whether these users are online, after a change of where they are. Whoever hides it is shown as before.
+-- Makes true whether these users are online, after a change of where they are, and whether those are whom an earlier
+-- call could not see to. Whoever hides it is shown as before.
 create or replace function app.settle_presence(users uuid[]) returns void
 language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+declare
+    settled uuid[];
 begin
-    if users is null then
+    if users <> '{}' then
+        -- In one order, as it waits where another call makes the same row.
+        insert into public.presence (user_id)
+        select u.id from unnest(users) as u (id)
+         where not exists (select from public.presence p where p.user_id = u.id)
+         order by u.id
+        on conflict do nothing;
+    elsif not exists (select from app.unsettled_users) then
         return;
     end if;
-    insert into public.presence (user_id)
+    with late as (
+        delete from app.unsettled_users u
+         where u.ctid = any (array(select l.ctid from app.unsettled_users l for update skip locked))
+        returning u.user_id)
+    select users || coalesce(pg_catalog.array_agg(distinct l.user_id), '{}') into users from late l;
+    settled := array(
+        select p.user_id from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
+           for no key update skip locked);
+    insert into app.unsettled_users (user_id)
     select u.id from unnest(users) as u (id)
-     where not exists (select from public.presence p where p.user_id = u.id)
-     order by u.id
-    on conflict do nothing;
-    perform 1 from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
-     order by p.user_id for no key update;
+     where not exists (select from unnest(settled) as s (id) where s.id = u.id);
     update public.presence p
        set is_online = w.is_online, changed_xid = pg_catalog.pg_current_xact_id(),
            last_seen_at = case when w.is_online then p.last_seen_at else pg_catalog.now() end
-      from (select u.id, exists (select from app.node_users n where n.user_id = u.id) as is_online
-              from unnest(users) as u (id)) w
+      from (select s.id, exists (select from app.node_users n where n.user_id = s.id) as is_online
+              from unnest(settled) as s (id)) w
      where p.user_id = w.id and p.is_online <> w.is_online and not p.is_hidden;
 end
 $$;
