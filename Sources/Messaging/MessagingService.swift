@@ -15,6 +15,9 @@ public final class MessagingService: Service, SessionFactory {
     let connectedSessions: ConnectedSessions
     let sync: Sync
     let feed: Feed
+
+    /// Nil where this node tells nobody who is online.
+    let presence: PresenceReporter?
     let info: ServerInfo
     let logger: Logger
 
@@ -35,6 +38,9 @@ public final class MessagingService: Service, SessionFactory {
 
         /// How long a connection that has ended its own session stays open for its user to sign in again.
         public var endedSessionGrace: Duration = .seconds(4)
+
+        /// How soon this node says who is online; nil: it never does.
+        public var presence: PresenceTimes? = PresenceTimes()
         public var limits: StatementLimits
         public var accountProvider: AccountProvider
         public var keys: TokenKeys
@@ -112,6 +118,9 @@ public final class MessagingService: Service, SessionFactory {
                 limits: StatementLimits(statement: .seconds(5), lock: .seconds(5))),
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
+        presence = configuration.presence.map { [database, feed] in
+            PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
+        }
         info = configuration.info
         endedSessionGrace = configuration.endedSessionGrace
         self.logger = logger
@@ -123,12 +132,18 @@ public final class MessagingService: Service, SessionFactory {
 
     /// Keeps the pool and the feed until the service is stopped.
     public func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withDiscardingTaskGroup { group in
-                group.addTask(executorPreference: self.pool.reactor) { await self.pool.run() }
-                group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }
-                if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
+        await withDiscardingTaskGroup { group in
+            group.addTask(executorPreference: self.pool.reactor) { await self.pool.run() }
+            await cancelWhenGracefulShutdown {
+                await withDiscardingTaskGroup { group in
+                    group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }
+                    if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
+                    if let presence = self.presence { group.addTask { await presence.run() } }
+                }
             }
+            // The last that is said needs the pool still.
+            await presence?.leave()
+            group.cancelAll()
         }
     }
 
@@ -180,7 +195,7 @@ public struct ServerInfo: Sendable {
             "max_line_bytes": .integer(maxLineBytes),
             "max_in_flight": .integer(maxInFlight),
             "ping_seconds": .integer(pingSeconds),
-            "features": .array([.string("typing")]),
+            "features": .array([.string("presence"), .string("typing")]),
         ]
     }
 }

@@ -11,11 +11,11 @@ actor Session: LineSession {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe sink.executor }
 
-    private var user: VerifiedToken?
+    private var user: VerifiedToken? { didSet { settlePresence() } }
     private var place: ConnectedSessions.Place?
 
     /// The user's session is over: no more is done for it on this connection, unless it signs in again.
-    private var hasEnded = false
+    private var hasEnded = false { didSet { settlePresence() } }
 
     /// This connection is ending its own session: it is told so by an answer.
     private var isEnding = false
@@ -23,7 +23,14 @@ actor Session: LineSession {
     /// The last session, and the last user, that ended under this connection, perhaps while it was still about to take
     /// it up.
     private var lastEnded: (session: ID?, user: ID?)
-    private var subscription: Feed.SubscriptionID?
+    private var subscription: Feed.SubscriptionID? { didSet { settlePresence() } }
+
+    /// Whether the app is before its user: it says so by `session.set_state`.
+    private var isActive = true { didSet { settlePresence() } }
+
+    /// The user who is online by this session.
+    private var present: ID?
+    private var isClosed = false
 
     init(service: MessagingService, sink: any ClientSink, peerAddress: String) {
         self.service = service
@@ -85,6 +92,7 @@ actor Session: LineSession {
     }
 
     func close() async {
+        isClosed = true
         await endSync()
         await leavePlace()
     }
@@ -148,6 +156,7 @@ extension Session {
         await leavePlace()
         self.place = place
         self.user = token
+        if hasEnded { isActive = true }
         hasEnded = false
         sink.setExpiry(
             Expiry(
@@ -283,12 +292,26 @@ extension Session {
             }
         }
         // Nothing follows a page that is not the last, and none that the connection has given up.
-        guard let start = page.start, !Task.isCancelled else {
+        guard let start = page.start, !Task.isCancelled, !isClosed else {
             await feed.unsubscribe(id)
             return Answer(.result(page.changes))
         }
         subscription = id
         return Answer(.result(page.changes)) { await feed.activate(id, from: start) }
+    }
+
+    /// Says whether the user sees the app: who has it in the background is not online by it.
+    func setActive(_ isActive: Bool) { self.isActive = isActive }
+
+    /// Tells the node's presence what this session has become. Whatever that hangs on calls it, so that each session is
+    /// counted once, and counted off once.
+    private func settlePresence() {
+        let isPresent = subscription != nil && isActive && !hasEnded
+        let now = isPresent ? user?.user : nil
+        guard now != present else { return }
+        if let present { service.presence?.ended(present) }
+        present = now
+        if let now { service.presence?.began(now) }
     }
 
     /// Ends the pushes.

@@ -29,7 +29,7 @@ struct FanoutTests {
         _ = fanout.distribute(try look("12:12:", [message(room, 1, by: 11)]))
         _ = fanout.distribute(try look("14:14:", [message(room, 2, by: 12), message(room, 3, by: 13)]))
         let snapshot = try #require(Snapshot("12:14:12"))
-        let missed = fanout.activate(id, snapshot: snapshot, conversations: [room])
+        let missed = fanout.activate(id, from: start(snapshot, [room]))
         #expect(missed?.map(\.seqs) == [[2]])
         #expect(fanout.distribute(try look("15:15:", [message(room, 4, by: 14)])).map(\.seqs) == [[4]])
     }
@@ -39,7 +39,7 @@ struct FanoutTests {
         var fanout = Fanout()
         let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
         let snapshot = try #require(Snapshot("20:20:"))
-        #expect(fanout.activate(id, snapshot: snapshot, conversations: [room])?.isEmpty == true)
+        #expect(fanout.activate(id, from: start(snapshot, [room]))?.isEmpty == true)
         #expect(fanout.distribute(try look("15:15:", [message(room, 1, by: 14)])).isEmpty)
         #expect(fanout.upToDate.isEmpty)
         #expect(
@@ -70,7 +70,7 @@ struct FanoutTests {
             #expect(fanout.dropConcerned(by: many).isEmpty)
             _ = fanout.distribute(many)
             let snapshot = try #require(Snapshot(page))
-            #expect((fanout.activate(id, snapshot: snapshot, conversations: [room]) == nil) == isBehind)
+            #expect((fanout.activate(id, from: start(snapshot, [room])) == nil) == isBehind)
             fanout.unsubscribe(id)
         }
     }
@@ -85,9 +85,9 @@ struct FanoutTests {
         let late = fanout.subscribe(user: bob, messagesPerConversation: 20)
         _ = fanout.distribute(try look("200:200:", [message(room, 100, by: 150)]))
         let snapshot = try #require(Snapshot("12:12:"))
-        #expect(fanout.activate(patient, snapshot: snapshot, conversations: [room]) == nil)
+        #expect(fanout.activate(patient, from: start(snapshot, [room])) == nil)
         let seen = try #require(Snapshot("112:112:"))
-        #expect(fanout.activate(late, snapshot: seen, conversations: [room])?.map(\.seqs) == [[100]])
+        #expect(fanout.activate(late, from: start(seen, [room]))?.map(\.seqs) == [[100]])
     }
 
     @Test("gives a removed user one left, and then nothing of the conversation")
@@ -155,6 +155,43 @@ struct FanoutTests {
         #expect(deliveries.first?.params["profiles"] == .array([.object(["id": .string(alice.description)])]))
     }
 
+    @Test("gives presence to contacts once, and not to its owner nor to who is shown none")
+    func presence() throws {
+        var fanout = Fanout()
+        _ = try live(alice, in: [room, other], &fanout)
+        let contact = try live(bob, in: [room, other], &fanout)
+        _ = try live(ID.random(), in: [room], seesPresence: false, &fanout)
+        let deliveries = fanout.distribute(
+            try look(
+                "13:13:",
+                [
+                    change(.presence(user: alice, audience: [room, other], object: profile(alice)), by: 12),
+                    change(.openingPresence(conversation: room, user: alice, object: profile(alice)), by: .max),
+                ]))
+        #expect(deliveries.map(\.subscribers) == [[contact]])
+        #expect(deliveries.first?.params["presence"] == .array([.object(["id": .string(alice.description)])]))
+        #expect(deliveries.first?.params["profiles"] == nil)
+    }
+
+    @Test("gives a new member the presence of those it meets, and them the newcomer's")
+    func openingPresence() throws {
+        var fanout = Fanout()
+        let member = try live(alice, in: [room], &fanout)
+        let newcomer = try live(bob, in: [], &fanout)
+        let deliveries = fanout.distribute(
+            try look(
+                "13:13:",
+                [
+                    change(.joined(conversation: room, user: bob), by: 12),
+                    change(.openingPresence(conversation: room, user: alice, object: profile(alice)), by: .max),
+                    change(.openingPresence(conversation: room, user: bob, object: profile(bob)), by: .max),
+                ]))
+        for (receiver, shown) in [(member, bob), (newcomer, alice)] {
+            let delivery = try #require(deliveries.first { $0.subscribers == [receiver] })
+            #expect(delivery.params["presence"] == .array([.object(["id": .string(shown.description)])]))
+        }
+    }
+
     @Test("gives one who has gone nothing")
     func unsubscribed() throws {
         var fanout = Fanout()
@@ -165,10 +202,16 @@ struct FanoutTests {
     }
 
     /// A live subscriber who has all up to transaction 11.
-    private func live(_ user: ID, in rooms: [ID], limit: Int = 20, _ fanout: inout Fanout) throws -> Int {
+    private func live(
+        _ user: ID, in rooms: [ID], limit: Int = 20, seesPresence: Bool = true, _ fanout: inout Fanout
+    ) throws -> Int {
         let id = fanout.subscribe(user: user, messagesPerConversation: limit)
-        _ = fanout.activate(id, snapshot: try #require(Snapshot("11:11:")), conversations: rooms)
+        _ = fanout.activate(id, from: start(try #require(Snapshot("11:11:")), rooms, seesPresence: seesPresence))
         return id
+    }
+
+    private func start(_ snapshot: Snapshot, _ rooms: [ID], seesPresence: Bool = true) -> SyncPage.Start {
+        .init(epoch: "e", snapshot: snapshot, conversations: rooms, seesPresence: seesPresence)
     }
 
     private func look(_ snapshot: String, _ changes: [Change]) throws -> Look {

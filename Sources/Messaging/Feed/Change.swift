@@ -31,6 +31,12 @@ struct Change: Sendable {
         /// The profile of a member of a conversation that somebody has joined.
         case openingProfile(conversation: ID, user: ID, object: ByteBuffer)
 
+        /// Whether a user is online, for all in the conversations of `audience` who are shown presence.
+        case presence(user: ID, audience: [ID], object: ByteBuffer)
+
+        /// The presence of a member of a conversation that somebody has joined.
+        case openingPresence(conversation: ID, user: ID, object: ByteBuffer)
+
         /// One of the newest messages of a conversation that somebody has joined, ascending.
         case openingMessage(conversation: ID, seq: Int64, object: ByteBuffer)
     }

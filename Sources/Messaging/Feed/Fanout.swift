@@ -21,6 +21,9 @@ struct Fanout {
         /// What its page saw, until a look has seen as much; nil from then on.
         var seen: Snapshot?
         var conversations: Set<ID> = []
+
+        /// Whether it is shown others' presence.
+        var seesPresence = true
     }
 
     private var live: [SubscriptionID: Subscriber] = [:]
@@ -64,20 +67,21 @@ extension Fanout {
     /// Makes a waiting subscriber live, and gives what it has missed meanwhile.
     ///
     /// - Returns: nil where that is more than was kept: it is behind from the start, and no subscriber.
-    mutating func activate(_ id: SubscriptionID, snapshot: Snapshot, conversations: [ID]) -> [Delivery]? {
+    mutating func activate(_ id: SubscriptionID, from start: SyncPage.Start) -> [Delivery]? {
         guard let (waiter, from) = waiting.removeValue(forKey: id) else { return [] }
         let missed = kept.suffix(max(0, nextLook - from))
         dropKept()
-        if missed.contains(where: { $0.concerned.includes(waiter.user) && !snapshot.covers($0.snapshot) }) {
+        if missed.contains(where: { $0.concerned.includes(waiter.user) && !start.snapshot.covers($0.snapshot) }) {
             return nil
         }
         var subscriber = waiter
-        subscriber.seen = snapshot
-        subscriber.conversations = Set(conversations)
+        subscriber.seen = start.snapshot
+        subscriber.conversations = Set(start.conversations)
+        subscriber.seesPresence = start.seesPresence
         live[id] = subscriber
         ahead.insert(id)
         byUser[subscriber.user, default: []].insert(id)
-        for conversation in conversations { byConversation[conversation, default: []].insert(id) }
+        for conversation in start.conversations { byConversation[conversation, default: []].insert(id) }
         return missed.flatMap { distribute($0, only: id) }
     }
 
@@ -159,14 +163,24 @@ extension Fanout {
         case .joined(let conversation, let user):
             (byUser[user] ?? []).union(byConversation[conversation] ?? [])
         case .profile(let user, let audience, _):
-            audience.reduce(into: Set()) { $0.formUnion(byConversation[$1] ?? []) }.subtracting(byUser[user] ?? [])
+            contacts(of: user, in: audience)
+        case .presence(let user, let audience, _):
+            contacts(of: user, in: audience).filter(seesPresence)
+        case .openingPresence(let conversation, let user, _):
+            others(in: conversation, than: user).filter(seesPresence)
         case .conversation(let conversation, _), .message(let conversation, _, _), .read(let conversation, _, _),
             .openingMessage(let conversation, _, _):
             byConversation[conversation] ?? []
         case .openingProfile(let conversation, let user, _):
-            (byConversation[conversation] ?? []).subtracting(byUser[user] ?? [])
+            others(in: conversation, than: user)
         }
     }
+
+    private func contacts(of user: ID, in audience: [ID]) -> Set<SubscriptionID> {
+        audience.reduce(into: Set()) { $0.formUnion(byConversation[$1] ?? []) }.subtracting(byUser[user] ?? [])
+    }
+
+    private func seesPresence(_ id: SubscriptionID) -> Bool { live[id]?.seesPresence ?? false }
 
     /// Notes what a receiver gets of one change, and keeps the index true.
     private mutating func select(
@@ -190,6 +204,11 @@ extension Fanout {
         case .openingProfile(let conversation, let owner, _):
             guard selection.opened[conversation] != nil || selection.newcomers.contains(owner) else { return }
             if selection.profiled.insert(owner).inserted { selection.shared.profiles.append(index) }
+        case .presence(let owner, _, _):
+            if selection.presented.insert(owner).inserted { selection.shared.presence.append(index) }
+        case .openingPresence(let conversation, let owner, _):
+            guard selection.opened[conversation] != nil || selection.newcomers.contains(owner) else { return }
+            if selection.presented.insert(owner).inserted { selection.shared.presence.append(index) }
         case .conversation:
             selection.conversations.append(index)
         case .message(let conversation, _, _):
@@ -214,16 +233,20 @@ extension Fanout {
         /// Others who came into a conversation of the receiver.
         var newcomers: Set<ID> = []
         var profiled: Set<ID> = []
+        var presented: Set<ID> = []
 
         var isShared: Bool { conversations.isEmpty && left.isEmpty && opened.isEmpty }
 
         struct Shared: Hashable {
             var me: Int?
             var profiles: [Int] = []
+            var presence: [Int] = []
             var messages: [Int] = []
             var reads: [Int] = []
 
-            var isEmpty: Bool { me == nil && profiles.isEmpty && messages.isEmpty && reads.isEmpty }
+            var isEmpty: Bool {
+                me == nil && profiles.isEmpty && presence.isEmpty && messages.isEmpty && reads.isEmpty
+            }
         }
     }
 
@@ -269,6 +292,7 @@ extension Fanout {
         }
         if let me = selection.shared.me { line.member("me", look.changes[me].fact.object) }
         line.list("profiles", selection.shared.profiles.lazy.map { look.changes[$0].fact.object })
+        line.list("presence", selection.shared.presence.lazy.map { look.changes[$0].fact.object })
         line.list("conversations", conversations)
         line.list("messages", messages.lazy.map { look.changes[$0].fact.object })
         line.list("reads", selection.shared.reads.lazy.map { look.changes[$0].fact.object })
@@ -316,7 +340,8 @@ extension Change.Fact {
     var object: ByteBuffer {
         switch self {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
-            .openingProfile(_, _, let object), .openingMessage(_, _, let object):
+            .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
+            .openingPresence(_, _, let object):
             object
         case .read(let conversation, let user, let seq):
             ByteBuffer(string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_read_seq":\#(seq)}"#)

@@ -130,7 +130,7 @@ extension Feed {
     func activate(_ id: SubscriptionID, from start: SyncPage.Start) {
         guard let sink = sinks[id] else { return }
         sink.startPushes(cursor: Cursor(epoch: start.epoch, place: .at(start.snapshot)).text)
-        if let missed = fanout.activate(id, snapshot: start.snapshot, conversations: start.conversations) {
+        if let missed = fanout.activate(id, from: start) {
             deliver(missed)
         } else {
             leaveBehind(id)
@@ -252,8 +252,8 @@ extension Feed {
         let now = Position(epoch: look.epoch, snapshot: look.snapshot)
         guard look.epoch == position?.epoch else { return begin(now) }
         let news = try look.news()
-        var concerned: Look.Concerned = isGivenUp ? .everybody : .nobody
-        if news.isTooMuch { concerned = .users(try await whoIsConcerned(over: connection)) }
+        var concerned: Look.Concerned = isGivenUp ? .everybody : news.behind.isEmpty ? .nobody : .users(news.behind)
+        if news.isTooMuch { concerned = .users(try await whoIsConcerned(over: connection).union(news.behind)) }
         // Of too much nothing is told.
         let changes = news.isTooMuch ? [] : news.changes
         metrics.brought(changes.count)
@@ -388,9 +388,4 @@ extension Feed {
             }
         }
     }
-}
-
-enum FeedError: Error {
-    /// `feed.next_look` gave what this version does not know: the schema is of another version.
-    case unreadable
 }

@@ -17,7 +17,8 @@ package enum FeedHotPaths {
         guard let start = Snapshot("10:10:"), let now = Snapshot("20:20:") else { return { 0 } }
         for _ in 0..<members {
             let id = fanout.subscribe(user: ID.random(), messagesPerConversation: 20)
-            _ = fanout.activate(id, snapshot: start, conversations: [room])
+            _ = fanout.activate(
+                id, from: .init(epoch: "e", snapshot: start, conversations: [room], seesPresence: true))
         }
         let object = ByteBuffer(string: #"{"content":"\#(String(repeating: "x", count: 280))"}"#)
         let changes = (1...messages).map { number in

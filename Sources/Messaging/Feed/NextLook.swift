@@ -18,7 +18,7 @@ struct NextLook: Sendable {
         "feed.next_look",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.next_look($1::pg_snapshot)
+        from feed.next_look($1::pg_snapshot, '{presence}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -40,6 +40,9 @@ struct NextLook: Sendable {
         var changes: [Change] = []
         var deletedUsers: [ID] = []
 
+        /// Who began or ceased to hide its own presence: what they are shown of others is not told here.
+        var behind: Set<ID> = []
+
         /// Whether more has changed than is told.
         var isTooMuch = false
     }
@@ -53,6 +56,7 @@ struct NextLook: Sendable {
             case nil: break
             case "many": news.isTooMuch = true
             case "deleted": if let user = rows.id(row, 6) { news.deletedUsers.append(user) }
+            case "behind": if let user = rows.id(row, 6) { news.behind.insert(user) }
             case let kind?:
                 guard let change = Change(kind, rows, row: row) else { throw .unreadable }
                 news.changes.append(change)
@@ -93,10 +97,19 @@ extension Change {
             fact = .read(conversation: conversation, user: user, seq: seq)
         case ("opening_profile", let conversation?, let user?, _):
             fact = .openingProfile(conversation: conversation, user: user, object: object())
+        case ("presence", _, let user?, _):
+            fact = .presence(user: user, audience: audience(), object: object())
+        case ("opening_presence", let conversation?, let user?, _):
+            fact = .openingPresence(conversation: conversation, user: user, object: object())
         case ("opening_message", let conversation?, _, let seq?):
             fact = .openingMessage(conversation: conversation, seq: seq, object: object())
         default: return nil
         }
         transaction = rows.text(row, 4).flatMap { UInt64($0) } ?? .max
     }
+}
+
+enum FeedError: Error {
+    /// `feed.next_look` gave what this version does not know: the schema is of another version.
+    case unreadable
 }

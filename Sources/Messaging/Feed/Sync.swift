@@ -23,6 +23,9 @@ struct SyncPage: Sendable {
 
         /// The conversations that the user is in as of `snapshot`.
         let conversations: [ID]
+
+        /// Whether the user is shown others' presence: as long as it is live, since whoever changes that falls behind.
+        let seesPresence: Bool
     }
 }
 
@@ -55,7 +58,7 @@ struct Sync: Sendable {
                 request.cursor?.epoch, since?.text, until?.text, position, String(request.messagesPerConversation),
                 String(Self.pageBytes),
             ], as: caller)
-        guard let row = SyncRow(rows) else { throw .fault("app.sync_page returned no page") }
+        guard let row = SyncRow(rows) else { throw .fault("app.live_page returned no page") }
         if !row.isDurable { try await database.awaitDurable() }
         // `reset` begins a new view, whatever the cursor asked for.
         let view = (since: row.isReset ? nil : since, until: row.isReset ? row.snapshot : until ?? row.snapshot)
@@ -70,6 +73,8 @@ struct Sync: Sendable {
         changes.writeString("}")
         guard !more, let conversations = row.conversations else { return SyncPage(changes: changes, start: nil) }
         return SyncPage(
-            changes: changes, start: .init(epoch: row.epoch, snapshot: row.snapshot, conversations: conversations))
+            changes: changes,
+            start: .init(
+                epoch: row.epoch, snapshot: row.snapshot, conversations: conversations, seesPresence: row.seesPresence))
     }
 }

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Postgres
 
-/// What one page of a view reads: the row of `app.sync_page`.
+/// What one page of a view reads: the row of `app.live_page`.
 struct SyncRow: Sendable {
     let epoch: String
 
@@ -17,14 +17,18 @@ struct SyncRow: Sendable {
     /// Whether the log is on disk as far as it was written when the snapshot had been taken.
     let isDurable: Bool
 
+    /// Whether the user is shown others' presence.
+    let seesPresence: Bool
+
     private let rows: Rows
 
     /// Takes the cursor's epoch, since, until and position, and the most messages a conversation and bytes.
     static let statement = Statement(
-        "app.sync_page",
+        "app.live_page",
         """
-        select epoch_now, snapshot, reset, next_position, changes, conversation_ids, is_durable \
-        from app.sync_page($1, $2::pg_snapshot, $3::pg_snapshot, $4, $5::int, $6::int)
+        select epoch_now, snapshot, reset, next_position, changes, conversation_ids, is_durable, \
+        sees_presence \
+        from app.live_page($1, $2::pg_snapshot, $3::pg_snapshot, $4, $5::int, $6::int)
         """)
 
     /// Nil where there is no page.
@@ -36,6 +40,7 @@ struct SyncRow: Sendable {
         isReset = rows.text(0, 2) == "t"
         next = rows.text(0, 3)
         isDurable = rows.text(0, 6) == "t"
+        seesPresence = rows.text(0, 7) == "t"
         self.rows = rows
     }
 

@@ -11,6 +11,7 @@ extension Schema {
                 .described("A conversation, with its members' profiles where they were asked for.")
         ),
         ("Message", object(messageMembers).described("A message, with its sender at the moment of the answer.")),
+        ("Presence", object(presenceMembers).described("Whether a user is online, and when it last was.")),
         ("Changes", object(changesMembers, optional: changesLists).described("What is new to a user.")),
         ("Tokens", object(tokensMembers).described("What a session is used and renewed with.")),
         (
@@ -93,10 +94,15 @@ extension Schema {
         ("deleted_at", .timestamp.nullable),
     ]
 
+    private static let presenceMembers: [(String, Schema)] = [
+        ("user_id", .uuid), ("is_online", .bool), ("last_seen_at", .timestamp.nullable),
+    ]
+
     private static let changesMembers: [(String, Schema)] = [("cursor", .string), ("reset", .bool), ("more", .bool)]
 
     private static let changesLists: [(String, Schema)] = [
-        ("me", .me), ("profiles", .array(of: .profile)), ("conversations", .array(of: .conversation)),
+        ("me", .me), ("profiles", .array(of: .profile)), ("presence", .array(of: .presence)),
+        ("conversations", .array(of: .conversation)),
         ("messages", .array(of: .message)),
         (
             "reads",

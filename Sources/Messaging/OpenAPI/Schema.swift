@@ -103,6 +103,7 @@ extension Schema {
 /// The protocol's objects by their names.
 extension Schema {
     static let profile = reference("Profile")
+    static let presence = reference("Presence")
     static let me = reference("Me")
     static let conversation = reference("Conversation")
     static let message = reference("Message")

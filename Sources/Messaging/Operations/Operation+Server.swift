@@ -8,7 +8,8 @@ extension Operation {
         "server.info", .anyone, "What the server is, and its time.",
         result: .object([
             ("server", .string), ("version", .string), ("protocol", .integer), ("max_line_bytes", .integer),
-            ("max_in_flight", .integer), ("ping_seconds", .integer), ("time", .timestamp),
+            ("max_in_flight", .integer), ("ping_seconds", .integer), ("features", .array(of: .string)),
+            ("time", .timestamp),
         ])
     ) { session, _ throws(ProtocolError) in
         let time = JSONObject.Member(name: "time", value: .string(Timestamp.text(.now)))

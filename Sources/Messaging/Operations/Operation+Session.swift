@@ -1,6 +1,6 @@
 extension Operation {
     /// `session.*`: the connection's user.
-    static let session = [authenticate]
+    static let session = [authenticate, setState]
 
     private static let authenticate = Operation(
         "session.authenticate", .anyone, "Makes the connection the user's whose access token it is.",
@@ -20,5 +20,18 @@ extension Operation {
                     "is_guest": .bool(token.isGuest),
                     "expires_at": .string(token.expiresAt),
                 ]))
+    }
+
+    private static let setState = Operation(
+        "session.set_state", .user, "Whether the app is before its user; a session begins active.",
+        [
+            Parameter(
+                "state", .string(.choice(["active", "background"])),
+                "Who has no session but in the background is not online.")
+        ],
+        result: .object([])
+    ) { session, params throws(ProtocolError) in
+        await session.setActive(try params.required("state") == "active")
+        return Answer(.object(JSONObject([])))
     }
 }

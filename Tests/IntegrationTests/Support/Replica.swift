@@ -5,6 +5,8 @@ import Messaging
 struct Replica: Sendable, Equatable {
     var me: JSON?
     var profiles: [String: JSON] = [:]
+    /// Of whom a conversation is shared with.
+    var presence: [String: JSON] = [:]
     var conversations: [String: JSON] = [:]
     var messages: [String: [Int: JSON]] = [:]
 
@@ -50,7 +52,21 @@ struct Replica: Sendable, Equatable {
             mark(id, read["user_id"]?.stringValue, read["last_read_seq"]?.integerValue)
         }
         for id in changes["limited"]?.arrayValue?.compactMap(\.stringValue) ?? [] { limited.insert(id) }
+        for presence in changes["presence"]?.arrayValue ?? [] {
+            if let id = presence["user_id"]?.stringValue { self.presence[id] = presence }
+        }
+        if changes["more"] == false, !presence.isEmpty { forgetStrangers() }
     }
+
+    /// Of whom no conversation is shared with any more nothing is told, and so nothing is known.
+    private mutating func forgetStrangers() {
+        let members = conversations.values.flatMap { $0["members"]?.arrayValue ?? [] }
+        let known = Set(members.compactMap { $0["user_id"]?.stringValue })
+        presence = presence.filter { known.contains($0.key) }
+    }
+
+    /// Whether that user is shown as online.
+    func showsOnline(_ person: Person) -> Bool { presence[person.id]?["is_online"] == true }
 
     private mutating func mark(_ conversation: String, _ user: String?, _ seq: Int?) {
         guard let user, let seq else { return }

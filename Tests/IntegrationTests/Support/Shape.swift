@@ -38,9 +38,12 @@ enum Shape {
         "access_token", "token_type", "expires_in", "expires_at", "refresh_token", "user_id", "is_guest",
     ]
 
+    static let presence = ["user_id", "is_online", "last_seen_at"]
+
     /// All that Changes may have. The first three must be there, and stand first; the others are in no order.
     static let changes = [
-        "cursor", "reset", "more", "me", "profiles", "conversations", "messages", "reads", "left", "limited",
+        "cursor", "reset", "more", "me", "profiles", "presence", "conversations", "messages", "reads", "left",
+        "limited",
     ]
 }
 
@@ -99,6 +102,10 @@ func expectChanges(_ changes: JSON?, sourceLocation: SourceLocation = #_sourceLo
     #expect(Array(names.prefix(3)) == Array(Shape.changes.prefix(3)), sourceLocation: sourceLocation)
     #expect(Set(names).isSubset(of: Shape.changes) && Set(names).count == names.count, sourceLocation: sourceLocation)
     if let me = changes?["me"] { expectMe(me, sourceLocation: sourceLocation) }
+    for object in changes?["presence"]?.arrayValue ?? [] {
+        expectShape(object, Shape.presence, sourceLocation: sourceLocation)
+        if let seen = object["last_seen_at"], seen != .null { expectTimestamp(seen, sourceLocation: sourceLocation) }
+    }
     for object in changes?["profiles"]?.arrayValue ?? [] { expectProfile(object, sourceLocation: sourceLocation) }
     for object in changes?["conversations"]?.arrayValue ?? [] {
         expectConversation(object, sourceLocation: sourceLocation)

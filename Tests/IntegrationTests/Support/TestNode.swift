@@ -92,6 +92,9 @@ struct NodeSettings: Sendable {
     var listenDatabaseURL: String?
     var limits = StatementLimits(statement: .seconds(60), lock: .seconds(30))
     var logger = Logger.quiet
+
+    /// Off: who comes and goes would be pushed between what a test waits for.
+    var presence: PresenceTimes?
 }
 
 /// Runs a node on a fresh database for as long as `body` does.
@@ -139,6 +142,7 @@ func withNode<Value: Sendable>(
         refreshReuseSeconds: settings.refreshReuseSeconds, refreshSecret: TestNode.secret, rates: settings.rates,
         info: lines.info)
     configuration.poolWait = settings.poolWait
+    configuration.presence = settings.presence
     configuration.endedSessionGrace = settings.endedSessionGrace
     let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
