@@ -1372,6 +1372,19 @@ begin
 end
 $_$;
 
+CREATE FUNCTION api.typing(conversation_id uuid) RETURNS void
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if not exists (
+        select from public.conversation_members m
+         where m.conversation_id = typing.conversation_id and m.user_id = app.caller()) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+end
+$$;
+
 CREATE FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -4837,6 +4850,9 @@ GRANT ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, ro
 
 REVOKE ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.typing(conversation_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.typing(conversation_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean) TO authenticated;
