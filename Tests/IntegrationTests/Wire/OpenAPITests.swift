@@ -78,6 +78,8 @@ struct OpenAPITests {
         try await calls.call(alice, "profiles.get", ["ids": [bob, .string(Person.carol.id), .string(nobody)]])
         try await calls.call(alice, "profiles.get", ["username": "bob"])
         try await calls.call(alice, "profiles.search", ["query": "bob", "limit": 5])
+        try await calls.call(alice, "presence.get", ["user_ids": [bob]])
+        try await calls.call(alice, "session.set_state", ["state": "active"])
     }
 
     private func conversations(_ alice: TestClient, _ calls: Calls) async throws {
@@ -88,6 +90,7 @@ struct OpenAPITests {
         let group = try await calls.call(alice, "conversations.create_group", ["title": "New", "member_ids": [bob]])
         let id = group["id"] ?? .null
         try await calls.call(alice, "conversations.get", ["conversation_id": id, "profiles": true])
+        try await calls.call(alice, "conversations.typing", ["conversation_id": id])
         try await calls.call(alice, "conversations.update", ["conversation_id": id, "title": "Newer"])
         try await calls.call(
             alice, "conversations.add_members", ["conversation_id": id, "user_ids": [frank], "profiles": true])
