@@ -3,7 +3,8 @@
 -- authenticated     all users, guests included; row-level security says which rows
 -- anon              nobody yet: the catalogue of avatars, no more
 -- service_role      Supabase's name for a trusted backend: every row of the public tables, under the same triggers
--- postline_feed     the feed: reads all that clients may be told; of writes it may say who is online on its node
+-- postline_feed     the feed: reads all that clients may be told; of writes it may say who is online on its node, and
+--                   what became of pushes
 -- postline_accounts may call accounts.*, nothing else
 -- The login role owns nothing and is granted nothing: a request that sets no role can do nothing.
 --
@@ -23,7 +24,7 @@ grant usage on schema feed to postline_feed;
 
 -- Supabase grants new tables of public to its roles by default: each of ours begins with nothing.
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
-    public.conversations, public.conversation_members, public.messages, public.presence
+    public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
 revoke all on all tables in schema app, rest
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
@@ -40,6 +41,7 @@ alter table public.conversations enable row level security;
 alter table public.conversation_members enable row level security;
 alter table public.messages enable row level security;
 alter table public.presence enable row level security;
+alter table public.conversation_mutes enable row level security;
 alter table app.former_members enable row level security;
 alter table app.sessions enable row level security;
 alter table app.stream_tickets enable row level security;
@@ -49,11 +51,14 @@ alter table app.words enable row level security;
 alter table app.nodes enable row level security;
 alter table app.node_users enable row level security;
 alter table app.unsettled_users enable row level security;
+alter table app.devices enable row level security;
+alter table app.pushes enable row level security;
+alter table app.push_cursor enable row level security;
 alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.
 grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
-    public.conversations, public.conversation_members, public.messages to service_role;
+    public.conversations, public.conversation_members, public.messages, public.conversation_mutes to service_role;
 grant select on app.former_members, public.presence to service_role;
 
 drop policy if exists service_all on public.built_in_avatars;
@@ -70,6 +75,8 @@ drop policy if exists service_all on public.conversation_members;
 create policy service_all on public.conversation_members to service_role using (true) with check (true);
 drop policy if exists service_all on public.messages;
 create policy service_all on public.messages to service_role using (true) with check (true);
+drop policy if exists service_all on public.conversation_mutes;
+create policy service_all on public.conversation_mutes to service_role using (true) with check (true);
 drop policy if exists service_select on app.former_members;
 create policy service_select on app.former_members for select to service_role using (true);
 drop policy if exists service_select on public.presence;
@@ -192,6 +199,30 @@ create policy sight_select on public.presence for select to authenticated
 drop policy if exists feed_select on public.presence;
 create policy feed_select on public.presence for select to postline_feed using (true);
 
+-- conversation_mutes: a member's own, of conversations that it is in. It ends one by a null: of a row that goes nobody
+-- would hear.
+grant select on public.conversation_mutes to authenticated, postline_feed;
+grant insert (conversation_id, user_id, muted_until), update (muted_until) on public.conversation_mutes
+    to authenticated;
+drop policy if exists own_select on public.conversation_mutes;
+create policy own_select on public.conversation_mutes for select to authenticated using (user_id = (select auth.uid()));
+drop policy if exists own_insert on public.conversation_mutes;
+create policy own_insert on public.conversation_mutes for insert to authenticated
+    with check (user_id = (select auth.uid()) and conversation_id in (select app.my_conversations()));
+drop policy if exists own_update on public.conversation_mutes;
+create policy own_update on public.conversation_mutes for update to authenticated
+    using (user_id = (select auth.uid())) with check (user_id = (select auth.uid()));
+drop policy if exists feed_select on public.conversation_mutes;
+create policy feed_select on public.conversation_mutes for select to postline_feed using (true);
+
+-- devices: a user's own, which app.register_device makes. What is pushed, and where to, nobody else reads.
+grant select (id, user_id, platform, token, environment, locale, created_at, registered_at), delete on app.devices
+    to authenticated;
+drop policy if exists own_select on app.devices;
+create policy own_select on app.devices for select to authenticated using (user_id = (select auth.uid()));
+drop policy if exists own_delete on app.devices;
+create policy own_delete on app.devices for delete to authenticated using (user_id = (select auth.uid()));
+
 -- words: what searches by a user look in.
 grant select on app.words to authenticated;
 drop policy if exists user_select on app.words;
@@ -215,9 +246,11 @@ grant insert (conversation_id, sender_id, client_id, kind, content, attachment) 
 grant execute on function
     api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
     api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean),
-    api.delete_message(uuid, bigint), api.edit_message(uuid, bigint, text), api.mark_read(uuid, bigint), api.me(),
-    api.messages(uuid, bigint, bigint, integer), api.open_conversation(uuid, boolean), api.presence(uuid[]),
-    api.profile_by_username(text), api.profiles(uuid[]), api.remove_member(uuid, uuid), api.save_me(jsonb, bigint),
+    api.delete_message(uuid, bigint), api.devices(), api.edit_message(uuid, bigint, text),
+    api.mark_read(uuid, bigint), api.me(), api.messages(uuid, bigint, bigint, integer),
+    api.mute_conversation(uuid, text), api.open_conversation(uuid, boolean), api.presence(uuid[]),
+    api.profile_by_username(text), api.profiles(uuid[]), api.register_device(text, text, text, text),
+    api.remove_device(uuid), api.remove_member(uuid, uuid), api.save_me(jsonb, bigint),
     api.search_profiles(text, integer), api.send_message(uuid, text, uuid, text, jsonb),
     api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
@@ -235,15 +268,19 @@ grant execute on function
     accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function
-    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.look_for_presence(pg_snapshot),
-    feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[])
+    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.look_for_mutes(pg_snapshot),
+    feed.look_for_presence(pg_snapshot), feed.mutes(uuid, uuid[]), feed.next_look(pg_snapshot),
+    feed.next_look(pg_snapshot, text[])
     to postline_feed;
 
 -- What operations, policies and views call.
 grant execute on function app.utc(timestamptz), app.message_object(public.messages, json, bigint),
     app.attachment_object(jsonb), app.quoted(text), app.presence_object(uuid, boolean, timestamptz), app.epoch()
     to authenticated, postline_feed;
-grant execute on function app.seal(), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes()
+grant execute on function
+    app.seal(), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(), app.note_pushes(),
+    app.due_pushes(integer, boolean),
+    app.settle_pushes(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
     app.caller(), app.refuse_param(text, text), app.refuse_hidden(text), app.normalized(text),
@@ -258,7 +295,8 @@ grant execute on function
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
-    app.my_sight(), app.users_in_sight(),
+    app.my_sight(), app.users_in_sight(), app.register_device(text, text, text, text),
+    app.checked_time(text, text),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)

@@ -608,6 +608,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.devices() RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return (
+        select pg_catalog.json_build_object('devices', coalesce(pg_catalog.json_agg(w.object), '[]'))
+          from (select pg_catalog.json_build_object(
+                           'id', d.id, 'platform', d.platform, 'token', pg_catalog.right(d.token, 6),
+                           'environment', d.environment, 'locale', d.locale,
+                           'created_at', app.utc(d.created_at)) as object
+                  from app.devices d where d.user_id = app.caller() order by d.registered_at desc, d.id) w);
+end
+$$;
+
 CREATE FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -734,6 +749,27 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.mute_conversation(conversation_id uuid, until text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    time timestamptz := app.checked_time('until', until);
+begin
+    if not exists (
+        select from public.conversation_members m
+         where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    insert into public.conversation_mutes as x (conversation_id, user_id, muted_until)
+    values (mute_conversation.conversation_id, me, time)
+    on conflict on constraint conversation_mutes_pkey do update set muted_until = excluded.muted_until
+     where x.muted_until is distinct from excluded.muted_until;
+    return api.conversation(mute_conversation.conversation_id);
+end
+$$;
+
 CREATE FUNCTION api.open_conversation(user_id uuid, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -819,6 +855,39 @@ begin
         perform app.refuse_param('ids', 'These profiles are too long for one answer: ask for fewer.');
     end if;
     return ('{"profiles":[' || objects || ']}')::json;
+end
+$$;
+
+CREATE FUNCTION api.register_device(platform text, token text, environment text DEFAULT 'production'::text, locale text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $_$
+begin
+    perform app.caller();
+    if not coalesce(platform in ('apns', 'fcm', 'webhook'), false) then
+        perform app.refuse_param('platform', 'A platform is "apns", "fcm" or "webhook".');
+    elsif not coalesce(pg_catalog.octet_length(token) between 1 and 2048, false) then
+        perform app.refuse_param('token', 'A token has 1 to 2048 bytes.');
+    elsif not coalesce(environment in ('production', 'sandbox'), true) then
+        perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
+    elsif locale !~ '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' or pg_catalog.char_length(locale) > 35 then
+        perform app.refuse_param('locale', 'A locale is a BCP 47 tag, such as "de-AT".');
+    end if;
+    return pg_catalog.json_build_object(
+        'id', app.register_device(platform, token, coalesce(environment, 'production'), locale));
+end
+$_$;
+
+CREATE FUNCTION api.remove_device(id uuid) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.devices d where d.id = remove_device.id and d.user_id = app.caller();
+    if not found then
+        perform app.refuse_hidden('There is no such device.');
+    end if;
+    return '{}'::json;
 end
 $$;
 
@@ -1125,12 +1194,14 @@ begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_news(c.changed_xid, since, until)), '{}'),
+               where w.entered or app.is_news(c.changed_xid, since, until)
+                  or x.changed_xid is not null and app.is_news(x.changed_xid, since, until)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
       into mine, entered, given, active
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
+      left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = me
      cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
      where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
 
@@ -1825,6 +1896,22 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.checked_time(field text, value text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $_$
+begin
+    if value !~ ('^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?'
+                 '([Zz]|[+-][0-9]{2}:[0-9]{2})$') then
+        perform app.refuse_param(field, 'A time has the form 2026-11-20T10:00:00Z, and is from 1970 to 9999.');
+    end if;
+    return value::timestamptz;
+exception
+    when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value then
+        perform app.refuse_param(field, 'There is no such time.');
+end
+$_$;
+
 CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
@@ -1835,6 +1922,73 @@ begin
     end if;
     return array(select u.id from unnest(ids) with ordinality as u (id, place)
                   where u.id <> all (without) group by u.id order by min(u.place));
+end
+$$;
+
+CREATE FUNCTION app.due_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+    return query
+    with due as materialized (
+        select p.* from app.pushes p where p.due_at <= pg_catalog.clock_timestamp()
+         order by p.due_at limit most for update skip locked),
+    judged as materialized (
+        select q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform, d.token,
+               d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
+               m.last_read_seq,
+               case when m.user_id is null then 'forget'
+                    when q.seq <= m.last_read_seq then
+                        case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
+                    when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
+                    when n.seq is null or x.muted_until > pg_catalog.now() then 'rest'
+                    when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
+                    -- A node says a few seconds later that somebody went, so that a reconnect shows nothing: who was
+                    -- just about to is asked for once more.
+                    when q.noted_at > pg_catalog.clock_timestamp() - interval '8 seconds' then 'wait'
+                    else 'rest' end as verdict
+          from due q
+          join app.devices d on d.id = q.device_id
+          left join public.conversation_members m
+            on m.conversation_id = q.conversation_id and m.user_id = d.user_id and not m.is_deleted
+          left join public.conversation_mutes x
+            on x.conversation_id = q.conversation_id and x.user_id = d.user_id
+          left join lateral (
+                select t.seq, t.sender_id, t.kind, t.content from public.messages t
+                 where t.conversation_id = q.conversation_id and t.seq <= q.seq
+                   and t.seq > greatest(m.last_read_seq, q.told_seq) and t.sender_id <> d.user_id
+                   and t.deleted_at is null
+                 order by t.seq desc limit 1) n on true),
+    forgotten as (
+        delete from app.pushes p using judged j
+         where p.device_id = j.device_id and p.conversation_id = j.conversation_id
+           and (j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0)),
+    kept as (
+        update app.pushes p
+           set due_at = case j.verdict when 'wait' then j.noted_at + interval '8 seconds'
+                                       when 'rest' then null when 'late' then null
+                                       else pg_catalog.clock_timestamp() + interval '1 minute' end,
+               attempts = p.attempts + (j.verdict in ('tell', 'read'))::integer
+          from judged j
+         where p.device_id = j.device_id and p.conversation_id = j.conversation_id
+           and (j.verdict in ('wait', 'tell', 'read') or j.verdict in ('rest', 'late') and j.told_seq > 0))
+    select j.verdict, j.device_id, j.conversation_id,
+           case when j.verdict = 'read' then j.last_read_seq else j.newest end,
+           j.user_id, j.platform, j.token, j.environment, j.locale, j.sender_id,
+           coalesce(s.full_name, s.username)::text, c.title::text, j.message_kind::text,
+           case when with_text then j.content::text end, b.badge, j.attempts
+      from judged j
+      join public.conversations c on c.id = j.conversation_id
+      left join public.user_profiles s on s.id = j.sender_id and not s.is_deleted
+     cross join lateral (
+            select coalesce(sum(greatest(r.last_seq - m.last_read_seq, 0)), 0)::bigint as badge
+              from public.conversation_members m join public.conversations r on r.id = m.conversation_id
+             where m.user_id = j.user_id) b
+     where j.verdict in ('tell', 'read', 'late');
 end
 $$;
 
@@ -1957,6 +2111,7 @@ begin
     end loop;
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     perform app.hide_presence(new.id);
+    delete from app.devices d where d.user_id = new.id;
     return null;
 end
 $$;
@@ -2022,6 +2177,16 @@ begin
             delete from app.words o where o.word = former_word;
         end if;
     end loop;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.forget_devices() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.devices d where d.session_id = new.id;
     return null;
 end
 $$;
@@ -2372,6 +2537,16 @@ begin
     end if;
     new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
     new.version := old.version + 1;
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+
+CREATE FUNCTION app.keep_mute() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
     new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;
 end
@@ -2986,6 +3161,85 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.note_pushes() RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+declare
+    since pg_snapshot;
+    beyond xid8;
+    open xid8[];
+    seen pg_snapshot;
+    noted integer;
+begin
+    select c.snapshot into since from app.push_cursor c
+     where c.epoch = app.epoch()
+       and pg_catalog.pg_snapshot_xmax(c.snapshot) <= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot());
+    if since is null then
+        -- Nothing of before the first push is told, nor of before a restored database was taken into use.
+        delete from app.push_cursor;
+        insert into app.push_cursor (epoch, snapshot) values (app.epoch(), pg_catalog.pg_current_snapshot());
+        return 0;
+    end if;
+    beyond := pg_catalog.pg_snapshot_xmax(since);
+    open := array(
+        select x from pg_catalog.pg_snapshot_xip(since) x
+         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
+    -- Without news nothing is written.
+    if not exists (select from public.messages t where t.changed_xid >= beyond)
+       and not exists (select from public.messages t where t.changed_xid = any (open))
+       and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
+       and not exists (select from public.conversation_members t where t.changed_xid = any (open)) then
+        return 0;
+    end if;
+
+    -- One statement: what it finds, and the snapshot that it is of, which is the next cursor.
+    with now as materialized (select pg_catalog.pg_current_snapshot() as snapshot),
+    sent as materialized (
+        select t.conversation_id, t.sender_id, t.seq
+          from (select m.* from public.messages m where m.changed_xid >= beyond
+                union all
+                select m.* from public.messages m where m.changed_xid = any (open)) t
+         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null
+           and t.created_at > pg_catalog.now() - interval '1 day'),
+    told as (
+        insert into app.pushes as p (device_id, conversation_id, seq, noted_at, due_at)
+        select d.id, s.conversation_id, max(s.seq), pg_catalog.clock_timestamp(),
+               pg_catalog.clock_timestamp() + interval '2 seconds'
+          from sent s
+          join public.conversation_members m
+            on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
+           and not m.is_deleted
+          join app.devices d on d.user_id = m.user_id
+         group by d.id, s.conversation_id
+         order by d.id, s.conversation_id
+        on conflict on constraint pushes_pkey do update
+           set seq = greatest(p.seq, excluded.seq), due_at = coalesce(p.due_at, excluded.due_at),
+               noted_at = excluded.noted_at,
+               attempts = case when p.due_at is null then 0 else p.attempts end
+        returning 1)
+    select n.snapshot, (select count(*) from told) into seen, noted from now n;
+
+    -- What was read elsewhere, or by answering, is taken back. The cursor is that of above: what comes between is seen
+    -- twice, which is no harm.
+    update app.pushes p set due_at = pg_catalog.clock_timestamp()
+      from (select m.conversation_id, m.user_id, m.last_read_seq
+              from public.conversation_members m where m.changed_xid >= beyond or m.changed_xid = any (open)
+            union
+            select m.conversation_id, m.user_id, m.last_read_seq
+              from public.messages t
+              join public.conversation_members m on m.conversation_id = t.conversation_id and m.user_id = t.sender_id
+             where t.changed_xid >= beyond or t.changed_xid = any (open)) r
+      join app.devices d on d.user_id = r.user_id
+     where p.device_id = d.id and p.conversation_id = r.conversation_id
+       and p.told_seq between 1 and r.last_read_seq and p.due_at is null;
+    update app.push_cursor c set snapshot = seen;
+    return noted;
+end
+$$;
+
 CREATE FUNCTION app.note_read() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3307,6 +3561,45 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.register_device(platform text, token text, environment text, locale text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    session uuid;
+    ended timestamptz;
+    device uuid;
+begin
+    -- Against the session's end, which takes its devices with it: whoever comes second sees the other.
+    select s.id, s.revoked_at into session, ended from app.sessions s
+     where s.id::text = auth.jwt() ->> 'session_id' and s.user_id = me for share;
+    if ended is not null then
+        raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
+    end if;
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for share;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    while device is null loop
+        delete from app.devices d
+         where d.platform = register_device.platform and d.token = register_device.token and d.user_id <> me;
+        insert into app.devices as d (user_id, session_id, platform, token, environment, locale)
+        values (me, session, register_device.platform, register_device.token, register_device.environment,
+                register_device.locale)
+        on conflict on constraint devices_one_token do update
+           set session_id = excluded.session_id, environment = excluded.environment, locale = excluded.locale,
+               registered_at = pg_catalog.now()
+         where d.user_id = me
+        returning d.id into device;
+    end loop;
+    delete from app.devices d
+     where d.id in (select o.id from app.devices o where o.user_id = me and o.id <> device
+                     order by o.registered_at desc, o.id offset 31);
+    return device;
+end
+$$;
+
 CREATE FUNCTION app.renew_epoch() RETURNS text
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -3512,6 +3805,38 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+begin
+    with said as materialized (
+        select * from unnest(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds)
+               as u (device_id, conversation_id, seq, kind, outcome, retry)),
+    settled as (
+        update app.pushes p
+           set told_seq = case when s.outcome <> 'taken' then p.told_seq when s.kind = 'read' then 0 else s.seq end,
+               attempts = case s.outcome when 'later' then p.attempts else 0 end,
+               noted_at = case when s.outcome <> 'later' and p.seq > s.seq then pg_catalog.clock_timestamp()
+                               else p.noted_at end,
+               due_at = case when s.outcome = 'later'
+                                  then pg_catalog.clock_timestamp() + s.retry * interval '1 second'
+                             when p.seq > s.seq then pg_catalog.clock_timestamp() + interval '2 seconds' end
+          from said s
+         where p.device_id = s.device_id and p.conversation_id = s.conversation_id and s.outcome <> 'unregistered'
+           and (s.outcome = 'later' or s.outcome = 'taken' and s.kind = 'tell' or p.seq > s.seq
+                or p.told_seq > 0 and s.outcome = 'refused' and s.kind = 'tell')),
+    -- Nothing of it is on the device's screen, and there is nothing to tell.
+    done as (
+        delete from app.pushes p using said s
+         where p.device_id = s.device_id and p.conversation_id = s.conversation_id and p.seq <= s.seq
+           and (s.kind = 'read' and s.outcome in ('taken', 'refused')
+                or s.kind = 'tell' and s.outcome = 'refused' and p.told_seq = 0))
+    delete from app.devices d using said s where d.id = s.device_id and s.outcome = 'unregistered';
+end
+$$;
+
 CREATE FUNCTION app.show_presence(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3712,6 +4037,9 @@ CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uu
               join public.user_profiles p on p.id = f.user_id
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
         or exists (
+            select from public.conversation_mutes x
+             where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
+        or exists (
             select from public.presence p
              where p.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
         or not exists (select from public.presence p where p.user_id = u.id and p.is_hidden) and exists (
@@ -3866,10 +4194,12 @@ begin
 
     if conversations > 0 then
         return query
-        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
+               c.marks || feed.mutes(c.id, c.user_ids)
           from app.conversation_parts c where c.changed_xid >= beyond and c.changed_xid < bound
         union all
-        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
+               c.marks || feed.mutes(c.id, c.user_ids)
           from app.conversation_parts c where c.changed_xid = any(open);
     end if;
 
@@ -3928,6 +4258,51 @@ begin
           join public.conversations c on c.id = e.id
           join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
          order by o.conversation_id, o.seq;
+    end if;
+end
+$$;
+
+CREATE FUNCTION feed.look_for_mutes(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE plpgsql STABLE STRICT
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+    -- As in feed.look.
+    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
+    open xid8[] := array(
+        select x from pg_catalog.pg_snapshot_xip(since) x
+         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
+    bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
+                            coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
+    most_mutes constant integer := 1000;
+    changes integer;
+begin
+    select count(*) into changes from (
+        select from public.conversation_mutes t where t.changed_xid >= beyond and t.changed_xid < bound
+        union all select from public.conversation_mutes t where t.changed_xid = any(open)
+        limit most_mutes + 1) n;
+    if changes > most_mutes then
+        return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
+                            null::text, null::bigint[];
+    elsif changes > 0 then
+        return query
+        select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
+               null::text, null::bigint[]
+          from public.conversation_mutes x
+          join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id
+         where x.changed_xid >= beyond and x.changed_xid < bound
+        union all
+        select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
+               null::text, null::bigint[]
+          from public.conversation_mutes x
+          join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id
+         where x.changed_xid = any(open);
     end if;
 end
 $$;
@@ -4023,6 +4398,17 @@ begin
 end
 $$;
 
+CREATE FUNCTION feed.mutes(conversation_id uuid, members uuid[]) RETURNS bigint[]
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select array(
+        select coalesce((extract(epoch from x.muted_until) * 1000000)::bigint, 0)
+          from unnest(members) with ordinality as m (id, place)
+          left join public.conversation_mutes x on x.conversation_id = mutes.conversation_id and x.user_id = m.id
+         order by m.place)
+$$;
+
 CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
     AS $$
@@ -4048,7 +4434,10 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
             select k.* from feed.look(next_look.since) k where next_look.since is not null
             union all
             select k.* from feed.look_for_presence(next_look.since) k
-             where next_look.since is not null and 'presence' = any (next_look.features)) l on true
+             where next_look.since is not null and 'presence' = any (next_look.features)
+            union all
+            select k.* from feed.look_for_mutes(next_look.since) k
+             where next_look.since is not null and 'mutes' = any (next_look.features)) l on true
 $$;
 
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
@@ -4134,12 +4523,36 @@ CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
      CROSS JOIN LATERAL ( SELECT app.utc(c.created_at) AS created_at,
             app.utc(c.updated_at) AS updated_at) t);
 
+CREATE TABLE public.conversation_mutes (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    muted_until timestamp with time zone,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    CONSTRAINT conversation_mutes_until_finite CHECK (isfinite(muted_until))
+);
+
 CREATE VIEW app.conversation_objects WITH (security_invoker='true') AS
  SELECT c.id,
     m.user_id,
-    ((((c.head || m.last_read_seq) || ',"unread_count":'::text) || (c.last_seq - m.last_read_seq)) || c.tail) AS object
-   FROM (public.conversation_members m
-     JOIN app.conversation_parts c ON ((c.id = m.conversation_id)));
+    ((((((c.head || m.last_read_seq) || ',"unread_count":'::text) || (c.last_seq - m.last_read_seq)) || ',"muted_until":'::text) || app.quoted(app.utc(x.muted_until))) || c.tail) AS object
+   FROM ((public.conversation_members m
+     JOIN app.conversation_parts c ON ((c.id = m.conversation_id)))
+     LEFT JOIN public.conversation_mutes x ON (((x.conversation_id = m.conversation_id) AND (x.user_id = m.user_id))));
+
+CREATE TABLE app.devices (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    user_id uuid NOT NULL,
+    session_id uuid,
+    platform text NOT NULL,
+    token text NOT NULL,
+    environment text NOT NULL,
+    locale text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT devices_environment CHECK ((environment = ANY (ARRAY['production'::text, 'sandbox'::text]))),
+    CONSTRAINT devices_platform CHECK ((platform = ANY (ARRAY['apns'::text, 'fcm'::text, 'webhook'::text]))),
+    CONSTRAINT devices_token CHECK (((octet_length(token) >= 1) AND (octet_length(token) <= 2048)))
+);
 
 CREATE TABLE app.former_members (
     conversation_id uuid NOT NULL,
@@ -4273,6 +4686,24 @@ CREATE TABLE app.nodes (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE app.push_cursor (
+    only_one boolean DEFAULT true NOT NULL,
+    epoch text NOT NULL,
+    snapshot pg_snapshot NOT NULL,
+    CONSTRAINT push_cursor_only_one CHECK (only_one)
+);
+
+CREATE TABLE app.pushes (
+    device_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    told_seq bigint DEFAULT 0 NOT NULL,
+    noted_at timestamp with time zone NOT NULL,
+    due_at timestamp with time zone,
+    attempts integer DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE TABLE app.settings (
     name text NOT NULL,
     value text NOT NULL
@@ -4331,6 +4762,12 @@ ALTER TABLE public.username_history ALTER COLUMN id ADD GENERATED ALWAYS AS IDEN
     CACHE 1
 );
 
+ALTER TABLE ONLY app.devices
+    ADD CONSTRAINT devices_one_token UNIQUE (platform, token);
+
+ALTER TABLE ONLY app.devices
+    ADD CONSTRAINT devices_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
 
@@ -4345,6 +4782,12 @@ ALTER TABLE ONLY app.node_users
 
 ALTER TABLE ONLY app.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY app.push_cursor
+    ADD CONSTRAINT push_cursor_pkey PRIMARY KEY (only_one);
+
+ALTER TABLE ONLY app.pushes
+    ADD CONSTRAINT pushes_pkey PRIMARY KEY (device_id, conversation_id);
 
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (id);
@@ -4373,6 +4816,9 @@ ALTER TABLE ONLY public.built_in_avatars
 ALTER TABLE ONLY public.conversation_members
     ADD CONSTRAINT conversation_members_pkey PRIMARY KEY (conversation_id, user_id);
 
+ALTER TABLE ONLY public.conversation_mutes
+    ADD CONSTRAINT conversation_mutes_pkey PRIMARY KEY (conversation_id, user_id);
+
 ALTER TABLE ONLY public.conversations
     ADD CONSTRAINT conversations_participants_key UNIQUE (participant1_id, participant2_id);
 
@@ -4400,6 +4846,10 @@ ALTER TABLE ONLY public.user_profiles
 ALTER TABLE ONLY public.username_history
     ADD CONSTRAINT username_history_pkey PRIMARY KEY (id);
 
+CREATE INDEX devices_session_id ON app.devices USING btree (session_id) WHERE (session_id IS NOT NULL);
+
+CREATE INDEX devices_user_id ON app.devices USING btree (user_id);
+
 CREATE INDEX former_members_changed_xid ON app.former_members USING btree (changed_xid);
 
 CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
@@ -4409,6 +4859,8 @@ CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_
 CREATE INDEX merged_guests_merged_xid ON app.merged_guests USING btree (merged_xid);
 
 CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
+
+CREATE INDEX pushes_due_at ON app.pushes USING btree (due_at) WHERE (due_at IS NOT NULL);
 
 CREATE INDEX sessions_ended_xid ON app.sessions USING btree (ended_xid) WHERE (ended_xid IS NOT NULL);
 
@@ -4435,6 +4887,10 @@ CREATE INDEX conversation_members_changed_xid ON public.conversation_members USI
 CREATE UNIQUE INDEX conversation_members_one_owner ON public.conversation_members USING btree (conversation_id) WHERE ((role)::text = 'owner'::text);
 
 CREATE INDEX conversation_members_user_id ON public.conversation_members USING btree (user_id);
+
+CREATE INDEX conversation_mutes_changed_xid ON public.conversation_mutes USING btree (changed_xid);
+
+CREATE INDEX conversation_mutes_user_id ON public.conversation_mutes USING btree (user_id);
 
 CREATE INDEX conversations_changed_xid ON public.conversations USING btree (changed_xid);
 
@@ -4466,6 +4922,8 @@ CREATE INDEX username_history_user_id ON public.username_history USING btree (us
 
 CREATE TRIGGER end_session BEFORE UPDATE ON app.sessions FOR EACH ROW WHEN ((new.revoked_at IS DISTINCT FROM old.revoked_at)) EXECUTE FUNCTION app.end_session();
 
+CREATE TRIGGER forget_devices AFTER UPDATE ON app.sessions FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION app.forget_devices();
+
 CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.is_anonymous IS DISTINCT FROM new.is_anonymous))) EXECUTE FUNCTION app.follow_account();
 
 CREATE TRIGGER postline_ended_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((new.deleted_at IS NOT NULL) AND (old.deleted_at IS NULL)) OR ((new.banned_until > now()) AND (new.banned_until IS DISTINCT FROM old.banned_until)))) EXECUTE FUNCTION app.end_sessions();
@@ -4487,6 +4945,8 @@ CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH RO
 CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.follow_words();
 
 CREATE TRIGGER follow_words_changed AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN (((((new.username IS DISTINCT FROM old.username) OR (new.full_name IS DISTINCT FROM old.full_name)) OR (new.is_guest IS DISTINCT FROM old.is_guest)) OR (new.is_deleted IS DISTINCT FROM old.is_deleted))) EXECUTE FUNCTION app.follow_words();
+
+CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EACH ROW EXECUTE FUNCTION app.keep_mute();
 
 CREATE TRIGGER keep BEFORE INSERT ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.keep_conversation();
 
@@ -4532,6 +4992,8 @@ CREATE TRIGGER refuse_truncate BEFORE TRUNCATE ON public.user_profiles FOR EACH 
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.conversation_members FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
+CREATE TRIGGER ring AFTER INSERT OR UPDATE ON public.conversation_mutes FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE OF id, kind, participant1_id, participant2_id, title, created_by, version ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
@@ -4539,6 +5001,12 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.presence FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+
+ALTER TABLE ONLY app.devices
+    ADD CONSTRAINT devices_session_id_fkey FOREIGN KEY (session_id) REFERENCES app.sessions(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY app.devices
+    ADD CONSTRAINT devices_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
@@ -4555,6 +5023,9 @@ ALTER TABLE ONLY app.merged_guests
 ALTER TABLE ONLY app.node_users
     ADD CONSTRAINT node_users_node_id_fkey FOREIGN KEY (node_id) REFERENCES app.nodes(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY app.pushes
+    ADD CONSTRAINT pushes_device_id_fkey FOREIGN KEY (device_id) REFERENCES app.devices(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
 
@@ -4563,6 +5034,9 @@ ALTER TABLE ONLY public.conversation_members
 
 ALTER TABLE ONLY public.conversation_members
     ADD CONSTRAINT conversation_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
+
+ALTER TABLE ONLY public.conversation_mutes
+    ADD CONSTRAINT conversation_mutes_conversation_id_user_id_fkey FOREIGN KEY (conversation_id, user_id) REFERENCES public.conversation_members(conversation_id, user_id) ON UPDATE CASCADE ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.conversations
     ADD CONSTRAINT conversations_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.user_profiles(id);
@@ -4594,6 +5068,8 @@ ALTER TABLE ONLY public.user_profiles
 ALTER TABLE ONLY public.username_history
     ADD CONSTRAINT username_history_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE app.devices ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USING (true);
 
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
@@ -4607,6 +5083,14 @@ ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.node_users ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.nodes ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY own_delete ON app.devices FOR DELETE TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_select ON app.devices FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
+ALTER TABLE app.push_cursor ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.pushes ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY service_select ON app.former_members FOR SELECT TO service_role USING (true);
 
@@ -4628,11 +5112,15 @@ ALTER TABLE public.built_in_avatars ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.conversation_members ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.conversation_mutes ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.conversations ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY everybody_select ON public.built_in_avatars FOR SELECT TO anon, authenticated USING (true);
 
 CREATE POLICY feed_select ON public.conversation_members FOR SELECT TO postline_feed USING (true);
+
+CREATE POLICY feed_select ON public.conversation_mutes FOR SELECT TO postline_feed USING (true);
 
 CREATE POLICY feed_select ON public.conversations FOR SELECT TO postline_feed USING (true);
 
@@ -4658,15 +5146,21 @@ CREATE POLICY member_select ON public.messages FOR SELECT TO authenticated USING
 
 ALTER TABLE public.messages ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY own_insert ON public.conversation_mutes FOR INSERT TO authenticated WITH CHECK (((user_id = ( SELECT auth.uid() AS uid)) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
+
 CREATE POLICY own_insert ON public.conversations FOR INSERT TO authenticated WITH CHECK ((((kind)::text = 'direct'::text) AND ((( SELECT auth.uid() AS uid) = participant1_id) OR (( SELECT auth.uid() AS uid) = participant2_id))));
 
 CREATE POLICY own_insert ON public.messages FOR INSERT TO authenticated WITH CHECK (((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text)));
+
+CREATE POLICY own_select ON public.conversation_mutes FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_select ON public.user_private FOR SELECT TO authenticated USING ((id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_select ON public.username_history FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_update ON public.conversation_members FOR UPDATE TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) AND (NOT is_deleted))) WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
+
+CREATE POLICY own_update ON public.conversation_mutes FOR UPDATE TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid))) WITH CHECK ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_update ON public.user_private FOR UPDATE TO authenticated USING (((id = ( SELECT auth.uid() AS uid)) AND (NOT ( SELECT p.is_deleted
    FROM public.user_profiles p
@@ -4681,6 +5175,8 @@ CREATE POLICY sender_update ON public.messages FOR UPDATE TO authenticated USING
 CREATE POLICY service_all ON public.built_in_avatars TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.conversation_members TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.conversation_mutes TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.conversations TO service_role USING (true) WITH CHECK (true);
 
@@ -4803,6 +5299,9 @@ GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles b
 REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.devices() FROM PUBLIC;
+GRANT ALL ON FUNCTION api.devices() TO authenticated;
+
 REVOKE ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) TO authenticated;
 
@@ -4815,6 +5314,9 @@ GRANT ALL ON FUNCTION api.me() TO authenticated;
 REVOKE ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.messages(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.mute_conversation(conversation_id uuid, until text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.mute_conversation(conversation_id uuid, until text) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.open_conversation(user_id uuid, profiles boolean) TO authenticated;
 
@@ -4826,6 +5328,12 @@ GRANT ALL ON FUNCTION api.profile_by_username(username text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.profiles(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.profiles(ids uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.register_device(platform text, token text, environment text, locale text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.remove_device(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.remove_device(id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) TO authenticated;
@@ -4910,8 +5418,14 @@ REVOKE ALL ON FUNCTION app.checked_email(email text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.checked_name(field text, value text, label text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.checked_name(field text, value text, label text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.checked_time(field text, value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.due_pushes(most integer, with_text boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.due_pushes(most integer, with_text boolean) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.empty_conversation(conversation_id uuid) FROM PUBLIC;
 
@@ -4935,6 +5449,8 @@ REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.follow_preference() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.forget_devices() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.forget_sessions() FROM PUBLIC;
 
@@ -4987,6 +5503,8 @@ REVOKE ALL ON FUNCTION app.keep_mark() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.keep_member() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.keep_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.keep_mute() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.keep_new_member() FROM PUBLIC;
 
@@ -5098,6 +5616,9 @@ REVOKE ALL ON FUNCTION app.note_arrivals() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.note_pushes() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.note_pushes() TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.note_read() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_removal() FROM PUBLIC;
@@ -5150,6 +5671,9 @@ GRANT ALL ON FUNCTION app.refuse_unknown(patch jsonb, fields text[], path text) 
 REVOKE ALL ON FUNCTION app.refuse_username() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
@@ -5172,6 +5696,9 @@ GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.settle_presence(users uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.show_presence(user_id uuid) FROM PUBLIC;
 
@@ -5215,8 +5742,14 @@ GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postlin
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.look_for_mutes(since pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.look_for_mutes(since pg_snapshot) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.look_for_presence(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look_for_presence(since pg_snapshot) TO postline_feed;
+
+REVOKE ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot) TO postline_feed;
@@ -5257,8 +5790,36 @@ GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticate
 GRANT SELECT ON TABLE app.conversation_parts TO authenticated;
 GRANT SELECT ON TABLE app.conversation_parts TO postline_feed;
 
+GRANT ALL ON TABLE public.conversation_mutes TO service_role;
+GRANT SELECT ON TABLE public.conversation_mutes TO authenticated;
+GRANT SELECT ON TABLE public.conversation_mutes TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.conversation_mutes TO authenticated;
+
+GRANT INSERT(user_id) ON TABLE public.conversation_mutes TO authenticated;
+
+GRANT INSERT(muted_until),UPDATE(muted_until) ON TABLE public.conversation_mutes TO authenticated;
+
 GRANT SELECT ON TABLE app.conversation_objects TO authenticated;
 GRANT SELECT ON TABLE app.conversation_objects TO postline_feed;
+
+GRANT DELETE ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(id) ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(user_id) ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(platform) ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(token) ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(environment) ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(locale) ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(created_at) ON TABLE app.devices TO authenticated;
+
+GRANT SELECT(registered_at) ON TABLE app.devices TO authenticated;
 
 GRANT SELECT ON TABLE app.former_members TO service_role;
 GRANT SELECT ON TABLE app.former_members TO authenticated;

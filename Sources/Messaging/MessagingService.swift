@@ -18,6 +18,9 @@ public final class MessagingService: Service, SessionFactory {
 
     /// Nil where this node tells nobody who is online.
     let presence: PresenceReporter?
+
+    /// By whom devices can be pushed to.
+    let pushes: Set<DevicePlatform>
     let info: ServerInfo
     let logger: Logger
 
@@ -41,6 +44,9 @@ public final class MessagingService: Service, SessionFactory {
 
         /// How soon this node says who is online; nil: it never does.
         public var presence: PresenceTimes? = PresenceTimes()
+
+        /// By whom devices can be pushed to.
+        public var pushes: Set<DevicePlatform> = []
         public var limits: StatementLimits
         public var accountProvider: AccountProvider
         public var keys: TokenKeys
@@ -121,6 +127,7 @@ public final class MessagingService: Service, SessionFactory {
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }
+        pushes = configuration.pushes
         info = configuration.info
         endedSessionGrace = configuration.endedSessionGrace
         self.logger = logger
@@ -195,7 +202,7 @@ public struct ServerInfo: Sendable {
             "max_line_bytes": .integer(maxLineBytes),
             "max_in_flight": .integer(maxInFlight),
             "ping_seconds": .integer(pingSeconds),
-            "features": .array([.string("presence"), .string("typing")]),
+            "features": .array([.string("presence"), .string("typing"), .string("mute"), .string("devices")]),
         ]
     }
 }

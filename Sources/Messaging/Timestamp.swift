@@ -3,7 +3,11 @@ public import FoundationEssentials
 /// An instant as the protocol writes it: RFC 3339 in UTC with microseconds.
 public enum Timestamp {
     public static func text(_ date: Date) -> String {
-        let microseconds = Int64((date.timeIntervalSince1970 * 1_000_000).rounded(.down))
+        text(microseconds: Int64((date.timeIntervalSince1970 * 1_000_000).rounded(.down)))
+    }
+
+    /// - Parameter microseconds: since 1970.
+    static func text(microseconds: Int64) -> String {
         let seconds = microseconds / 1_000_000
         let fraction = String(microseconds % 1_000_000)
         let whole = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)

@@ -5,6 +5,7 @@ internal import Messaging
 internal import Metering
 internal import Metrics
 internal import Postgres
+internal import Push
 internal import ServiceLifecycle
 internal import UnixSignals
 
@@ -17,6 +18,9 @@ struct Node: Sendable {
     private let lines: LineServer.Configuration
     private let stage = NodeStage()
 
+    /// Nil where nothing is pushed.
+    private let pusher: Pusher?
+
     /// Nil where lines are not encrypted.
     private let renewal: CertificateRenewal?
 
@@ -24,6 +28,7 @@ struct Node: Sendable {
     private static let registry: MetricsRegistry = {
         let help = [
             LineServer.metricHelp, Gateway.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp,
+            Pusher.metricHelp,
         ]
         let registry = MetricsRegistry(help: help.reduce(into: [:]) { $0.merge($1) { $1 } })
         MetricsSystem.bootstrap(registry)
@@ -52,16 +57,22 @@ struct Node: Sendable {
             renewal = nil
         }
         let keys = try await settings.tokenKeys()
-        service = MessagingService(
-            configuration: .init(
-                databaseURL: databaseURL, listenDatabaseURL: settings.listenDatabaseURL ?? databaseURL,
-                poolSize: settings.poolSize, limits: settings.limits,
-                accountProvider: settings.accountProvider, keys: keys, issuer: settings.jwtIssuer,
-                audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
-                refreshReuseSeconds: settings.refreshReuseSeconds,
-                refreshSecret: settings.jwtSecret ?? "", rates: settings.hasRateLimits ? settings.rates : nil,
-                info: lines.info),
-            logger: logger, metrics: Self.registry)
+        let push = try settings.push.settings()
+        var configuration = MessagingService.Configuration(
+            databaseURL: databaseURL, listenDatabaseURL: settings.listenDatabaseURL ?? databaseURL,
+            poolSize: settings.poolSize, limits: settings.limits,
+            accountProvider: settings.accountProvider, keys: keys, issuer: settings.jwtIssuer,
+            audience: settings.jwtAudience, accessTokenSeconds: settings.accessTokenSeconds,
+            refreshReuseSeconds: settings.refreshReuseSeconds,
+            refreshSecret: settings.jwtSecret ?? "", rates: settings.hasRateLimits ? settings.rates : nil,
+            info: lines.info)
+        configuration.pushes = push?.platforms ?? []
+        service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
+        pusher = push.map { [databaseURL, logger] in
+            Pusher(
+                $0, databaseURL: settings.listenDatabaseURL ?? databaseURL, limits: settings.limits, logger: logger,
+                metrics: Self.registry)
+        }
     }
 
     /// Serves health and metrics, where they are wanted, for as long as `body` runs: also while it waits, and while it
@@ -152,6 +163,7 @@ struct Node: Sendable {
         // Stopped in reverse: clients first, so that what was taken is answered while there is a database.
         let services: [any Service] =
             [service, Servers(lines: server, gateway: gateway), stage] + (renewal.map { [$0] } ?? [])
+            + (pusher.map { [$0] } ?? [])
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },

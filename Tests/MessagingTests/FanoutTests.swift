@@ -109,7 +109,7 @@ struct FanoutTests {
         let newcomer = try live(bob, in: [], limit: 1, &fanout)
         let conversation = ConversationObject(
             head: ByteBuffer(string: #"{"id":"\#(room)","last_read_seq":"#), tail: ByteBuffer(string: "}"), lastSeq: 2,
-            marks: [alice: 1, bob: 2])
+            marks: [alice: 1, bob: 2], mutedUntil: [bob: 1_893_456_000_000_000])
         let deliveries = fanout.distribute(
             try look(
                 "13:13:",
@@ -133,6 +133,7 @@ struct FanoutTests {
                 == .array([
                     .object([
                         "id": .string(room.description), "last_read_seq": .integer(2), "unread_count": .integer(0),
+                        "muted_until": .string("2030-01-01T00:00:00.000000Z"),
                     ])
                 ]))
         #expect(
@@ -140,6 +141,7 @@ struct FanoutTests {
                 == .array([
                     .object([
                         "id": .string(room.description), "last_read_seq": .integer(1), "unread_count": .integer(1),
+                        "muted_until": .null,
                     ])
                 ]))
     }

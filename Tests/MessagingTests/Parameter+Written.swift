@@ -59,6 +59,7 @@ extension TextRule {
         case .languageTag: " (BCP 47)"
         case .phoneNumber: " (E.164)"
         case .date: ": date"
+        case .timestamp: ": time"
         case .username: " (3…30 of a-z 0-9 _ . ; starts with a letter; case-folded)"
         }
     }

@@ -15,10 +15,14 @@ struct SettingsTests {
     ]
 
     /// Those that are one of a few words.
-    static let choices = ["auth", "proxy_protocol", "rate_limits", "log_level", "console"]
+    static let choices = ["auth", "proxy_protocol", "rate_limits", "log_level", "console", "push_previews"]
 
     /// Those of which any text can be used, or only the place where it is used knows.
-    private static let texts = ["jwt_secret", "jwks_file", "tls_certificate", "tls_key"]
+    private static let texts = [
+        "jwt_secret", "jwks_file", "tls_certificate", "tls_key", "push_apns_key_file", "push_apns_key_id",
+        "push_apns_team_id", "push_apns_topic", "push_apns_url", "push_fcm_service_account_file", "push_fcm_url",
+        "push_webhook_url", "push_webhook_secret", "push_texts_file", "push_authorities_file",
+    ]
 
     static let connectionStrings = ["database_url", "listen_database_url", "admin_database_url"]
 

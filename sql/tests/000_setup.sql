@@ -170,6 +170,9 @@ begin
     update public.messages set sent_xid = age where sent_xid > past;
     update public.presence set changed_xid = age where changed_xid > past;
     update public.presence set hidden_xid = age where hidden_xid > past;
+    alter table public.conversation_mutes disable trigger keep;
+    update public.conversation_mutes set changed_xid = age where changed_xid > past;
+    alter table public.conversation_mutes enable trigger keep;
 end $$;
 
 select plan(1);

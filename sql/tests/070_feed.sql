@@ -66,14 +66,14 @@ select tests.age();
 update public.conversations set title = 'Neu' where id = tests.id('group');
 select is(tests.look(), array['conversation group 4'], 'a title');
 select results_eq($$
-    select (object || '7,"unread_count":8' || tail)::jsonb - '{last_read_seq,unread_count}'::text[]
+    select (object || '7,"unread_count":8,"muted_until":null' || tail)::jsonb - '{last_read_seq,unread_count}'::text[]
            = tests.as('alice', format('api.conversation(%L)', tests.id('group')))::jsonb
              - '{last_read_seq,unread_count}'::text[],
            audience = array[tests.id('alice'), tests.id('bob'), tests.id('carol')],
            marks
       from tests.looked('conversation')
-$$, $$values (true, true, array[3, 0, 4]::bigint[])$$,
-    'spliced, it is the object of the answers; members and marks stand in one order');
+$$, $$values (true, true, array[3, 0, 4, 0, 0, 0]::bigint[])$$,
+    'spliced, it is the object of the answers; members, marks and mutes stand in one order');
 
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
@@ -116,7 +116,7 @@ create function tests.bells() returns bigint language sql as $$
        and p.prosrc like '%postline.quiet%pg_notify%'
 $$;
 select is(tests.bells(),
-    5::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
+    6::bigint, 'each table that clients hear of rings once a statement, unless it is asked to be quiet');
 select isnt(app.epoch(), null, 'there is an epoch');
 
 -- What a cursor has seen is on disk.

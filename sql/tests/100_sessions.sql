@@ -50,7 +50,7 @@ update auth.users set banned_until = null where id = tests.id('bob');
 select is(tests.refresh(bobs, 2), 'revoked', 'whom that has signed out') from s;
 
 -- Logout.
-truncate app.sessions;
+truncate app.sessions cascade;
 truncate s;
 insert into s select tests.open('alice'), tests.open('alice'), tests.open('bob');
 select is(tests.account(format('accounts.logout(%L, %L, false)', tests.id('alice'), bobs)),
@@ -152,7 +152,7 @@ select is((select count(*) from app.sessions where user_id = tests.id('bob') and
     1::bigint, 'and nobody else');
 
 -- How many there are.
-truncate app.sessions;
+truncate app.sessions cascade;
 create temporary table many as select number, gen_random_uuid() as id from generate_series(1, 101) number;
 select tests.account(format('accounts.open_session(%L, %L, null)', id, tests.id('alice')))
   from many where number <= 100 order by number;

@@ -17,13 +17,14 @@ begin
     perform tests.owner();
     return lines;
 end $$;
--- A fact of the look as an object, without a member's own two numbers.
+-- A fact of the look as an object, without what is a member's own.
 create function tests.object(wanted text) returns jsonb language plpgsql as $$
 declare
     found jsonb;
 begin
     perform set_config('role', 'postline_feed', true);
-    select (l.object || case when l.kind = 'conversation' then '0,"unread_count":0' || l.tail else '' end)::jsonb
+    select (l.object || case when l.kind = 'conversation' then '0,"unread_count":0,"muted_until":null' || l.tail
+                             else '' end)::jsonb
            || coalesce(jsonb_build_object('audience', (select jsonb_agg(i.name order by place)
                 from unnest(l.audience) with ordinality a (id, place) join tests.ids i using (id))), '{}')
       into found from feed.look('4:4:') l where l.kind = wanted;

@@ -23,6 +23,9 @@ struct Change: Sendable {
         /// Metadata or membership of a conversation.
         case conversation(ID, ConversationObject)
 
+        /// A conversation as one member sees it, of which only what is that member's own has changed.
+        case ownConversation(ID, user: ID, object: ByteBuffer)
+
         case message(conversation: ID, seq: Int64, object: ByteBuffer)
 
         /// A member's mark.
@@ -42,21 +45,25 @@ struct Change: Sendable {
     }
 }
 
-/// A conversation as JSON text with two gaps, for what each member has of its own.
+/// A conversation as JSON text with a gap, for what each member has of its own.
 struct ConversationObject: Sendable {
     /// Up to and including `"last_read_seq":`.
     let head: ByteBuffer
 
-    /// From after the number of unread messages on.
+    /// From after what is the member's own on.
     let tail: ByteBuffer
     let lastSeq: Int64
     let marks: [ID: Int64]
+
+    /// Of those who have muted it until when, in microseconds since 1970.
+    let mutedUntil: [ID: Int64]
 
     /// The whole object, as that member sees it; nil for who is none.
     func object(for member: ID) -> ByteBuffer? {
         guard let mark = marks[member] else { return nil }
         var object = head
-        object.writeString(#"\#(mark),"unread_count":\#(max(0, lastSeq - mark))"#)
+        let until = mutedUntil[member].map { "\"\(Timestamp.text(microseconds: $0))\"" } ?? "null"
+        object.writeString(#"\#(mark),"unread_count":\#(max(0, lastSeq - mark)),"muted_until":\#(until)"#)
         object.writeImmutableBuffer(tail)
         return object
     }

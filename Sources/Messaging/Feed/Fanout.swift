@@ -158,7 +158,7 @@ extension Fanout {
     /// Everybody whom a change may concern, by the index as it is now.
     private func receivers(of fact: Change.Fact) -> Set<SubscriptionID> {
         switch fact {
-        case .left(_, let user), .me(let user, _):
+        case .left(_, let user), .me(let user, _), .ownConversation(_, let user, _):
             byUser[user] ?? []
         case .joined(let conversation, let user):
             (byUser[user] ?? []).union(byConversation[conversation] ?? [])
@@ -209,8 +209,11 @@ extension Fanout {
         case .openingPresence(let conversation, let owner, _):
             guard selection.opened[conversation] != nil || selection.newcomers.contains(owner) else { return }
             if selection.presented.insert(owner).inserted { selection.shared.presence.append(index) }
-        case .conversation:
+        case .conversation(let conversation, _):
             selection.conversations.append(index)
+            selection.told.insert(conversation)
+        case .ownConversation(let conversation, _, _):
+            if selection.told.insert(conversation).inserted { selection.conversations.append(index) }
         case .message(let conversation, _, _):
             if selection.opened[conversation] == nil { selection.shared.messages.append(index) }
         case .openingMessage(let conversation, _, _):
@@ -225,6 +228,9 @@ extension Fanout {
         /// What others may get just so: composed once for all of them.
         var shared = Shared()
         var conversations: [Int] = []
+
+        /// Those of which there is the object.
+        var told: Set<ID> = []
         var left: [ID] = []
 
         /// The conversations that are new to the receiver, each with its newest messages.
@@ -280,6 +286,7 @@ extension Fanout {
         var limited: [ID] = []
         var conversations: [ByteBuffer] = []
         for index in selection.conversations {
+            if case .ownConversation(_, _, let object) = look.changes[index].fact { conversations.append(object) }
             guard let subscriber, case .conversation(let id, let conversation) = look.changes[index].fact,
                 let object = conversation.object(for: subscriber.user)
             else { continue }
@@ -341,7 +348,7 @@ extension Change.Fact {
         switch self {
         case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
             .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
-            .openingPresence(_, _, let object):
+            .openingPresence(_, _, let object), .ownConversation(_, _, let object):
             object
         case .read(let conversation, let user, let seq):
             ByteBuffer(string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_read_seq":\#(seq)}"#)

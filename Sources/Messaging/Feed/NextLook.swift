@@ -18,7 +18,7 @@ struct NextLook: Sendable {
         "feed.next_look",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.next_look($1::pg_snapshot, '{presence}')
+        from feed.next_look($1::pg_snapshot, '{presence,mutes}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -85,12 +85,18 @@ extension Change {
         case ("profile", _, let user?, _):
             fact = .profile(user: user, audience: audience(), object: object())
         case ("conversation", let conversation?, _, let seq?):
+            // Of each member its mark, and then of each until when it has muted it.
+            let members = audience()
             let marks = (rows.text(row, 11) ?? "{}").arrayElements.compactMap { Int64($0) }
+            let mutes = zip(members, marks.dropFirst(members.count)).filter { $0.1 > 0 }
             fact = .conversation(
                 conversation,
                 ConversationObject(
                     head: object(), tail: rows.buffer(row, 10), lastSeq: seq,
-                    marks: Dictionary(zip(audience(), marks)) { first, _ in first }))
+                    marks: Dictionary(zip(members, marks)) { first, _ in first },
+                    mutedUntil: Dictionary(mutes) { first, _ in first }))
+        case ("own_conversation", let conversation?, let user?, _):
+            fact = .ownConversation(conversation, user: user, object: object())
         case ("message", let conversation?, _, let seq?):
             fact = .message(conversation: conversation, seq: seq, object: object())
         case ("read", let conversation?, let user?, let seq?):

@@ -75,8 +75,8 @@ extension Schema {
         ),
         ("last_seq", .integer), ("version", .integer), ("last_message_content", .string.nullable),
         ("last_message_time", .timestamp.nullable), ("last_message_sender_id", .uuid.nullable),
-        ("last_read_seq", .integer), ("unread_count", .integer), ("created_at", .timestamp),
-        ("updated_at", .timestamp),
+        ("last_read_seq", .integer), ("unread_count", .integer), ("muted_until", .timestamp.nullable),
+        ("created_at", .timestamp), ("updated_at", .timestamp),
     ]
 
     private static let messageMembers: [(String, Schema)] = [

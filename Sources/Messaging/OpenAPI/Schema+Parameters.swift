@@ -61,6 +61,7 @@ extension Schema {
         case .languageTag: self = .string.adding(["pattern": .string("^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$")])
         case .phoneNumber: self = .string.adding(["pattern": .string(#"^\+[1-9][0-9]{6,14}$"#)])
         case .date: self = .date
+        case .timestamp: self = .timestamp
         case .username: self = .string.adding(["pattern": .string("^[A-Za-z][A-Za-z0-9_.]{2,29}$")])
         }
     }

@@ -2,7 +2,7 @@ internal import Postgres
 
 extension Operation {
     /// `conversations.*`.
-    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, typing]
+    static let conversations = [open, get, list, createGroup, update, addMembers, removeMember, setRole, mute, typing]
 
     private static let open = Operation(
         "conversations.open", .user, "The one direct conversation with another user, made if there was none.",
@@ -49,6 +49,24 @@ extension Operation {
         try await session.change(
             Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean)"),
             [params.string("title"), params.uuids("member_ids"), params.withProfiles])
+    }
+
+    private static let mute = Operation(
+        "conversations.mute", .user, "Has no push tell the caller of the conversation's messages.",
+        [
+            .conversation,
+            Parameter(
+                "until", .string(.timestamp, heldBy: .database), .optionalOrNull,
+                "Until when; without it for good. Null: not any more."),
+        ],
+        result: .conversation, errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.mute_conversation", "select api.mute_conversation($1::uuid, $2)"),
+            [
+                params.uuid("conversation_id"),
+                params.isGiven("until") ? params.string("until") : "9999-12-31T00:00:00Z",
+            ])
     }
 
     private static let typing = Operation(

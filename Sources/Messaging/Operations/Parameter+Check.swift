@@ -9,7 +9,7 @@ extension Parameter {
         switch (value, presence) {
         case (nil, .required), (.null?, .required), (nil, .requiredOrNull):
             if !isExempt(in: object) { throw .invalid(place, "is missing") }
-        case (nil, _), (.null?, .requiredOrNull), (.null?, .optional), (.null?, .clearable):
+        case (nil, _), (.null?, .requiredOrNull), (.null?, .optional), (.null?, .optionalOrNull), (.null?, .clearable):
             break
         case (let value?, _):
             try type.check(value, at: place, mayBeEmpty: exemption != nil && isExempt(in: object))
@@ -99,7 +99,7 @@ extension TextRule {
     /// Those rules that the database alone knows pass here.
     fileprivate func check(_ text: String, at place: Place, mayBeEmpty: Bool) throws(ProtocolError) {
         switch self {
-        case .any, .httpsURL, .languageTag, .phoneNumber, .date, .username: break
+        case .any, .httpsURL, .languageTag, .phoneNumber, .date, .timestamp, .username: break
         case .characters(let limits):
             let least = mayBeEmpty ? 0 : limits.lowerBound
             guard (least...limits.upperBound).contains(text.unicodeScalars.count) else {

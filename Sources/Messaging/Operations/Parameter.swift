@@ -26,6 +26,8 @@ struct Parameter: Sendable {
         case optional
         /// Absent leaves what is stored, null clears it.
         case clearable
+        /// It may be absent, and null is one of its values.
+        case optionalOrNull
         /// It may be absent, and is never null.
         case optionalNotNull
     }
@@ -62,14 +64,14 @@ struct Parameter: Sendable {
     var isRequired: Bool {
         switch presence {
         case .required, .requiredOrNull: true
-        case .optional, .clearable, .optionalNotNull: false
+        case .optional, .clearable, .optionalOrNull, .optionalNotNull: false
         }
     }
 
     /// Whether null is taken, as a value or for absent.
     var takesNull: Bool {
         switch presence {
-        case .requiredOrNull, .optional, .clearable: true
+        case .requiredOrNull, .optional, .optionalOrNull, .clearable: true
         case .required, .optionalNotNull: false
         }
     }

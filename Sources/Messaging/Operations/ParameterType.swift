@@ -39,5 +39,7 @@ enum TextRule: Sendable {
     case phoneNumber
     /// `YYYY-MM-DD`
     case date
+    /// RFC 3339, from 1970 to 9999.
+    case timestamp
     case username
 }

@@ -80,6 +80,9 @@ extension Params {
         }
     }
 
+    /// Whether there is a value, null included.
+    func isGiven(_ name: String) -> Bool { object[name] != nil }
+
     func string(_ name: String) -> String? {
         guard case .string(let text)? = value(of: name) else { return nil }
         return text

@@ -5,7 +5,7 @@ internal import Messaging
 
 extension Setting {
     /// All settings, in the order in which help and the README show them.
-    static let all: [Setting] = database + lines + http + operations + accounts + bounds + timeouts + log
+    static let all: [Setting] = database + lines + http + operations + accounts + push + bounds + timeouts + log
 
     private static let database = [
         Setting(
@@ -97,6 +97,37 @@ extension Setting {
             For how long a refresh token that was just used gets the same answer again, for a client that lost it; \
             used later, it ends the session. 0 for never.
             """),
+    ]
+
+    private static let push = [
+        Setting(
+            "push_apns_key_file", \.push.apnsKeyFile, .file,
+            "The signing key (`.p8`) with which Apple's service takes pushes."),
+        Setting("push_apns_key_id", \.push.apnsKeyID, .text, "That key's id, of ten characters."),
+        Setting("push_apns_team_id", \.push.apnsTeamID, .text, "The id of the developer's team, of ten characters."),
+        Setting("push_apns_topic", \.push.apnsTopic, .text, "The app's bundle id."),
+        Setting(
+            "push_apns_url", \.push.apnsURL, .text, otherwise: "Apple's, production and sandbox",
+            "Where Apple's service is, for tests."),
+        Setting(
+            "push_fcm_service_account_file", \.push.fcmServiceAccountFile, .file,
+            "The service account (JSON) with which Google's service takes pushes."),
+        Setting(
+            "push_fcm_url", \.push.fcmURL, .text, otherwise: "Google's", "Where Google's service is, for tests."),
+        Setting(
+            "push_webhook_url", \.push.webhookURL, .text,
+            "A server of your own that takes pushes, or a function of your cloud."),
+        Setting(
+            "push_webhook_secret", \.push.webhookSecret, .text,
+            "What requests to it are signed with: at least 32 bytes."),
+        Setting(
+            "push_previews", \.push.hasPreviews, .onOff, "`on` for pushes that carry the messages' texts."),
+        Setting(
+            "push_texts_file", \.push.textsFile, .file,
+            "What pushes say, by language (JSON), in place of the built-in texts."),
+        Setting(
+            "push_authorities_file", \.push.authoritiesFile, .file,
+            "Certificates (PEM) to trust in those who take pushes, beside those of the system."),
     ]
 
     private static let bounds = [

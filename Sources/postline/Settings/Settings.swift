@@ -4,6 +4,7 @@ internal import Gateway
 internal import LineServer
 internal import Logging
 internal import Messaging
+internal import Push
 
 /// The settings of a server: of its flags, else the environment, else the config file, else the defaults.
 ///
@@ -45,6 +46,7 @@ struct Settings: Sendable {
     var refreshReuseSeconds = 10
     var hasRateLimits = true
     var rates = Rates()
+    var push = PushSources()
     var logLevel = Logger.Level.info
 
     /// Environment variables that begin as settings do and are none, in order.

@@ -20,6 +20,7 @@ enum Shape {
     static let conversation = [
         "id", "kind", "title", "created_by", "participant1_id", "participant2_id", "members", "last_seq", "version",
         "last_message_content", "last_message_time", "last_message_sender_id", "last_read_seq", "unread_count",
+        "muted_until",
         "created_at", "updated_at",
     ]
 

@@ -143,6 +143,8 @@ func withNode<Value: Sendable>(
         info: lines.info)
     configuration.poolWait = settings.poolWait
     configuration.presence = settings.presence
+    // Devices can be registered; a node that pushes is a process of its own (PushSetup).
+    configuration.pushes = Set(DevicePlatform.allCases)
     configuration.endedSessionGrace = settings.endedSessionGrace
     let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)

@@ -80,6 +80,11 @@ struct OpenAPITests {
         try await calls.call(alice, "profiles.search", ["query": "bob", "limit": 5])
         try await calls.call(alice, "presence.get", ["user_ids": [bob]])
         try await calls.call(alice, "session.set_state", ["state": "active"])
+        let device = try await calls.call(
+            alice, "devices.register",
+            ["platform": "apns", "token": "a11ce0", "environment": "sandbox", "locale": "de"])
+        try await calls.call(alice, "devices.list", [:])
+        try await calls.call(alice, "devices.remove", ["id": device["id"] ?? .null])
     }
 
     private func conversations(_ alice: TestClient, _ calls: Calls) async throws {
@@ -91,6 +96,8 @@ struct OpenAPITests {
         let id = group["id"] ?? .null
         try await calls.call(alice, "conversations.get", ["conversation_id": id, "profiles": true])
         try await calls.call(alice, "conversations.typing", ["conversation_id": id])
+        try await calls.call(alice, "conversations.mute", ["conversation_id": id, "until": "2030-01-01T00:00:00Z"])
+        try await calls.call(alice, "conversations.mute", ["conversation_id": id, "until": .null])
         try await calls.call(alice, "conversations.update", ["conversation_id": id, "title": "Newer"])
         try await calls.call(
             alice, "conversations.add_members", ["conversation_id": id, "user_ids": [frank], "profiles": true])
@@ -293,6 +300,7 @@ extension TextRule {
             case .languageTag: (["the english", "e_n", ""], ["en", "pt-BR"])
             case .phoneNumber: (["12345678", "+0123456789", "+1 234 567 890"], ["+4915112345678"])
             case .date: (["x", "1990-1-1"], ["1990-01-01"])
+            case .timestamp: (["x", "2030-01-01", "1969-12-31T00:00:00Z"], ["2030-01-01T00:00:00Z"])
             case .username: (["ab", "1abc", "a-bc", "a" + Self.text(30)], ["a" + Self.text(28) + "_"])
             }
         return texts.bad.map { ($0, false) } + texts.good.map { ($0, true) }

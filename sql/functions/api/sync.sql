@@ -82,12 +82,14 @@ begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_news(c.changed_xid, since, until)), '{}'),
+               where w.entered or app.is_news(c.changed_xid, since, until)
+                  or x.changed_xid is not null and app.is_news(x.changed_xid, since, until)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
       into mine, entered, given, active
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
+      left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = me
      cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
      where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
 

@@ -14,6 +14,11 @@ language sql stable parallel safe as $$
     select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
 $$;
 
+create or replace function app.quoted(value text) returns text
+language sql immutable parallel safe as $$
+    select case when value is null then 'null' else '"' || value || '"' end
+$$;
+
 create view app.profile_objects with (security_invoker = true) as
 select p.id, p.username, p.public_changed_xid, p.is_guest, p.is_deleted, row_to_json(w) as object
   from public.user_profiles p
@@ -38,8 +43,8 @@ select p.id, (left(p.object::text, -1) || ',' || substr(row_to_json(w)::text, 2)
         s.username_change_count,
         app.utc(s.username_changed_at + interval '90 days') as username_change_allowed_at) w;
 
--- A conversation without the two numbers that are each member's own: head ends with `"last_read_seq":`, tail begins
--- with `,"created_at"`. Between stand a mark, `,"unread_count":` and a count.
+-- A conversation without what is each member's own: head ends with `"last_read_seq":`, tail begins with
+-- `,"created_at"`. Between stand a mark, `,"unread_count":`, a count, `,"muted_until":` and a timestamp or null.
 create view app.conversation_parts with (security_invoker = true) as
 select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
        left(row_to_json(h)::text, -1) || ',"last_read_seq":' as head,
@@ -62,9 +67,11 @@ select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
 -- A conversation as one of its members sees it.
 create view app.conversation_objects with (security_invoker = true) as
 select c.id, m.user_id,
-       c.head || m.last_read_seq || ',"unread_count":' || c.last_seq - m.last_read_seq || c.tail as object
+       c.head || m.last_read_seq || ',"unread_count":' || c.last_seq - m.last_read_seq
+           || ',"muted_until":' || app.quoted(app.utc(x.muted_until)) || c.tail as object
   from public.conversation_members m
-  join app.conversation_parts c on c.id = m.conversation_id;
+  join app.conversation_parts c on c.id = m.conversation_id
+  left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = m.user_id;
 
 -- Who sent a message, as the message shows it.
 create view app.sender_objects with (security_invoker = true) as
@@ -75,11 +82,6 @@ select p.id, row_to_json(w) as object
         case when not p.is_deleted then p.username end as username,
         case when not p.is_deleted then p.full_name end as full_name,
         p.avatar_type, p.avatar_id, p.avatar_url, p.version) w;
-
-create or replace function app.quoted(value text) returns text
-language sql immutable parallel safe as $$
-    select case when value is null then 'null' else '"' || value || '"' end
-$$;
 
 create or replace function app.attachment_object(attachment jsonb) returns json
 language sql immutable parallel safe as $$

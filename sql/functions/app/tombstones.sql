@@ -56,6 +56,7 @@ begin
     end loop;
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     perform app.hide_presence(new.id);
+    delete from app.devices d where d.user_id = new.id;
     return null;
 end
 $$;

@@ -151,10 +151,12 @@ begin
 
     if conversations > 0 then
         return query
-        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
+               c.marks || feed.mutes(c.id, c.user_ids)
           from app.conversation_parts c where c.changed_xid >= beyond and c.changed_xid < bound
         union all
-        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail, c.marks
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
+               c.marks || feed.mutes(c.id, c.user_ids)
           from app.conversation_parts c where c.changed_xid = any(open);
     end if;
 
@@ -270,6 +272,9 @@ language sql stable set search_path = '' set jit = off as $$
               join app.former_members f on f.conversation_id = m.conversation_id and f.wrote
               join public.user_profiles p on p.id = f.user_id
              where m.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.public_changed_xid, since))
+        or exists (
+            select from public.conversation_mutes x
+             where x.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
         or exists (
             select from public.presence p
              where p.user_id = u.id and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))

@@ -1,0 +1,65 @@
+internal import Postgres
+
+extension Operation {
+    /// `devices.*`: where a user is reached while no app of its is open.
+    static let devices = [registerDevice, listDevices, removeDevice]
+
+    private static let registerDevice = Operation(
+        "devices.register", .user, "Has this session's device be told of messages by its platform's pushes.",
+        [
+            Parameter("platform", .string(.choice(DevicePlatform.allCases.map(\.rawValue))), "Who pushes to it."),
+            Parameter("token", .string(.bytes(1...2_048)), "What the platform knows the device by."),
+            Parameter(
+                "environment", .string(.choice(["production", "sandbox"])), .optional, default: .string("production"),
+                "Of the platform's: apps under development get tokens of the sandbox."),
+            Parameter(
+                "locale", .string(.languageTag, heldBy: .database), .optional, "The language of what it shows."),
+        ],
+        result: .object([("id", .uuid)]), errors: [.forbidden]
+    ) { session, params throws(ProtocolError) in
+        let platform = try params.required("platform")
+        guard session.service.pushes.contains(where: { $0.rawValue == platform }) else {
+            throw ProtocolError(
+                .forbidden, "This server does not push by \(platform): its operator turns that on by POSTLINE_PUSH_….")
+        }
+        return try await session.change(
+            Statement("api.register_device", "select api.register_device($1, $2, $3, $4)"),
+            [platform, params.string("token"), params.string("environment"), params.string("locale")])
+    }
+
+    private static let listDevices = Operation(
+        "devices.list", .user, "The caller's devices, those registered last first.",
+        result: .object([
+            (
+                "devices",
+                .array(
+                    of: .object([
+                        ("id", .uuid), ("platform", .choice(DevicePlatform.allCases.map(\.rawValue))),
+                        ("token", .string.described("Its last six characters.")),
+                        ("environment", .choice(["production", "sandbox"])), ("locale", .string.nullable),
+                        ("created_at", .timestamp),
+                    ]))
+            )
+        ])
+    ) { session, _ throws(ProtocolError) in
+        try await session.read(Statement("api.devices", "select api.devices()"), [])
+    }
+
+    private static let removeDevice = Operation(
+        "devices.remove", .user, "Nothing is pushed to that device any more.",
+        [Parameter("id", .uuid, "A device of the caller's.")], result: .object([]), errors: [.notFound]
+    ) { session, params throws(ProtocolError) in
+        try await session.change(
+            Statement("api.remove_device", "select api.remove_device($1::uuid)"), [params.uuid("id")])
+    }
+}
+
+/// Who takes pushes to devices.
+public enum DevicePlatform: String, Sendable, CaseIterable {
+    /// Apple Push Notification service.
+    case apns
+    /// Firebase Cloud Messaging.
+    case fcm
+    /// The operator's own server.
+    case webhook
+}

@@ -1,0 +1,133 @@
+public import Logging
+internal import Postgres
+
+/// The database's side of pushes: what there is to tell, and what became of it (`sql/functions/app/push.sql`).
+///
+/// Of all nodes one leads, for as long as its connection holds an advisory lock. PostgreSQL ends a connection from which
+/// nothing comes for four seconds, so that a leader that is stopped, or cut off, is followed by another.
+public struct PushQueue: Sendable {
+    private let connection: Connection
+    private let preamble: Preamble
+
+    /// Whether this one may give orders.
+    private let isLeader: Bool
+
+    /// How long nobody may be heard of who leads.
+    private static let silence = "4s"
+
+    /// Connects, and lets `body` use the connection.
+    ///
+    /// - Parameter url: a way to the database on which a session keeps its backend.
+    /// - Throws: what the database says, or `body` throws.
+    public static func with(
+        _ url: String, limits: StatementLimits, logger: Logger, _ body: (PushQueue) async throws -> Void
+    ) async throws {
+        try await Connection.with(url, on: Reactor(name: "push"), options: .logging(to: logger)) { connection in
+            try await body(
+                PushQueue(connection: connection, preamble: Preamble(limits: limits), isLeader: false))
+        }
+    }
+
+    /// The same as the leader; nil where another is.
+    public func leading() async throws -> PushQueue? {
+        let rows = try await connection.run([Call(Self.lead, [])], deadline: preamble.limits.deadline)[0]
+        guard rows.text(0, 0) == "t" else { return nil }
+        _ = try await connection.run([Call(Self.listen, [Self.silence])], deadline: preamble.limits.deadline)
+        return PushQueue(connection: connection, preamble: preamble, isLeader: true)
+    }
+
+    /// Looks for what is new. Returns of how many devices and conversations there is something to tell.
+    public func note() async throws -> Int {
+        precondition(isLeader, "only the leader looks")
+        return try await run(Self.noteNew, []).count(of: "app.note_pushes")
+    }
+
+    /// What is to be told now, and of how many it was given up because nobody took it for a day.
+    ///
+    /// Each is due again in a minute, unless it is settled.
+    /// - Parameter withText: whether the messages' texts come along.
+    public func due(most: Int, withText: Bool) async throws -> (orders: [PushOrder], late: Int) {
+        precondition(isLeader, "only the leader gives orders")
+        let rows = try await run(Self.takeDue, ["\(most)", "\(withText)"])
+        var late = 0
+        var orders: [PushOrder] = []
+        for row in 0..<rows.count {
+            if let order = PushOrder(rows, row) {
+                orders.append(order)
+            } else {
+                late += 1
+            }
+        }
+        return (orders, late)
+    }
+
+    /// Notes what became of orders. Whoever gave them may note it, also when another leads by now.
+    public func settle(_ outcomes: [(order: PushOrder, outcome: PushOutcome)]) async throws {
+        func array(_ value: (PushOrder, PushOutcome) -> String) -> String {
+            "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
+        }
+        _ = try await run(
+            Self.settleThem,
+            [
+                array { order, _ in "\(order.device.id)" }, array { order, _ in "\(order.conversation)" },
+                array { order, _ in "\(order.seq)" }, array { order, _ in order.kind.rawValue },
+                array { _, outcome in outcome.name },
+                array { order, outcome in "\(outcome.retry(after: order.attempts) / .milliseconds(1) / 1_000)" },
+            ])
+    }
+
+    private func run(_ statement: Statement, _ parameters: [String?]) async throws -> Rows {
+        try await connection.run(
+            [preamble.call(for: .feed), Call(statement, parameters)], deadline: preamble.limits.deadline)[1]
+    }
+
+    private static let lead = Statement(
+        "push.lead", "select pg_try_advisory_lock(hashtextextended('postline push', 0))")
+    private static let listen = Statement("push.silence", "select set_config('idle_session_timeout', $1, false)")
+    private static let noteNew = Statement("app.note_pushes", "select app.note_pushes()")
+    private static let takeDue = Statement(
+        "app.due_pushes",
+        """
+        select kind, device_id, conversation_id, seq, user_id, platform, token, environment, locale, sender_id, \
+        sender_name, title, message_kind, content, badge, attempts from app.due_pushes($1::int, $2::boolean)
+        """)
+    private static let settleThem = Statement(
+        "app.settle_pushes",
+        "select app.settle_pushes($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::text[], $6::float8[])")
+}
+
+extension PushOrder {
+    /// Nil for a row that gives no order.
+    fileprivate init?(_ rows: Rows, _ row: Int) {
+        guard let kind = rows.text(row, 0).flatMap({ Kind(rawValue: $0) }), let device = rows.id(row, 1),
+            let conversation = rows.id(row, 2), let seq = rows.text(row, 3).flatMap({ Int64($0) }),
+            let user = rows.id(row, 4), let platform = rows.text(row, 5).flatMap({ DevicePlatform(rawValue: $0) }),
+            let token = rows.text(row, 6)
+        else { return nil }
+        self.init(
+            kind: kind,
+            device: Device(
+                id: device, platform: platform, token: token, isSandbox: rows.text(row, 7) == "sandbox",
+                locale: rows.text(row, 8)),
+            user: user, conversation: conversation, seq: seq, sender: rows.id(row, 9), senderName: rows.text(row, 10),
+            title: rows.text(row, 11), isImage: rows.text(row, 12) == "image", content: rows.text(row, 13),
+            badge: rows.text(row, 14).flatMap { Int64($0) } ?? 0, attempts: rows.text(row, 15).flatMap { Int($0) } ?? 0)
+    }
+}
+
+extension PushOutcome {
+    fileprivate var name: String {
+        switch self {
+        case .taken: "taken"
+        case .refused: "refused"
+        case .unregistered: "unregistered"
+        case .later: "later"
+        }
+    }
+
+    /// When to try again: as the provider says, else in 2 s, 4 s, … an hour at most.
+    fileprivate func retry(after attempts: Int) -> Duration {
+        guard case .later(_, let told) = self else { return .zero }
+        return min(.seconds(3_600), max(told ?? .zero, .seconds(2 << min(attempts, 12))))
+    }
+}

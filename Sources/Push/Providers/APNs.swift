@@ -1,0 +1,119 @@
+internal import AsyncHTTPClient
+internal import FoundationEssentials
+internal import JWTKit
+internal import Messaging
+
+/// Apple Push Notification service, over HTTP/2, with a token signed by ES256 (Apple, "Sending notification requests to
+/// APNs", "Establishing a token-based connection to APNs").
+struct APNs: PushProvider {
+    private let settings: PushSettings.APNs
+    private let client: HTTPClient
+    private let token: CachedToken
+
+    init(_ settings: PushSettings.APNs, client: HTTPClient) {
+        self.settings = settings
+        self.client = client
+        // Apple refuses one that is older than an hour, and one that is made more often than every 20 minutes.
+        token = CachedToken {
+            let keys = JWTKeyCollection()
+            await keys.add(ecdsa: settings.key, kid: JWKIdentifier(string: settings.keyID))
+            let claims = Claims(iss: settings.teamID, iat: Int(Date().timeIntervalSince1970))
+            return (try await keys.sign(claims, kid: JWKIdentifier(string: settings.keyID)), .seconds(2_400))
+        }
+    }
+
+    private struct Claims: JWTPayload {
+        let iss: String
+        let iat: Int
+
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    private struct Refusal: Decodable {
+        let reason: String?
+    }
+
+    func deliver(_ push: Push) async -> PushOutcome {
+        // It becomes a part of a path.
+        guard push.order.device.token.utf8.allSatisfy(\.isHexadecimalDigit) else { return .unregistered }
+        do {
+            let bearer = try await token.value()
+            let answer = try await post(push, to: push.order.device, bearer)
+            return await outcome(of: answer, bearer)
+        } catch {
+            return .later("\(error)", after: nil)
+        }
+    }
+
+    func check() async -> String? {
+        // A token that no device has: it is refused by that, once all else was found right.
+        let device = String(repeating: "0", count: 64)
+        do {
+            let answer = try await client.post(
+                "\(settings.url(isSandbox: false))/3/device/\(device)",
+                [("authorization", "bearer \(try await token.value())"), ("apns-topic", settings.topic)],
+                Array(#"{"aps":{}}"#.utf8))
+            let reason = reason(of: answer)
+            return reason == "BadDeviceToken" || answer.status == 200 ? nil : answer.summary
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderAnswer {
+        var payload = push.payload
+        var aps: [String: PushValue] = ["badge": .integer(push.order.badge)]
+        if let text = push.text {
+            var alert: [String: PushValue] = ["title": .string(text.title)]
+            alert["body"] = text.body.map { .string($0) }
+            aps["alert"] = .object(alert)
+            aps["sound"] = .string("default")
+            aps["thread-id"] = .string("\(push.order.conversation)")
+            // An extension of the app may add to it.
+            aps["mutable-content"] = .integer(1)
+        }
+        // The app may catch up before anybody opens it.
+        aps["content-available"] = .integer(1)
+        payload["aps"] = .object(aps)
+        let isShown = push.text != nil
+        return try await client.post(
+            "\(settings.url(isSandbox: device.isSandbox))/3/device/\(device.token)",
+            [
+                ("authorization", "bearer \(bearer)"), ("apns-topic", settings.topic),
+                // A badge is what a person sees, too.
+                ("apns-push-type", "alert"), ("apns-priority", isShown ? "10" : "5"),
+                ("apns-collapse-id", "\(push.order.conversation)"),
+                ("apns-expiration", "\(Int(Date().timeIntervalSince1970) + 86_400)"),
+                ("content-type", "application/json"),
+            ], try payload.json())
+    }
+
+    private func reason(of answer: ProviderAnswer) -> String? {
+        try? JSONDecoder().decode(Refusal.self, from: Data(answer.body)).reason
+    }
+
+    private func outcome(of answer: ProviderAnswer, _ bearer: String) async -> PushOutcome {
+        switch (answer.status, reason(of: answer)) {
+        case (200, _): return .taken
+        case (410, _), (400, "BadDeviceToken"), (400, "DeviceTokenNotForTopic"): return .unregistered
+        case (403, let reason):
+            // The key is wrong or was revoked: the operator mends that, and no device pays for it.
+            if reason == "ExpiredProviderToken" {
+                await token.forget(bearer)
+                return .later(answer.summary, after: nil)
+            }
+            return .later(answer.summary, after: .seconds(60))
+        case (429, _), (500..., _): return .later(answer.summary, after: answer.retryAfter)
+        default: return .refused(answer.summary)
+        }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isHexadecimalDigit: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import Messaging
+internal import Metrics
+
+/// What is counted of pushes.
+struct PushMetrics: Sendable {
+    private let factory: any MetricsFactory
+    private let leads: Meter
+
+    init(_ factory: any MetricsFactory) {
+        self.factory = factory
+        leads = Meter(label: "postline_push_leader", factory: factory)
+        leads.set(0)
+    }
+
+    func leads(_ isLeader: Bool) { leads.set(isLeader ? 1 : 0) }
+
+    func settled(_ platform: DevicePlatform, _ outcome: PushOutcome, after duration: Duration) {
+        let name =
+            switch outcome {
+            case .taken: "taken"
+            case .refused: "refused"
+            case .unregistered: "unregistered"
+            case .later: "later"
+            }
+        let dimensions = [("provider", platform.rawValue), ("outcome", name)]
+        Counter(label: "postline_pushes_total", dimensions: dimensions, factory: factory).increment()
+        Timer(label: "postline_push_seconds", dimensions: [("provider", platform.rawValue)], factory: factory)
+            .recordNanoseconds(Int64(duration / .nanoseconds(1)))
+    }
+
+    func gaveUp(_ count: Int) {
+        guard count > 0 else { return }
+        Counter(label: "postline_pushes_given_up_total", factory: factory).increment(by: count)
+    }
+}
+
+extension Pusher {
+    /// What the figures say, by their names.
+    public static let metricHelp = [
+        "postline_push_leader": "1 on the node that pushes, 0 on those that would follow it.",
+        "postline_pushes_total": "Pushes given to providers, by provider and what became of them.",
+        "postline_push_seconds": "How long a provider took to answer.",
+        "postline_pushes_given_up_total": "Pushes that nobody took for a day.",
+    ]
+}

@@ -1,0 +1,107 @@
+internal import AsyncHTTPClient
+internal import FoundationEssentials
+internal import Messaging
+internal import NIOCore
+internal import NIOHTTP1
+
+/// One who takes pushes to devices.
+protocol PushProvider: Sendable {
+    /// Gives it a push, and says what became of it.
+    func deliver(_ push: Push) async -> PushOutcome
+
+    /// Asks whether it would take one, without telling anybody anything; nil where it would, else what is wrong.
+    func check() async -> String?
+}
+
+/// An order, in words.
+struct Push: Sendable {
+    let order: PushOrder
+
+    /// Nil where there is nothing to show.
+    let text: Text?
+
+    struct Text: Sendable, Equatable {
+        let title: String
+        let body: String?
+    }
+
+    /// What the app is told beside what it shows, by the protocol's names (`docs/push.md`).
+    var payload: [String: PushValue] {
+        var payload: [String: PushValue] = [
+            "conversation_id": .string("\(order.conversation)"), "badge": .integer(order.badge),
+        ]
+        guard let text else {
+            payload["read_seq"] = .integer(order.seq)
+            return payload
+        }
+        payload["seq"] = .integer(order.seq)
+        payload["sender_id"] = order.sender.map { .string("\($0)") }
+        payload["title"] = .string(text.title)
+        payload["body"] = text.body.map { .string($0) }
+        return payload
+    }
+}
+
+/// What stands in a push: JSON, as far as it is needed.
+enum PushValue: Sendable, Encodable {
+    case string(String)
+    case integer(Int64)
+    case object([String: PushValue])
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .string(let string): try container.encode(string)
+        case .integer(let integer): try container.encode(integer)
+        case .object(let members): try container.encode(members)
+        }
+    }
+
+    /// For those who take strings alone.
+    var text: String {
+        switch self {
+        case .string(let string): string
+        case .integer(let integer): "\(integer)"
+        case .object: ""
+        }
+    }
+}
+
+extension Encodable {
+    /// The same bytes each time.
+    func json() throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(self).map(\.self)
+    }
+}
+
+/// What a provider answered.
+struct ProviderAnswer: Sendable {
+    let status: Int
+    let body: [UInt8]
+
+    /// How long to wait, where it says so in seconds (RFC 9110, 10.2.3).
+    let retryAfter: Duration?
+
+    /// What is said of it in the log.
+    var summary: String { "\(status) \(String(decoding: body.prefix(200), as: UTF8.self))" }
+}
+
+extension HTTPClient {
+    /// Posts, and reads the answer, of 64 KiB at most.
+    ///
+    /// - Throws: what kept it from being answered within ten seconds.
+    func post(_ url: String, _ headers: [(String, String)], _ body: [UInt8]) async throws -> ProviderAnswer {
+        var request = HTTPClientRequest(url: url)
+        request.method = .POST
+        request.headers = HTTPHeaders(headers)
+        request.body = .bytes(ByteBuffer(bytes: body))
+        let response = try await execute(request, timeout: .seconds(10))
+        let answered = try await response.body.collect(upTo: 65_536)
+        let retry = response.headers.first(name: "retry-after").flatMap { Int64($0) }
+        return ProviderAnswer(
+            status: Int(response.status.code), body: Array(answered.readableBytesView),
+            retryAfter: retry.map { .seconds(max(1, min($0, 86_400))) })
+    }
+}

@@ -1,0 +1,109 @@
+public import FoundationEssentials
+internal import JWTKit
+public import Messaging
+
+/// What is pushed, and by whom (`docs/push.md`).
+public struct PushSettings: Sendable {
+    public var apns: APNs?
+    public var fcm: FCM?
+    public var webhook: Webhook?
+
+    /// Whether pushes carry the messages' texts.
+    public var hasPreviews = false
+    public var texts = PushTexts()
+
+    /// A file of certificates (PEM) to trust beside those of the system; nil: none.
+    public var authorities: String?
+
+    /// Nobody takes any.
+    public init() {}
+
+    public var platforms: Set<DevicePlatform> {
+        var platforms: Set<DevicePlatform> = []
+        if apns != nil { platforms.insert(.apns) }
+        if fcm != nil { platforms.insert(.fcm) }
+        if webhook != nil { platforms.insert(.webhook) }
+        return platforms
+    }
+
+    /// Apple's service: what its developer's account gives.
+    public struct APNs: Sendable {
+        let key: ES256PrivateKey
+        let keyID: String
+        let teamID: String
+        let topic: String
+
+        /// In place of Apple's two; nil: those.
+        let url: String?
+
+        /// - Parameters:
+        ///   - key: the `.p8` file's text.
+        ///   - topic: the app's bundle id.
+        ///   - url: where the service is, for tests.
+        /// - Throws: `PushError` where the key is none.
+        public init(key: String, keyID: String, teamID: String, topic: String, url: String? = nil) throws {
+            do {
+                self.key = try ES256PrivateKey(pem: key)
+            } catch {
+                throw PushError("is no private key of APNs (a .p8 file, PEM, P-256).")
+            }
+            self.keyID = keyID
+            self.teamID = teamID
+            self.topic = topic
+            self.url = url
+        }
+
+        func url(isSandbox: Bool) -> String {
+            url ?? (isSandbox ? "https://api.sandbox.push.apple.com" : "https://api.push.apple.com")
+        }
+    }
+
+    /// Google's service: a service account of its project.
+    public struct FCM: Sendable {
+        let projectID: String
+        let clientEmail: String
+        let key: Insecure.RSA.PrivateKey
+        let tokenURL: String
+        let url: String
+
+        private struct File: Decodable {
+            let project_id: String
+            let client_email: String
+            let private_key: String
+            let token_uri: String
+        }
+
+        /// - Parameters:
+        ///   - serviceAccount: the JSON file's bytes.
+        ///   - url: where the service is, for tests.
+        /// - Throws: `PushError` where it is none.
+        public init(serviceAccount: Data, url: String? = nil) throws {
+            guard let file = try? JSONDecoder().decode(File.self, from: serviceAccount) else {
+                throw PushError(
+                    "is no service account: a JSON file with project_id, client_email, private_key and token_uri.")
+            }
+            do {
+                key = try Insecure.RSA.PrivateKey(pem: file.private_key)
+            } catch {
+                throw PushError("has a private_key that is no RSA key (PEM).")
+            }
+            projectID = file.project_id
+            clientEmail = file.client_email
+            tokenURL = file.token_uri
+            self.url = url ?? "https://fcm.googleapis.com"
+        }
+    }
+
+    /// The operator's own server.
+    public struct Webhook: Sendable {
+        let url: String
+
+        /// What its signatures are made with.
+        let secret: String
+
+        public init(url: String, secret: String) {
+            self.url = url
+            self.secret = secret
+        }
+    }
+}

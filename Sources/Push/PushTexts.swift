@@ -1,0 +1,128 @@
+public import FoundationEssentials
+internal import Messaging
+
+/// What a notification says, in the device's language.
+///
+/// An operator's file replaces any of it: `{"de": {"image": "Ein Foto", …}, …}`. In the texts `{sender}`, `{group}` and
+/// `{content}` stand for what they say.
+public struct PushTexts: Sendable {
+    /// By language tag, in lower case.
+    private var byLocale: [String: Texts] = Self.builtIn
+
+    /// The built-in ones.
+    public init() {}
+
+    /// - Parameter file: JSON, with languages by their tags, and of each the texts that are other than the built-in.
+    /// - Throws: `PushError`, which names what is wrong.
+    public init(replacedBy file: Data) throws {
+        guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
+            throw PushError("is no JSON object of languages, each with an object of texts.")
+        }
+        for (locale, texts) in given {
+            var known = self.texts(for: locale)
+            for (name, text) in texts {
+                guard let place = Texts.places[name] else {
+                    throw PushError(
+                        "has a text \"\(locale).\(name)\", of which there is none: there are "
+                            + "\(Texts.places.keys.sorted().joined(separator: ", ")).")
+                }
+                try Self.check(text, "\(locale).\(name)")
+                known[keyPath: place] = text
+            }
+            byLocale[locale.lowercased()] = known
+        }
+    }
+
+    private static func check(_ text: String, _ name: String) throws {
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{") {
+            let after = rest[open...]
+            guard let placeholder = ["{sender}", "{group}", "{content}"].first(where: { after.hasPrefix($0) }) else {
+                throw PushError("has in \"\(name)\" a brace that is none of {sender}, {group} and {content}.")
+            }
+            rest = after.dropFirst(placeholder.count)
+        }
+    }
+
+    private struct Texts: Sendable {
+        var directTitle = "{sender}"
+        var groupTitle = "{sender} · {group}"
+        var body = "{content}"
+        /// A picture without a text.
+        var image: String
+        /// Who has no name.
+        var somebody: String
+
+        static var places: [String: any WritableKeyPath<Texts, String> & Sendable] {
+            [
+                "direct_title": \.directTitle, "group_title": \.groupTitle, "body": \.body, "image": \.image,
+                "somebody": \.somebody,
+            ]
+        }
+    }
+
+    private static let builtIn: [String: Texts] = [
+        "en": Texts(image: "Picture", somebody: "Somebody"),
+        "de": Texts(image: "Bild", somebody: "Jemand"),
+        "es": Texts(image: "Imagen", somebody: "Alguien"),
+        "fr": Texts(image: "Image", somebody: "Quelqu’un"),
+        "it": Texts(image: "Immagine", somebody: "Qualcuno"),
+        "ja": Texts(image: "画像", somebody: "だれか"),
+        "ko": Texts(image: "사진", somebody: "누군가"),
+        "nl": Texts(image: "Afbeelding", somebody: "Iemand"),
+        "pl": Texts(image: "Zdjęcie", somebody: "Ktoś"),
+        "pt": Texts(image: "Imagem", somebody: "Alguém"),
+        "tr": Texts(image: "Resim", somebody: "Biri"),
+        "uk": Texts(image: "Зображення", somebody: "Хтось"),
+        "zh": Texts(image: "图片", somebody: "某人"),
+    ]
+
+    /// Those of the longest tag that begins this one (RFC 4647, 3.4), else English.
+    private func texts(for locale: String?) -> Texts {
+        var tag = (locale ?? "en").lowercased().replacing("_", with: "-")
+        while true {
+            if let texts = byLocale[tag] { return texts }
+            guard let end = tag.lastIndex(of: "-") else { break }
+            tag = String(tag[..<end])
+        }
+        return byLocale["en"] ?? Texts(image: "", somebody: "")
+    }
+
+    /// What a push shows; nil where it is silent.
+    func text(of order: PushOrder) -> Push.Text? {
+        guard order.kind == .tell else { return nil }
+        let texts = texts(for: order.device.locale)
+        let sender = order.senderName ?? texts.somebody
+        let content = order.content.map { $0.isEmpty && order.isImage ? texts.image : $0 }
+        // One pass: what a user wrote is no template.
+        func filled(_ template: String) -> String {
+            var filled = ""
+            var rest = template[...]
+            while let open = rest.firstIndex(of: "{") {
+                filled += rest[..<open]
+                rest = rest[open...]
+                for (placeholder, value) in [
+                    ("{sender}", sender), ("{group}", order.title ?? ""), ("{content}", content ?? ""),
+                ] where rest.hasPrefix(placeholder) {
+                    filled += value
+                    rest = rest.dropFirst(placeholder.count)
+                    break
+                }
+            }
+            return filled + rest
+        }
+        return Push.Text(
+            title: Self.bounded(filled(order.title == nil ? texts.directTitle : texts.groupTitle), 200),
+            body: content.map { _ in Self.bounded(filled(texts.body), 1_000) })
+    }
+
+    /// Providers take 4 KiB in all.
+    private static func bounded(_ text: String, _ most: Int) -> String {
+        guard text.utf8.count > most else { return text }
+        var end = text.startIndex
+        while end < text.endIndex, text[..<text.index(after: end)].utf8.count <= most - 3 {
+            text.formIndex(after: &end)
+        }
+        return text[..<end] + "…"
+    }
+}

@@ -1,0 +1,99 @@
+internal import FoundationEssentials
+internal import Push
+
+/// Where the settings of pushes stand.
+struct PushSources: Sendable {
+    var apnsKeyFile: String?
+    var apnsKeyID: String?
+    var apnsTeamID: String?
+    var apnsTopic: String?
+    var apnsURL: String?
+    var fcmServiceAccountFile: String?
+    var fcmURL: String?
+    var webhookURL: String?
+    var webhookSecret: String?
+    var hasPreviews = false
+    var textsFile: String?
+    var authoritiesFile: String?
+
+    /// What they say; nil where nobody takes pushes.
+    ///
+    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    func settings() throws(SettingsError) -> PushSettings? {
+        var settings = PushSettings()
+        settings.hasPreviews = hasPreviews
+        settings.authorities = authoritiesFile
+        if let authoritiesFile { _ = try Self.read(authoritiesFile, "POSTLINE_PUSH_AUTHORITIES_FILE") }
+        settings.apns = try apns()
+        settings.fcm = try fcm()
+        settings.webhook = try webhook()
+        if let textsFile {
+            let name = "POSTLINE_PUSH_TEXTS_FILE"
+            let file = try Self.read(textsFile, name)
+            settings.texts = try Self.named(name) { try PushTexts(replacedBy: file) }
+        }
+        return settings.platforms.isEmpty ? nil : settings
+    }
+
+    private func apns() throws(SettingsError) -> PushSettings.APNs? {
+        let all = [
+            ("KEY_FILE", apnsKeyFile), ("KEY_ID", apnsKeyID), ("TEAM_ID", apnsTeamID), ("TOPIC", apnsTopic),
+        ]
+        guard all.contains(where: { $0.1 != nil }) else { return nil }
+        if let missing = all.first(where: { $0.1 == nil })?.0 {
+            throw SettingsError("Apple's pushes need POSTLINE_PUSH_APNS_\(missing) too.")
+        }
+        try Self.checkURL(apnsURL, "POSTLINE_PUSH_APNS_URL")
+        let name = "POSTLINE_PUSH_APNS_KEY_FILE"
+        let key = String(decoding: try Self.read(apnsKeyFile ?? "", name), as: UTF8.self)
+        return try Self.named(name) {
+            try PushSettings.APNs(
+                key: key, keyID: apnsKeyID ?? "", teamID: apnsTeamID ?? "", topic: apnsTopic ?? "", url: apnsURL)
+        }
+    }
+
+    private func fcm() throws(SettingsError) -> PushSettings.FCM? {
+        guard let fcmServiceAccountFile else { return nil }
+        try Self.checkURL(fcmURL, "POSTLINE_PUSH_FCM_URL")
+        let name = "POSTLINE_PUSH_FCM_SERVICE_ACCOUNT_FILE"
+        let file = try Self.read(fcmServiceAccountFile, name)
+        return try Self.named(name) { try PushSettings.FCM(serviceAccount: file, url: fcmURL) }
+    }
+
+    private func webhook() throws(SettingsError) -> PushSettings.Webhook? {
+        guard let webhookURL else {
+            if webhookSecret != nil {
+                throw SettingsError("POSTLINE_PUSH_WEBHOOK_SECRET needs POSTLINE_PUSH_WEBHOOK_URL too.")
+            }
+            return nil
+        }
+        try Self.checkURL(webhookURL, "POSTLINE_PUSH_WEBHOOK_URL")
+        guard let webhookSecret, webhookSecret.utf8.count >= 32 else {
+            throw SettingsError("POSTLINE_PUSH_WEBHOOK_URL needs POSTLINE_PUSH_WEBHOOK_SECRET, of at least 32 bytes.")
+        }
+        return PushSettings.Webhook(url: webhookURL, secret: webhookSecret)
+    }
+
+    private static func checkURL(_ url: String?, _ name: String) throws(SettingsError) {
+        guard let url else { return }
+        guard url.hasPrefix("https://") || url.hasPrefix("http://"), URL(string: url)?.host() != nil else {
+            throw SettingsError("\(name) must be a URL that begins with https:// or http://.")
+        }
+    }
+
+    private static func read(_ path: String, _ name: String) throws(SettingsError) -> Data {
+        do {
+            return try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw SettingsError("\(name) cannot be used: \(path) cannot be read.")
+        }
+    }
+
+    private static func named<Value>(_ name: String, _ body: () throws -> Value) throws(SettingsError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw SettingsError("\(name) \(error)")
+        }
+    }
+}

@@ -1,0 +1,301 @@
+import BoundedWait
+import Crypto
+import CryptoExtras
+import Foundation
+import JWTKit
+import LineClient
+import Messaging
+import TestSupport
+import Testing
+
+@Suite("Pushes", .timeLimit(.minutes(60)))
+struct DevicePushTests {
+    @Test(
+        "whoever has no app open is told of a message by each of its devices, as the device's provider wants it",
+        .covers("A30", "C13"))
+    func told() async throws {
+        try await PushSetup.with { setup in
+            let node = try await setup.node()
+            defer { node.command.signal(SIGKILL) }
+            let bob = try await node.signedIn(.bob)
+            let device = try await bob.register(device: "ab01")
+            try await bob.register(device: "fcm-token", "fcm")
+            try await bob.register(device: "my device", "webhook", locale: "de-AT")
+            let alice = try await node.signedIn(.alice)
+            try await alice.register(device: "a11ce0")
+            let unread = try await unreadOfBob(setup) + 1
+            let message = try await alice.send("lunch?", to: Room.aliceBob)
+            let seq = try #require(message["seq"]?.integerValue)
+            let payload: [String: Any] = [
+                "conversation_id": Room.aliceBob, "seq": Int(seq), "sender_id": Person.alice.id,
+                "title": "Alice Moreau", "body": "lunch?", "badge": unread,
+            ]
+
+            let apns = try await setup.standIn.received(1) { $0.path.hasPrefix("/3/") }[0]
+            #expect(apns.path == "/3/device/ab01")
+            #expect(apns.headers["apns-topic"] == "com.example.app")
+            #expect(apns.headers["apns-push-type"] == "alert")
+            #expect(apns.headers["apns-priority"] == "10")
+            #expect(apns.headers["apns-collapse-id"] == Room.aliceBob)
+            let bearer = try #require(apns.headers["authorization"]?.dropFirst("bearer ".count))
+            let keys = await JWTKeyCollection().add(
+                ecdsa: try ES256PublicKey(pem: setup.apnsKey.publicKey.pemRepresentation), kid: "KEY4567890")
+            let claims = try await keys.verify(String(bearer), as: ProviderClaims.self)
+            #expect(claims.iss == "TEAM567890")
+            var apnsPayload = try apns.json
+            let aps = try #require(apnsPayload.removeValue(forKey: "aps") as? NSDictionary)
+            #expect(
+                aps == [
+                    "alert": ["title": "Alice Moreau", "body": "lunch?"], "badge": unread, "sound": "default",
+                    "thread-id": Room.aliceBob, "mutable-content": 1, "content-available": 1,
+                ])
+            #expect(apnsPayload as NSDictionary == payload as NSDictionary)
+
+            let fcm = try await setup.standIn.received(1) { $0.path.hasPrefix("/v1/") }[0]
+            #expect(fcm.path == "/v1/projects/a-project/messages:send")
+            #expect(fcm.headers["authorization"] == "Bearer granted")
+            let sent = try #require(try fcm.json["message"] as? [String: Any])
+            #expect(sent["token"] as? String == "fcm-token")
+            #expect(sent["notification"] as? NSDictionary == ["title": "Alice Moreau", "body": "lunch?"])
+            #expect(sent["data"] as? NSDictionary == payload.mapValues { "\($0)" } as NSDictionary)
+            let grant = try await setup.standIn.received(1) { $0.path == "/token" }[0]
+            let assertion = try #require(String(decoding: grant.body, as: UTF8.self).split(separator: "=").last)
+            let account = await JWTKeyCollection().add(
+                rsa: try Insecure.RSA.PublicKey(pem: setup.fcmKey.publicKey.pemRepresentation), digestAlgorithm: .sha256
+            )
+            let asked = try await account.verify(String(assertion), as: AccountClaims.self)
+            #expect(asked.iss == "pusher@a-project.example" && asked.aud == "\(setup.standIn.url)/token")
+            #expect(asked.scope == "https://www.googleapis.com/auth/firebase.messaging")
+
+            let hook = try await setup.standIn.received(1) { $0.path == "/hook" }[0]
+            let time = try #require(hook.headers["postline-timestamp"])
+            var code = HMAC<SHA256>(key: SymmetricKey(data: Data(PushSetup.webhookSecret.utf8)))
+            code.update(data: Data("\(time).".utf8))
+            code.update(data: hook.body)
+            let signature = code.finalize().map { String(format: "%02x", $0) }.joined()
+            #expect(hook.headers["postline-signature"] == "v1=\(signature)")
+            #expect(try hook.json["type"] as? String == "message")
+            #expect((try hook.json["device"] as? [String: Any])?["token"] as? String == "my device")
+            #expect((try hook.json["device"] as? [String: Any])?["locale"] as? String == "de-AT")
+            #expect(try hook.json["push"] as? NSDictionary == payload as NSDictionary)
+
+            // The next message is told too, and nobody was told of its own.
+            _ = try await alice.send("or dinner?", to: Room.aliceBob)
+            _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
+            #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
+            try await within("what became of it to be counted") {
+                while try await node.metrics()[#"postline_pushes_total{outcome="taken",provider="apns"}"#] != 2 {}
+            }
+
+            // What was read elsewhere is taken back, without a sound.
+            _ = try await bob.call(
+                "messages.mark_read", ["conversation_id": .string(Room.aliceBob), "seq": .integer(Int(seq) + 1)])
+            let back = try await setup.standIn.received(3) { $0.path == "/3/device/ab01" }[2]
+            #expect(back.headers["apns-priority"] == "5")
+            let silent = try #require(try back.json["aps"] as? NSDictionary)
+            #expect(silent == ["badge": try await unreadOfBob(setup), "content-available": 1])
+            #expect(try back.json["read_seq"] as? Int == Int(seq) + 1)
+
+            _ = try await bob.call("devices.remove", ["id": .string(device)])
+            let listed = try await bob.call("devices.list")["devices"]?.arrayValue ?? []
+            #expect(listed.compactMap { $0["platform"]?.stringValue }.sorted() == ["fcm", "webhook"])
+        }
+    }
+
+    private func unreadOfBob(_ setup: PushSetup) async throws -> Int {
+        let sum = try await setup.database.value(
+            """
+            select sum(c.last_seq - m.last_read_seq) from conversation_members m
+            join conversations c on c.id = m.conversation_id where m.user_id = '\(Person.bob.id)'
+            """)
+        return try #require(sum.flatMap { Int($0) })
+    }
+
+    private struct ProviderClaims: JWTPayload {
+        let iss: String
+        let iat: Int
+
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    private struct AccountClaims: JWTPayload {
+        let iss: String
+        let scope: String
+        let aud: String
+
+        func verify(using algorithm: some JWTAlgorithm) throws {}
+    }
+
+    @Test("row 66: nobody is told who is online, has read, has muted, has signed out, or is somebody else by now")
+    func nobody() async throws {
+        try await PushSetup.with { setup in
+            let node = try await setup.node()
+            defer { node.command.signal(SIGKILL) }
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            let carol = try await node.signedIn(.carol)
+            let frank = try await node.signedIn(.frank)
+            try await bob.register(device: "b0b0")
+            try await carol.register(device: "ca01")
+            /// Carol is told after all that was to be told before: what was not by then is not.
+            func isNotTold(_ what: String, _ before: Int) async throws {
+                let told = setup.standIn.requests.count { $0.path == "/3/device/ca01" }
+                _ = try await alice.send("carol, \(what)", to: Room.aliceCarol)
+                _ = try await setup.standIn.received(told + 1) { $0.path == "/3/device/ca01" }
+                #expect(setup.standIn.requests.count { $0.path == "/3/device/b0b0" } == before, "\(what)")
+            }
+            // Muted.
+            _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob)])
+            _ = try await alice.send("muted", to: Room.aliceBob)
+            try await isNotTold("muted", 0)
+            _ = try await bob.call("conversations.mute", ["conversation_id": .string(Room.aliceBob), "until": .null])
+            // Read.
+            let read = try await alice.send("read at once", to: Room.aliceBob)
+            _ = try await bob.call(
+                "messages.mark_read",
+                ["conversation_id": .string(Room.aliceBob), "seq": read["seq"] ?? .null])
+            try await isNotTold("read", 0)
+            // Online, and then with the app in the background.
+            try await bob.sync()
+            try await within("bob to be online") {
+                while try await setup.database.value(
+                    "select count(*) from app.node_users where user_id = '\(Person.bob.id)'") != "1"
+                {}
+            }
+            _ = try await alice.send("seen", to: Room.aliceBob)
+            try await isNotTold("online", 0)
+            _ = try await bob.call("session.set_state", ["state": "background"])
+            _ = try await setup.standIn.received(1) { $0.path == "/3/device/b0b0" }
+            // Another user's by now: the same device, signed in as somebody else.
+            _ = try await alice.send("for bob alone", to: Room.aliceBob)
+            try await frank.register(device: "b0b0")
+            try await isNotTold("moved", 1)
+            #expect(try await bob.call("devices.list")["devices"] == .array([]))
+            // Signed out.
+            try await bob.register(device: "b0b1")
+            _ = try await bob.call("auth.logout")
+            _ = try await alice.send("after sign-out", to: Room.aliceBob)
+            try await isNotTold("signed out", 1)
+            #expect(!setup.standIn.requests.contains { $0.path == "/3/device/b0b1" })
+        }
+    }
+
+    @Test(
+        "row 66: what a provider refuses for now is tried again until it is taken; unknown devices are forgotten",
+        arguments: [
+            (PushStandIn.Answer.says(500, #"{"reason":"InternalServerError"}"#), true),
+            (.says(503, #"{"reason":"ServiceUnavailable"}"#, headers: ["retry-after": "3"]), true),
+            (.says(429, #"{"reason":"TooManyRequests"}"#), true),
+            (.says(403, #"{"reason":"ExpiredProviderToken"}"#), true),
+            (.half, true), (.silence, true),
+            (.says(410, #"{"reason":"Unregistered","timestamp":1}"#), false),
+            (.says(400, #"{"reason":"BadDeviceToken"}"#), false),
+        ])
+    func answers(_ answer: PushStandIn.Answer, _ isTriedAgain: Bool) async throws {
+        try await PushSetup.with { setup in
+            let node = try await setup.node()
+            defer { node.command.signal(SIGKILL) }
+            let bob = try await node.signedIn(.bob)
+            try await bob.register(device: "b0b0")
+            setup.answer { [standIn = setup.standIn] _ in
+                standIn.requests.count { $0.path == "/3/device/b0b0" } == 1 ? answer : .says(200)
+            }
+            let alice = try await node.signedIn(.alice)
+            _ = try await alice.send("hello", to: Room.aliceBob)
+            _ = try await setup.standIn.received(1)
+            if isTriedAgain {
+                let sent = try await setup.standIn.received(2)
+                #expect(sent[0].body == sent[1].body)
+                try await within("it to be noted") {
+                    while try await setup.database.value("select count(*) from app.pushes where due_at is null") != "1"
+                    {}
+                }
+                #expect(setup.standIn.requests.count == 2)
+            } else {
+                try await within("the device to be forgotten") {
+                    while try await bob.call("devices.list")["devices"] != .array([]) {}
+                }
+            }
+        }
+    }
+
+    @Test("row 66: where the leader is killed or stopped another node goes on, and what it had begun is told")
+    func takeover() async throws {
+        try await PushSetup.with { setup in
+            let first = try await setup.node()
+            defer { first.command.signal(SIGKILL) }
+            try await leads(first)
+            let second = try await setup.node()
+            defer { second.command.signal(SIGKILL) }
+            let bob = try await second.signedIn(.bob)
+            try await bob.register(device: "b0b0")
+            let alice = try await second.signedIn(.alice)
+            // Killed between the provider's answer and the note of it: the one step after which it is told twice.
+            setup.answer { _ in
+                first.command.signal(SIGKILL)
+                return .says(200)
+            }
+            _ = try await alice.send("one", to: Room.aliceBob)
+            _ = try await setup.standIn.received(1)
+            setup.answer()
+            let end = ContinuousClock.now
+            try await leads(second)
+            #expect(ContinuousClock.now - end < .seconds(30))
+            // It is due again a minute after it was begun.
+            try await setup.database.psql("update app.pushes set due_at = now()")
+            let sent = try await setup.standIn.received(2)
+            #expect(sent[0].body == sent[1].body)
+            try await within("it to be noted") {
+                while try await setup.database.value("select count(*) from app.pushes where due_at is null") != "1" {}
+            }
+
+            // Stopped, as a machine that is paused: it keeps its connection.
+            let third = try await setup.node()
+            defer { third.command.signal(SIGKILL) }
+            second.command.signal(SIGSTOP)
+            defer { second.command.signal(SIGCONT) }
+            try await leads(third)
+            let again = try await third.signedIn(.alice)
+            _ = try await again.send("two", to: Room.aliceBob)
+            _ = try await setup.standIn.received(3)
+            second.command.signal(SIGCONT)
+            try await within("the one that was paused to follow") {
+                while try await second.metrics()["postline_push_leader"] != 0 {}
+            }
+            #expect(setup.standIn.requests.count == 3)
+        }
+    }
+
+    private func leads(_ node: ServeProcess) async throws {
+        try await within("the node to push") { while try await node.metrics()["postline_push_leader"] != 1 {} }
+    }
+
+    @Test("a server that does not push by a platform says so, and whoever mutes is told on all its devices alone")
+    func without() async throws {
+        try await withTwoNodes { one, other in
+            let bob = try await one.signedIn(.bob)
+            let second = try await other.signedIn(.bob)
+            let alice = try await one.signedIn(.alice)
+            _ = try await ServeProcess.with(one.database) { node in
+                try await node.signedIn(.bob).refused(
+                    .forbidden, "devices.register", ["platform": "apns", "token": "b0b0"])
+            }
+            for client in [second, alice] { try await client.sync() }
+            let answer = try await bob.call(
+                "conversations.mute",
+                ["conversation_id": .string(Room.aliceBob), "until": "2030-01-02T03:04:05+01:00"])
+            #expect(answer["muted_until"] == "2030-01-02T02:04:05.000000Z")
+            let push = try await second.nextNotification()
+            #expect(push.method == "changes")
+            #expect(try push.params()["conversations"] == .array([answer]))
+            // Who is in it with bob hears of the next thing, and of nothing before.
+            _ = try await bob.send("hello", to: Room.aliceBob)
+            #expect(try await alice.nextNotification().params()["conversations"] == nil)
+            try await bob.refused(
+                .invalidParams, "conversations.mute",
+                ["conversation_id": .string(Room.aliceBob), "until": "2030-02-30T00:00:00Z"], field: "until")
+            try await bob.refused(
+                .notFound, "conversations.mute", ["conversation_id": .string(Room.aliceCarol)])
+        }
+    }
+}

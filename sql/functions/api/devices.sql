@@ -1,0 +1,45 @@
+-- Registers where the caller is to be reached while no app of its is open: see app.register_device.
+create or replace function api.register_device(
+    platform text, token text, environment text default 'production', locale text default null) returns json
+language plpgsql set search_path = '' as $$
+begin
+    perform app.caller();
+    if not coalesce(platform in ('apns', 'fcm', 'webhook'), false) then
+        perform app.refuse_param('platform', 'A platform is "apns", "fcm" or "webhook".');
+    elsif not coalesce(pg_catalog.octet_length(token) between 1 and 2048, false) then
+        perform app.refuse_param('token', 'A token has 1 to 2048 bytes.');
+    elsif not coalesce(environment in ('production', 'sandbox'), true) then
+        perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
+    elsif locale !~ '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' or pg_catalog.char_length(locale) > 35 then
+        perform app.refuse_param('locale', 'A locale is a BCP 47 tag, such as "de-AT".');
+    end if;
+    return pg_catalog.json_build_object(
+        'id', app.register_device(platform, token, coalesce(environment, 'production'), locale));
+end
+$$;
+
+-- The caller's devices, those registered last first.
+create or replace function api.devices() returns json
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.json_build_object('devices', coalesce(pg_catalog.json_agg(w.object), '[]'))
+          from (select pg_catalog.json_build_object(
+                           'id', d.id, 'platform', d.platform, 'token', pg_catalog.right(d.token, 6),
+                           'environment', d.environment, 'locale', d.locale,
+                           'created_at', app.utc(d.created_at)) as object
+                  from app.devices d where d.user_id = app.caller() order by d.registered_at desc, d.id) w);
+end
+$$;
+
+-- Nothing goes to that device any more. Of one that is not there, or another user's, the answer is the same.
+create or replace function api.remove_device(id uuid) returns json
+language plpgsql set search_path = '' as $$
+begin
+    delete from app.devices d where d.id = remove_device.id and d.user_id = app.caller();
+    if not found then
+        perform app.refuse_hidden('There is no such device.');
+    end if;
+    return '{}'::json;
+end
+$$;

@@ -1,0 +1,19 @@
+-- Mutes a conversation for the caller until then, or, with null, not any more: no push tells it of its messages.
+create or replace function api.mute_conversation(conversation_id uuid, until text) returns json
+language plpgsql set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    time timestamptz := app.checked_time('until', until);
+begin
+    if not exists (
+        select from public.conversation_members m
+         where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    insert into public.conversation_mutes as x (conversation_id, user_id, muted_until)
+    values (mute_conversation.conversation_id, me, time)
+    on conflict on constraint conversation_mutes_pkey do update set muted_until = excluded.muted_until
+     where x.muted_until is distinct from excluded.muted_until;
+    return api.conversation(mute_conversation.conversation_id);
+end
+$$;

@@ -1,0 +1,49 @@
+-- Registers a device of the caller's for its session, which may be none of this database's. A token that is the
+-- caller's already stays the same device; one that was another user's is a new one. A caller has at most 32 devices: of
+-- more, those registered last stay.
+create or replace function app.register_device(platform text, token text, environment text, locale text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+    me uuid := app.caller();
+    session uuid;
+    ended timestamptz;
+    device uuid;
+begin
+    -- Against the session's end, which takes its devices with it: whoever comes second sees the other.
+    select s.id, s.revoked_at into session, ended from app.sessions s
+     where s.id::text = auth.jwt() ->> 'session_id' and s.user_id = me for share;
+    if ended is not null then
+        raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
+    end if;
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for share;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    while device is null loop
+        delete from app.devices d
+         where d.platform = register_device.platform and d.token = register_device.token and d.user_id <> me;
+        insert into app.devices as d (user_id, session_id, platform, token, environment, locale)
+        values (me, session, register_device.platform, register_device.token, register_device.environment,
+                register_device.locale)
+        on conflict on constraint devices_one_token do update
+           set session_id = excluded.session_id, environment = excluded.environment, locale = excluded.locale,
+               registered_at = pg_catalog.now()
+         where d.user_id = me
+        returning d.id into device;
+    end loop;
+    delete from app.devices d
+     where d.id in (select o.id from app.devices o where o.user_id = me and o.id <> device
+                     order by o.registered_at desc, o.id offset 31);
+    return device;
+end
+$$;
+
+create or replace function app.forget_devices() returns trigger
+language plpgsql security definer set search_path = '' as $$
+begin
+    delete from app.devices d where d.session_id = new.id;
+    return null;
+end
+$$;
+create or replace trigger forget_devices after update on app.sessions
+    for each row when (new.revoked_at is not null and old.revoked_at is null) execute function app.forget_devices();

@@ -1,0 +1,12 @@
+-- Who has muted a conversation hears of a change of that on all its devices, and nobody else does.
+create or replace function app.keep_mute() returns trigger
+language plpgsql set search_path = '' as $$
+begin
+    new.changed_xid := pg_catalog.pg_current_xact_id();
+    return new;
+end
+$$;
+create or replace trigger keep before insert or update on public.conversation_mutes
+    for each row execute function app.keep_mute();
+create or replace trigger ring after insert or update on public.conversation_mutes
+    for each statement execute function app.ring();

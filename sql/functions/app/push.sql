@@ -1,0 +1,197 @@
+-- Pushes: what reaches a device whose user has no app open.
+--
+-- One node leads, by an advisory lock, and asks every half second: app.note_pushes reads on from its cursor, as every
+-- reader of the feed does, and notes for each device of each member what there is to tell of a conversation, in one row
+-- (app.pushes). Two seconds later app.due_pushes judges it: whoever has read the message, has muted the conversation or
+-- is online is told nothing. The leader gives what is left to the devices' providers, and app.settle_pushes notes what
+-- they said. A send knows nothing of all this.
+--
+-- A row that is being told is due again a minute later, for the case that the leader ends with it: so each is told at
+-- least once, and twice only where a leader ended between the provider's answer and the note of it.
+
+-- Notes what was sent since the cursor, and what was read of what a device was told. Answers for how many devices and
+-- conversations there is something to tell that they did not know of.
+create or replace function app.note_pushes() returns integer
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan set jit = off as $$
+declare
+    since pg_snapshot;
+    beyond xid8;
+    open xid8[];
+    seen pg_snapshot;
+    noted integer;
+begin
+    select c.snapshot into since from app.push_cursor c
+     where c.epoch = app.epoch()
+       and pg_catalog.pg_snapshot_xmax(c.snapshot) <= pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot());
+    if since is null then
+        -- Nothing of before the first push is told, nor of before a restored database was taken into use.
+        delete from app.push_cursor;
+        insert into app.push_cursor (epoch, snapshot) values (app.epoch(), pg_catalog.pg_current_snapshot());
+        return 0;
+    end if;
+    beyond := pg_catalog.pg_snapshot_xmax(since);
+    open := array(
+        select x from pg_catalog.pg_snapshot_xip(since) x
+         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
+    -- Without news nothing is written.
+    if not exists (select from public.messages t where t.changed_xid >= beyond)
+       and not exists (select from public.messages t where t.changed_xid = any (open))
+       and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
+       and not exists (select from public.conversation_members t where t.changed_xid = any (open)) then
+        return 0;
+    end if;
+
+    -- One statement: what it finds, and the snapshot that it is of, which is the next cursor.
+    with now as materialized (select pg_catalog.pg_current_snapshot() as snapshot),
+    sent as materialized (
+        select t.conversation_id, t.sender_id, t.seq
+          from (select m.* from public.messages m where m.changed_xid >= beyond
+                union all
+                select m.* from public.messages m where m.changed_xid = any (open)) t
+         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null
+           and t.created_at > pg_catalog.now() - interval '1 day'),
+    told as (
+        insert into app.pushes as p (device_id, conversation_id, seq, noted_at, due_at)
+        select d.id, s.conversation_id, max(s.seq), pg_catalog.clock_timestamp(),
+               pg_catalog.clock_timestamp() + interval '2 seconds'
+          from sent s
+          join public.conversation_members m
+            on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
+           and not m.is_deleted
+          join app.devices d on d.user_id = m.user_id
+         group by d.id, s.conversation_id
+         order by d.id, s.conversation_id
+        on conflict on constraint pushes_pkey do update
+           set seq = greatest(p.seq, excluded.seq), due_at = coalesce(p.due_at, excluded.due_at),
+               noted_at = excluded.noted_at,
+               attempts = case when p.due_at is null then 0 else p.attempts end
+        returning 1)
+    select n.snapshot, (select count(*) from told) into seen, noted from now n;
+
+    -- What was read elsewhere, or by answering, is taken back. The cursor is that of above: what comes between is seen
+    -- twice, which is no harm.
+    update app.pushes p set due_at = pg_catalog.clock_timestamp()
+      from (select m.conversation_id, m.user_id, m.last_read_seq
+              from public.conversation_members m where m.changed_xid >= beyond or m.changed_xid = any (open)
+            union
+            select m.conversation_id, m.user_id, m.last_read_seq
+              from public.messages t
+              join public.conversation_members m on m.conversation_id = t.conversation_id and m.user_id = t.sender_id
+             where t.changed_xid >= beyond or t.changed_xid = any (open)) r
+      join app.devices d on d.user_id = r.user_id
+     where p.device_id = d.id and p.conversation_id = r.conversation_id
+       and p.told_seq between 1 and r.last_read_seq and p.due_at is null;
+    update app.push_cursor c set snapshot = seen;
+    return noted;
+end
+$$;
+
+-- What is due, judged now, `most` at most; each is due again in a minute. `kind` is
+--
+--   tell   of the message `seq`
+--   read   of nothing: all up to `seq` is read, and what the device shows of it is to go
+--   late   was not taken for a day, and is given up
+--
+-- `badge` is how many messages the user has not read, of all conversations. A text only `with_text`.
+create or replace function app.due_pushes(most integer, with_text boolean) returns table (
+    kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text,
+    environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text,
+    badge bigint, attempts integer)
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan set jit = off as $$
+#variable_conflict use_column
+begin
+    return query
+    with due as materialized (
+        select p.* from app.pushes p where p.due_at <= pg_catalog.clock_timestamp()
+         order by p.due_at limit most for update skip locked),
+    judged as materialized (
+        select q.device_id, q.conversation_id, q.told_seq, q.attempts, q.noted_at, d.user_id, d.platform, d.token,
+               d.environment, d.locale, n.seq as newest, n.sender_id, n.kind as message_kind, n.content,
+               m.last_read_seq,
+               case when m.user_id is null then 'forget'
+                    when q.seq <= m.last_read_seq then
+                        case when q.told_seq > 0 and q.attempts < 10 then 'read' else 'forget' end
+                    when q.noted_at < pg_catalog.now() - interval '1 day' then 'late'
+                    when n.seq is null or x.muted_until > pg_catalog.now() then 'rest'
+                    when not exists (select from app.node_users o where o.user_id = d.user_id) then 'tell'
+                    -- A node says a few seconds later that somebody went, so that a reconnect shows nothing: who was
+                    -- just about to is asked for once more.
+                    when q.noted_at > pg_catalog.clock_timestamp() - interval '8 seconds' then 'wait'
+                    else 'rest' end as verdict
+          from due q
+          join app.devices d on d.id = q.device_id
+          left join public.conversation_members m
+            on m.conversation_id = q.conversation_id and m.user_id = d.user_id and not m.is_deleted
+          left join public.conversation_mutes x
+            on x.conversation_id = q.conversation_id and x.user_id = d.user_id
+          left join lateral (
+                select t.seq, t.sender_id, t.kind, t.content from public.messages t
+                 where t.conversation_id = q.conversation_id and t.seq <= q.seq
+                   and t.seq > greatest(m.last_read_seq, q.told_seq) and t.sender_id <> d.user_id
+                   and t.deleted_at is null
+                 order by t.seq desc limit 1) n on true),
+    forgotten as (
+        delete from app.pushes p using judged j
+         where p.device_id = j.device_id and p.conversation_id = j.conversation_id
+           and (j.verdict = 'forget' or j.verdict in ('rest', 'late') and j.told_seq = 0)),
+    kept as (
+        update app.pushes p
+           set due_at = case j.verdict when 'wait' then j.noted_at + interval '8 seconds'
+                                       when 'rest' then null when 'late' then null
+                                       else pg_catalog.clock_timestamp() + interval '1 minute' end,
+               attempts = p.attempts + (j.verdict in ('tell', 'read'))::integer
+          from judged j
+         where p.device_id = j.device_id and p.conversation_id = j.conversation_id
+           and (j.verdict in ('wait', 'tell', 'read') or j.verdict in ('rest', 'late') and j.told_seq > 0))
+    select j.verdict, j.device_id, j.conversation_id,
+           case when j.verdict = 'read' then j.last_read_seq else j.newest end,
+           j.user_id, j.platform, j.token, j.environment, j.locale, j.sender_id,
+           coalesce(s.full_name, s.username)::text, c.title::text, j.message_kind::text,
+           case when with_text then j.content::text end, b.badge, j.attempts
+      from judged j
+      join public.conversations c on c.id = j.conversation_id
+      left join public.user_profiles s on s.id = j.sender_id and not s.is_deleted
+     cross join lateral (
+            select coalesce(sum(greatest(r.last_seq - m.last_read_seq, 0)), 0)::bigint as badge
+              from public.conversation_members m join public.conversations r on r.id = m.conversation_id
+             where m.user_id = j.user_id) b
+     where j.verdict in ('tell', 'read', 'late');
+end
+$$;
+
+-- Notes what the providers said of what was told, `outcomes` being
+--
+--   taken          it is on its way to the device
+--   refused        it will never be taken
+--   unregistered   there is no such device any more: it is forgotten
+--   later          to be tried again in so many seconds
+create or replace function app.settle_pushes(
+    device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[],
+    retry_seconds double precision[]) returns void
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+begin
+    with said as materialized (
+        select * from unnest(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds)
+               as u (device_id, conversation_id, seq, kind, outcome, retry)),
+    settled as (
+        update app.pushes p
+           set told_seq = case when s.outcome <> 'taken' then p.told_seq when s.kind = 'read' then 0 else s.seq end,
+               attempts = case s.outcome when 'later' then p.attempts else 0 end,
+               noted_at = case when s.outcome <> 'later' and p.seq > s.seq then pg_catalog.clock_timestamp()
+                               else p.noted_at end,
+               due_at = case when s.outcome = 'later'
+                                  then pg_catalog.clock_timestamp() + s.retry * interval '1 second'
+                             when p.seq > s.seq then pg_catalog.clock_timestamp() + interval '2 seconds' end
+          from said s
+         where p.device_id = s.device_id and p.conversation_id = s.conversation_id and s.outcome <> 'unregistered'
+           and (s.outcome = 'later' or s.outcome = 'taken' and s.kind = 'tell' or p.seq > s.seq
+                or p.told_seq > 0 and s.outcome = 'refused' and s.kind = 'tell')),
+    -- Nothing of it is on the device's screen, and there is nothing to tell.
+    done as (
+        delete from app.pushes p using said s
+         where p.device_id = s.device_id and p.conversation_id = s.conversation_id and p.seq <= s.seq
+           and (s.kind = 'read' and s.outcome in ('taken', 'refused')
+                or s.kind = 'tell' and s.outcome = 'refused' and p.told_seq = 0))
+    delete from app.devices d using said s where d.id = s.device_id and s.outcome = 'unregistered';
+end
+$$;

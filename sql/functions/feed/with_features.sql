@@ -1,0 +1,21 @@
+-- A look for a node that knows more kinds of rows than those of feed.look: its features are among `presence` and
+-- `mutes`. Nodes of the version before give up a look that has a kind which they do not know, and ask without.
+create or replace function feed.next_look(since pg_snapshot, features text[]) returns table (
+    epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint,
+    audience uuid[], object text, tail text, marks bigint[])
+language sql stable as $$
+    with now as materialized (
+        select app.epoch() as epoch, pg_catalog.pg_current_snapshot()::text as snapshot,
+               nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
+                      pg_catalog.pg_current_wal_flush_lsn()) as log_end)
+    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
+           l.tail, l.marks
+      from now n left join (
+            select k.* from feed.look(next_look.since) k where next_look.since is not null
+            union all
+            select k.* from feed.look_for_presence(next_look.since) k
+             where next_look.since is not null and 'presence' = any (next_look.features)
+            union all
+            select k.* from feed.look_for_mutes(next_look.since) k
+             where next_look.since is not null and 'mutes' = any (next_look.features)) l on true
+$$;

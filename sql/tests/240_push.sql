@@ -1,0 +1,255 @@
+-- Devices, mutes, and what is told to whom: from a message sent to what its provider answers.
+begin;
+select no_plan();
+select tests.make_world();
+
+create function tests.register(who text, token text, platform text default 'apns') returns uuid language plpgsql as $$
+declare
+    answer json;
+begin
+    perform tests.authenticate_as(who);
+    answer := api.register_device(platform, token, 'production', 'de-AT');
+    perform tests.owner();
+    return answer ->> 'id';
+end $$;
+create function tests.devices_of(who text) returns text language sql as $$
+    select coalesce(string_agg(d ->> 'platform' || ' ' || (d ->> 'token'), ', ' order by d ->> 'token'), 'none')
+      from json_array_elements(tests.as(who, 'api.devices()')::json -> 'devices') d
+$$;
+-- What the leader does: looks for what is new since the world was aged, and asks what is due, as if so much later.
+create function tests.note() returns integer language plpgsql as $$
+declare
+    noted integer;
+begin
+    delete from app.push_cursor;
+    insert into app.push_cursor (epoch, snapshot) values (app.epoch(), '4:4:');
+    perform tests.authenticate_as('postline_feed');
+    noted := app.note_pushes();
+    perform tests.owner();
+    perform tests.age();
+    return noted;
+end $$;
+create function tests.due(later interval default '3 seconds', with_text boolean default true) returns text[]
+language plpgsql as $$
+declare
+    told text[];
+begin
+    update app.pushes set due_at = due_at - later, noted_at = noted_at - later;
+    perform tests.authenticate_as('postline_feed');
+    select array_agg(concat_ws(' ', d.kind, d.token, c.name, d.seq, d.sender_name, d.content, d.badge)
+                     order by d.token, c.name)
+      into told from app.due_pushes(100, with_text) d join tests.ids c on c.id = d.conversation_id;
+    perform tests.owner();
+    return coalesce(told, '{}');
+end $$;
+create function tests.settle(token text, room text, seq bigint, kind text, outcome text, retry float8 default 0)
+returns void language plpgsql as $$
+declare
+    device uuid := (select d.id from app.devices d where d.token = settle.token);
+begin
+    perform tests.authenticate_as('postline_feed');
+    perform app.settle_pushes(array[device], array[tests.id(room)], array[seq], array[kind], array[outcome],
+                              array[retry]);
+    perform tests.owner();
+end $$;
+
+create function tests.name_of(id uuid) returns text language sql stable as $$
+    select i.name from tests.ids i where i.id = name_of.id
+$$;
+create function tests.delta_of(who text) returns jsonb language plpgsql as $$
+declare
+    answer jsonb;
+begin
+    perform tests.authenticate_as(who);
+    select p.changes::jsonb into answer from api.sync(app.epoch(), '4:4:', null, null, 20, 524288) p;
+    perform tests.owner();
+    return answer;
+end $$;
+
+-- Devices.
+select tests.register('bob', 'b1') as first \gset
+select is(tests.register('bob', 'b1'), :'first'::uuid, 'the same token of the same user is the same device');
+select isnt(tests.register('carol', 'b1'), :'first'::uuid, 'a token that another user registers is a new device');
+select is(tests.devices_of('bob'), 'none', 'and not the first one''s any more');
+select tests.register('carol', 'a token that is long', 'webhook');
+select is(tests.devices_of('carol'), 'apns b1, webhook s long', 'a user sees its own, of tokens the end');
+select is(tests.field_of('bob', $$select api.register_device('pager', 'x')$$), 'PL001 platform', 'no such platform');
+select is(tests.field_of('bob', $$select api.register_device('apns', '')$$), 'PL001 token', 'no token');
+select is(tests.field_of('bob', $$select api.register_device('apns', repeat('x', 2049))$$),
+    'PL001 token', 'a long one');
+select is(tests.field_of('bob', $$select api.register_device('apns', 'x', 'staging')$$), 'PL001 environment', 'no env');
+select is(tests.field_of('bob', $$select api.register_device('apns', 'x', null, 'not a tag')$$),
+    'PL001 locale', 'no tag');
+select is(tests.as('bob', format('api.remove_device(%L)', d.id)), 'PL008 There is no such device.',
+    'nobody removes another''s') from app.devices d where d.token = 'b1';
+select is(tests.as('carol', format('api.remove_device(%L)', d.id)), '{}', 'its user does')
+  from app.devices d where d.token = 'b1';
+select is(tests.devices_of('carol'), 'webhook s long', 'and it is gone');
+select count(tests.register('mallory', 'm' || n)) from generate_series(1, 40) n;
+select is((select count(*) from app.devices where user_id = tests.id('mallory')), 32::bigint, 'a user has 32 at most');
+select is(tests.attempt('bob', 'insert into app.devices (user_id, platform, token, environment) values '
+    || format('(%L, ''apns'', ''x'', ''production'')', tests.id('alice'))), '42501', 'by SQL nobody registers');
+select is(tests.attempt('bob', 'select session_id from app.devices'), '42501', 'nor reads sessions');
+select is(tests.attempt('alice', 'select from app.pushes'), '42501', 'nor what is pushed');
+
+-- A device goes with its session, and a session that is over registers none.
+insert into app.sessions (id, user_id, refreshed_at) values (tests.id('direct'), tests.id('bob'), now());
+create function tests.in_session(token text) returns text language plpgsql as $$
+begin
+    perform set_config('request.jwt.claims', json_build_object('sub', tests.id('bob'), 'role', 'authenticated',
+        'session_id', tests.id('direct'))::text, true);
+    perform set_config('role', 'authenticated', true);
+    perform api.register_device('apns', token);
+    perform tests.owner();
+    return 'registered';
+exception
+    when others then
+        perform tests.owner();
+        return sqlstate;
+end $$;
+select is(tests.in_session('b2'), 'registered', 'a session registers a device');
+update app.sessions set revoked_at = now() where id = tests.id('direct');
+select is(tests.devices_of('bob'), 'none', 'which goes with it');
+select is(tests.in_session('b3'), 'PL006', 'and one that has ended registers none');
+
+-- Mutes.
+select tests.age();
+select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('direct'), '2030-01-02T03:04:05.5+01:00'))
+    ::json ->> 'muted_until', '2030-01-02T02:04:05.500000Z', 'a mute is answered with the conversation');
+select results_eq(
+    $$select kind, tests.name_of(user_id), object::json ->> 'muted_until' from feed.look_for_mutes('4:4:')$$,
+    $$values ('own_conversation', 'alice', '2030-01-02T02:04:05.500000Z')$$, 'and told to whoever muted it');
+select is(tests.as('bob', format('api.conversation(%L)', tests.id('direct')))::jsonb -> 'muted_until', 'null'::jsonb,
+    'nobody else is told');
+select is(tests.attempt('bob', 'select from public.conversation_mutes'), '0', 'nor sees it by SQL');
+select is(tests.attempt('bob', format('insert into public.conversation_mutes values (%L, %L, now())',
+    tests.id('group'), tests.id('alice'))), '42501', 'nor mutes for another');
+select is(tests.attempt('mallory', format('insert into public.conversation_mutes (conversation_id, user_id, muted_until)
+    values (%L, %L, now())', tests.id('group'), tests.id('mallory'))), '42501', 'nor what it is not in');
+select is(tests.as('mallory', format('api.mute_conversation(%L, null)', tests.id('group'))),
+    'PL008 There is no such conversation.', 'a stranger is told of no conversation');
+select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'), time)),
+    'PL001 until', 'no time: ' || time)
+  from unnest(array['tomorrow', '2030-02-30T00:00:00Z', '1969-12-31T00:00:00Z', 'infinity', '2030-01-01']) time;
+select ok(c.answer -> 'conversations' -> 0 ->> 'muted_until' is not null, 'a delta of sync has it')
+  from (select tests.delta_of('alice') as answer) c;
+select is(tests.delta_of('bob') -> 'conversations', null, 'that of the other has not');
+select is(tests.as('alice', format('api.mute_conversation(%L, null)', tests.id('direct')))::jsonb -> 'muted_until',
+    'null'::jsonb, 'and it ends');
+
+-- Who is told of a message.
+delete from app.devices;
+select count(tests.register(who, who)) from unnest(array['alice', 'bob', 'carol', 'mallory']) who;
+select tests.age();
+select tests.say('group', 'alice', 'hello all');
+select is(tests.note(), 2, 'a message is noted for the devices of the other members');
+select is(tests.due('0 seconds'), '{}', 'and judged two seconds later');
+select is(tests.due(), array['tell bob group 1 Tap Alice hello all 1', 'tell carol group 1 Tap Alice hello all 1'],
+    'each is told, with the number of its unread messages');
+select is(tests.due(), '{}', 'once');
+select is(tests.due('2 minutes'), array['tell bob group 1 Tap Alice hello all 1',
+    'tell carol group 1 Tap Alice hello all 1'], 'and again where nobody noted what became of it');
+select tests.settle('bob', 'group', 1, 'tell', 'taken'), tests.settle('carol', 'group', 1, 'tell', 'taken');
+select is(tests.due('1 day'), '{}', 'what was taken is told no more');
+update public.messages set content = 'hello, all' where conversation_id = tests.id('group');
+select is(tests.note(), 0, 'an edit is nothing to tell');
+
+select tests.say('group', 'alice', 'one'), tests.say('group', 'alice', 'two'), tests.say('direct', 'alice', 'you');
+select tests.note();
+select is(tests.due(with_text => false), array['tell bob direct 1 Tap Alice 4', 'tell bob group 3 Tap Alice 4',
+    'tell carol group 3 Tap Alice 3'], 'of several messages of one conversation the newest; without previews no text');
+select tests.settle('bob', 'direct', 1, 'tell', 'taken'), tests.settle('bob', 'group', 3, 'tell', 'taken'),
+       tests.settle('carol', 'group', 3, 'tell', 'later', 60);
+select is(tests.due('30 seconds'), '{}', 'what is to be tried later waits');
+select is(tests.due('40 seconds', false), array['tell carol group 3 Tap Alice 3'], 'and is tried then');
+select tests.settle('carol', 'group', 3, 'tell', 'later', 3600);
+select is(tests.due('2 days'), array['late carol group 3 Tap Alice two 3'], 'for a day');
+select is(tests.due('2 days'), '{}', 'and then no more');
+
+-- Read elsewhere.
+select tests.as('bob', format('api.mark_read(%L, 3)', tests.id('group')));
+select tests.note();
+select is(tests.due('0 seconds'), array['read bob group 3 1'],
+    'what was told and is read is taken back, with the badge');
+select tests.settle('bob', 'group', 3, 'read', 'taken');
+select is((select count(*) from app.pushes p join tests.ids i on i.id = p.conversation_id
+            where i.name = 'group' and p.device_id = (select id from app.devices where token = 'bob')), 0::bigint,
+    'and nothing is kept of it');
+select tests.say('direct', 'bob', 'an answer');
+select tests.note();
+select is(tests.due('0 seconds'), array['read bob direct 2 0'], 'who answers has read too');
+select tests.settle('bob', 'direct', 2, 'read', 'taken');
+select is(tests.due(), array['tell alice direct 2 Tap Bob an answer 1'], 'and the other is told');
+delete from app.devices where token = 'alice';
+
+-- Who is told nothing.
+select tests.say('direct', 'alice', 'read at once');
+select tests.note();
+select tests.as('bob', format('api.mark_read(%L, 3)', tests.id('direct')));
+select is(tests.due(), '{}', 'who has read it');
+select tests.as('bob', format('api.mute_conversation(%L, %L)', tests.id('direct'), '9999-12-31T00:00:00Z'));
+select tests.age();
+select tests.say('direct', 'alice', 'muted');
+select tests.note();
+select is(tests.due(), '{}', 'who has muted the conversation');
+select tests.as('bob', format('api.mute_conversation(%L, null)', tests.id('direct')));
+select tests.age();
+select app.report_presence(gen_random_uuid(), 10, array[tests.id('bob')], '{}', true);
+select tests.say('direct', 'alice', 'seen');
+select tests.note();
+select is(tests.due(), '{}', 'who is online');
+select is(tests.due('6 seconds'), '{}', 'and still is when its node would have said that it is gone');
+select is((select count(*) from app.pushes where due_at is not null), 0::bigint, 'for good');
+select tests.say('direct', 'alice', 'just gone');
+select tests.note();
+select is(tests.due(), '{}', 'who is said to be online');
+delete from app.node_users;
+select is(tests.due('6 seconds'), array['tell bob direct 6 Tap Alice just gone 3'], 'and has just gone is told');
+select tests.settle('bob', 'direct', 6, 'tell', 'taken');
+select tests.say('direct', 'alice', 'deleted');
+select tests.note();
+update public.messages set deleted_at = now() where content = 'deleted';
+select is(tests.due(), '{}', 'of a message that was deleted nobody');
+select tests.say('group', 'alice', 'for members');
+select tests.note();
+delete from public.conversation_members where user_id = tests.id('carol') and conversation_id = tests.id('group');
+select is(tests.due(), array['tell bob group 4 Tap Alice for members 5'], 'who is no member any more');
+select tests.say('group', 'alice', 'another owner');
+select tests.note();
+select tests.register('mallory', 'bob');
+select is(tests.due('2 minutes'), '{}', 'the device that became another user''s');
+
+-- What providers say.
+select tests.register('bob', 'bob');
+select tests.age();
+select tests.say('group', 'alice', 'unwanted');
+select tests.note();
+select tests.due();
+select tests.settle('bob', 'group', 6, 'tell', 'refused');
+select is(tests.due('1 hour'), '{}', 'what was refused is not tried again');
+select tests.say('group', 'alice', 'first');
+select tests.note();
+select tests.due();
+select tests.say('group', 'alice', 'second');
+select tests.note();
+select tests.settle('bob', 'group', 7, 'tell', 'taken');
+select is(tests.due(), array['tell bob group 8 Tap Alice second 9'], 'what came while one was told is told after it');
+select tests.settle('bob', 'group', 8, 'tell', 'unregistered');
+select is(tests.devices_of('bob'), 'none', 'a device that its provider does not know is forgotten');
+select is((select count(*) from app.pushes),
+    (select count(*) from app.pushes p join app.devices d on d.id = p.device_id),
+    'with what it was to be told');
+select tests.register('bob', 'b9');
+update public.user_profiles set is_deleted = true where id = tests.id('bob');
+select is((select count(*) from app.devices where user_id = tests.id('bob')), 0::bigint,
+    'and so are a deleted user''s');
+
+-- Where the cursor is of another history, what was before it is told to nobody.
+update app.push_cursor set epoch = 'another';
+select tests.authenticate_as('postline_feed');
+select is(app.note_pushes(), 0, 'of a restored database nothing of before is told');
+select tests.owner();
+select is((select epoch from app.push_cursor), app.epoch(), 'and it goes on from now');
+
+select * from finish();
+rollback;
