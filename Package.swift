@@ -195,6 +195,7 @@ let package = Package(
                 "LineServer",
                 "Messaging",
                 "Postgres",
+                "Push",
                 "PrivatePostgres",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -36,6 +36,7 @@ package struct DoctorRun: Sendable {
         for finding in ConfigurationCheck(settings: settings).findings() { report(finding) }
         let ports = PortCheck(settings: settings)
         let isServing = await ports.examine(report)
+        await PushCheck(settings: settings.push).examine(report)
         guard let url = settings.databaseURL, !url.isEmpty else { return }
         let reactor = Reactor(name: "doctor")
         guard let database = await DatabaseUnderTest.reached(url, "database", on: reactor, report) else { return }

@@ -1,4 +1,5 @@
 package import Messaging
+package import Push
 
 /// The settings of a node, as far as the doctor looks at them.
 package struct SettingsUnderTest: Sendable {
@@ -17,6 +18,7 @@ package struct SettingsUnderTest: Sendable {
     let listenDatabaseURL: String?
     let adminDatabaseURL: String?
     let poolSize: Int
+    let push: PushSettings?
 
     /// Takes each value as a node would use it.
     ///
@@ -26,11 +28,14 @@ package struct SettingsUnderTest: Sendable {
     ///   - certificate: the file of the certificate chain, and when it expires, in seconds since 1970, or why it cannot
     ///     be used; nil where lines are not encrypted.
     ///   - operationsPort: nil where metrics and health are not served.
+    ///   - push: nil where nothing is pushed.
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,
         certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, operationsHost: String,
-        operationsPort: Int?, databaseURL: String?, listenDatabaseURL: String?, adminDatabaseURL: String?, poolSize: Int
+        operationsPort: Int?, databaseURL: String?, listenDatabaseURL: String?, adminDatabaseURL: String?,
+        poolSize: Int,
+        push: PushSettings?
     ) {
         self.flaw = flaw
         self.jwtSecret = jwtSecret
@@ -47,5 +52,6 @@ package struct SettingsUnderTest: Sendable {
         self.listenDatabaseURL = listenDatabaseURL
         self.adminDatabaseURL = adminDatabaseURL
         self.poolSize = poolSize
+        self.push = push
     }
 }

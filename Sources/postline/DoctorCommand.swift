@@ -48,7 +48,9 @@ extension SettingsUnderTest {
             expectsProxyHeader: settings.lines.expectsProxyHeader,
             operationsHost: settings.operationsHost, operationsPort: settings.operationsPort,
             databaseURL: settings.databaseURL, listenDatabaseURL: settings.listenDatabaseURL,
-            adminDatabaseURL: settings.adminDatabaseURL, poolSize: settings.poolSize)
+            adminDatabaseURL: settings.adminDatabaseURL, poolSize: settings.poolSize,
+            // What is wrong with them is the flaw.
+            push: try? settings.push.settings())
     }
 }
 
@@ -59,6 +61,7 @@ extension Settings {
             do {
                 _ = try requireDatabaseURL()
                 _ = try await tokenKeys()
+                _ = try push.settings()
                 return nil
             } catch {
                 return "\(error)"

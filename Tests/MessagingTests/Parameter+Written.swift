@@ -15,7 +15,7 @@ extension Parameter {
     /// `limit? (1…100) = 50`
     fileprivate var written: String {
         let mark = isRequired ? "" : "?"
-        let null = presence == .requiredOrNull ? "|null" : ""
+        let null = [.requiredOrNull, .optionalOrNull].contains(presence) ? "|null" : ""
         let standard = standard.map { " = \($0.text)" } ?? ""
         return name + mark + type.written(exemption) + null + standard
     }

@@ -61,10 +61,17 @@ extension Schema {
         case .languageTag: self = .string.adding(["pattern": .string("^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$")])
         case .phoneNumber: self = .string.adding(["pattern": .string(#"^\+[1-9][0-9]{6,14}$"#)])
         case .date: self = .date
-        case .timestamp: self = .timestamp
+        case .timestamp: self = .anyTimestamp
         case .username: self = .string.adding(["pattern": .string("^[A-Za-z][A-Za-z0-9_.]{2,29}$")])
         }
     }
+
+    /// In any zone, and as exact as may be.
+    private static let anyTimestamp = Schema([
+        "type": .string("string"), "format": .string("date-time"),
+        "pattern": .string(
+            #"^(19[7-9][0-9]|[2-9][0-9]{3})-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$"#),
+    ])
 
     /// In either case, which params may have.
     private static let anyUUID = Schema(["type": .string("string"), "format": .string("uuid")])

@@ -127,7 +127,10 @@ struct ConversationsListTests {
             #expect(ofOne.value == "1" && ofFifty.value == "50")
             #expect(ofOne.calls["api.conversations"] == 1)
             #expect(ofFifty.calls == ofOne.calls)
-            #expect(ofFifty.scans.keys.sorted() == ["conversation_members", "conversations", "user_profiles"])
+            #expect(
+                ofFifty.scans.keys.sorted() == [
+                    "conversation_members", "conversation_mutes", "conversations", "user_profiles",
+                ])
             #expect(ofFifty.scans["user_profiles"] == ofOne.scans["user_profiles"])
             for (table, scans) in ofFifty.scans {
                 #expect(scans <= (ofOne.scans[table] ?? 0) + 49, "\(table): \(ofOne.scans), \(ofFifty.scans)")

@@ -39,6 +39,9 @@ struct Model: Sendable {
     private(set) var profiles: [String: (version: Int, face: String)] = [:]
     private(set) var me: (version: Int, face: String)?
 
+    /// Whether somebody is online, of those it was told of and shares a conversation with.
+    private var presence: [String: Bool] = [:]
+
     /// The last fence that was seen (see `Verdict`).
     private(set) var fence = 0
 
@@ -91,6 +94,14 @@ struct Model: Sendable {
             if rooms[id] == nil { violations.append("a read mark in \(id), which it is not in") }
             rooms[id]?.mark(read.text("user_id"), read.number("last_read_seq"))
         }
+        let known = Set(rooms.values.flatMap(\.roles.keys))
+        for object in changes.list("presence") {
+            let id = object.text("user_id")
+            presence[id] = object["is_online"] == true
+            if !known.contains(id) || id == user { violations.append("the presence of \(id), who is not in sight") }
+        }
+        // Of whom nothing is shared any more, nothing is told any more.
+        presence = presence.filter { known.contains($0.key) }
         count +=
             messages.count + changes.list("conversations").count + changes.list("profiles").count
             + changes.list("reads").count + changes.ids("left").count + (changes["me"] == nil ? 0 : 1)
@@ -191,6 +202,9 @@ extension Model {
         }
         return lines
     }
+
+    /// Who is online, as far as it knows.
+    var online: Set<String> { Set(presence.filter(\.value).keys) }
 
     /// Those whose profile it knows, as lines.
     var faces: Set<String> { Set(profiles.map { "profile \($0.key) \($0.value.face)" }) }

@@ -27,7 +27,25 @@ struct Verdict: Sendable {
             }
             try await compare(device)
         }
+        for device in devices { try await comparePresence(device) }
         try await checkInvariants()
+    }
+
+    /// Who comes and goes is shown a little later, and meanwhile others may: so they are held until they agree.
+    private func comparePresence(_ device: Device) async throws {
+        do {
+            try await within("the presence of others") {
+                while true {
+                    let online = Set(try await select(as: device.user, Self.online, [device.user]))
+                    if await device.model.online == online { return }
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+            }
+        } catch is NotInTime {
+            let online = Set(try await select(as: device.user, Self.online, [device.user]))
+            let difference = await device.model.online.symmetricDifference(online)
+            await device.broken("it and the database do not agree about who is online: \(difference.sorted())")
+        }
     }
 
     private func compare(_ device: Device) async throws {
@@ -158,6 +176,8 @@ struct Verdict: Sendable {
                    select c.last_seq + 1 from public.conversations c where c.id = m.conversation_id))
          group by m.conversation_id
         """
+
+    private static let online = "select user_id from public.presence where is_online and user_id <> $1::uuid"
 
     private static let faces = """
         select concat_ws(' ', 'profile', p.id, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),

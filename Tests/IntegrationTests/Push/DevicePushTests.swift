@@ -266,6 +266,31 @@ struct DevicePushTests {
         }
     }
 
+    @Test("doctor asks each provider, tells nobody anything, and says what is wrong")
+    func doctor() async throws {
+        try await PushSetup.with { setup in
+            func findings() async throws -> [String] {
+                let doctor = try Command(
+                    ["doctor", "--json"],
+                    environment: try setup.environment().merging([
+                        "POSTLINE_DATABASE_URL": setup.database.url, "POSTLINE_JWT_SECRET": TestNode.secret,
+                        "POSTLINE_PORT": "0", "POSTLINE_OPERATIONS_PORT": "off", "POSTLINE_HTTP_PORT": "off",
+                    ]) { $1 })
+                _ = try await doctor.exit()
+                return doctor.output.split(separator: "\n").map(String.init).filter { $0.contains(#""check":"push""#) }
+            }
+            setup.answer { $0.path.hasPrefix("/3/") ? .says(400, #"{"reason":"BadDeviceToken"}"#) : .says(200, "{}") }
+            let good = try await findings()
+            #expect(good.count == 3 && good.allSatisfy { $0.contains(#""level":"ok""#) }, "\(good)")
+            let hook = try #require(setup.standIn.requests.first { $0.path == "/hook" })
+            #expect(try hook.json as NSDictionary == ["type": "check"])
+            setup.answer { _ in .says(403, #"{"reason":"InvalidProviderToken"}"#) }
+            let bad = try await findings()
+            #expect(bad.count { $0.contains(#""level":"problem""#) } == 2, "\(bad)")
+            #expect(bad.contains { $0.contains("apns") && $0.contains("InvalidProviderToken") }, "\(bad)")
+        }
+    }
+
     private func leads(_ node: ServeProcess) async throws {
         try await within("the node to push") { while try await node.metrics()["postline_push_leader"] != 1 {} }
     }

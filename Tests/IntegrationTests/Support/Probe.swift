@@ -76,6 +76,8 @@ enum Probe {
         "content": "probe", "client_id": "12345678-1234-4234-8234-123456789abc", "kind": "image",
         "attachment": ["url": "https://probe.example.com/a.png", "mime_type": "image/png"],
         "before_seq": 10, "after_seq": 1, "seq": 1, "cursor": "x", "messages_per_conversation": 1, "live": false,
-        "state": "active", "is_typing": true,
+        "state": "active", "is_typing": true, "until": "2030-01-01T00:00:00Z",
+        "platform": "apns", "token": "a11ce0", "environment": "sandbox", "locale": "en",
+        "id": "12345678-1234-4234-8234-123456789abc",
     ]
 }
