@@ -139,7 +139,7 @@ extension PostlineClient {
     }
 
     /// Does what is answered with a conversation, and takes it into the store.
-    private func conversation(
+    func conversation(
         _ method: String, _ params: [String: JSONValue], withPeople: Bool = true
     ) async throws -> String {
         var params = params

@@ -46,11 +46,12 @@ extension PostlineClient {
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
             server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
+            device: DeviceRegistration(folder: folder),
             wake: wake, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
             changed: { change.yield() })
         self.engine = engine
         // It ends with `stop`, which waits for it, or with the session.
-        work = Task { [weak self] in
+        work = Task { [weak self, typingBell] in
             await withTaskGroup { group in
                 group.addTask {
                     await engine.run()
@@ -58,6 +59,12 @@ extension PostlineClient {
                     change.finish()
                 }
                 group.addTask { for await _ in changes { await self?.refresh() } }
+                group.addTask {
+                    while !Task.isCancelled {
+                        guard let next = await self?.endTyping() else { return }
+                        await typingBell.wait(atMost: next)
+                    }
+                }
                 for await report in reports { await self?.take(report, from: engine) }
             }
         }
@@ -69,9 +76,14 @@ extension PostlineClient {
         case .state(let state):
             // What was written before is shown before the state that follows from it.
             if state == .live { await refresh() }
+            let wasLive = self.state == .live
             if self.state != state { self.state = state }
+            if wasLive, !typing.isEmpty { typing = [:] }
+            // Who is online is known while it is live.
+            if wasLive != (state == .live) { await refresh() }
             if state == .live { connectionError = nil }
         case .notConnected(let error): connectionError = error
+        case .typing(let notice): take(notice)
         case .storeFailed(let error): storeError = error
         case .storeDamaged:
             // The engine has ended. What can be read of what waits is kept, and the world comes anew.

@@ -13,11 +13,14 @@ extension PostlineClient {
         var chats: [String: (messages: [Message], hasOlder: Bool)]
     }
 
-    nonisolated static func snapshot(_ reader: StoreReader, chats: [String: Int]) throws -> Snapshot {
+    nonisolated static func snapshot(
+        _ reader: StoreReader, chats: [String: Int], isLive: Bool
+    ) throws -> Snapshot {
         let me = try reader.me()
         let changes = try reader.changes()
         return Snapshot(
-            me: me, conversations: try reader.conversations(me: me), refused: changes.compactMap(RefusedChange.init),
+            me: me, conversations: try reader.conversations(me: me, isLive: isLive),
+            refused: changes.compactMap(RefusedChange.init),
             waiting: changes.count { $0.refusal == nil }, deviceData: try reader.deviceData(),
             chats: try chats.reduce(into: [:]) { found, chat in
                 found[chat.key] = try reader.messages(chat.key, limit: chat.value, me: me)
@@ -25,7 +28,7 @@ extension PostlineClient {
     }
 
     func snapshot(of store: Store) throws -> Snapshot {
-        try store.readNow { try Self.snapshot($0, chats: openChats()) }
+        try store.readNow { try Self.snapshot($0, chats: openChats(), isLive: state == .live) }
     }
 
     func openChats() -> [String: Int] {
@@ -56,7 +59,8 @@ extension PostlineClient {
             isStale = false
             do {
                 let chats = openChats()
-                let snapshot = try await store.read { try Self.snapshot($0, chats: chats) }
+                let isLive = state == .live
+                let snapshot = try await store.read { try Self.snapshot($0, chats: chats, isLive: isLive) }
                 guard store === self.store else { continue }
                 show(snapshot)
                 if storeError != nil { storeError = nil }
@@ -85,6 +89,7 @@ extension PostlineClient {
         (store, engine, work) = (nil, nil, nil)
         (account, me, conversations, refusedChanges, waitingChanges) = (.nobody, nil, [], [], 0)
         deviceData = [:]
+        typing = [:]
         (storeError, connectionError) = (nil, nil)
         for chat in chats.values { chat.chat?.show([], hasOlder: false, in: nil) }
         chats = [:]

@@ -43,6 +43,7 @@ extension PostlineClient {
             try writer.enqueue(.send, lane: conversationID, params, clientID: clientID)
             try writer.setDraft(nil, in: conversationID)
         }
+        await engine?.hasSent(in: conversationID)
         return clientID
     }
 

@@ -30,6 +30,9 @@ public final class PostlineClient {
     /// What only this device knows of the user, in the app's own words (``setDeviceData(_:to:)``).
     public internal(set) var deviceData: [String: JSONValue] = [:]
 
+    /// Who is just typing, by conversation: the ids of users, who began first stands first.
+    public internal(set) var typing: [String: [String]] = [:]
+
     /// Why the last try to connect failed, or the connection was lost; nil while there is one.
     public internal(set) var connectionError: PostlineError?
 
@@ -47,6 +50,10 @@ public final class PostlineClient {
     /// Whether the app wants no connection.
     @ObservationIgnored var isDisconnecting = false
     @ObservationIgnored var isSigningOut = false
+    /// Until when they are said to type.
+    @ObservationIgnored var typingEnds: [TypingPlace: ContinuousClock.Instant] = [:]
+    /// Rings when somebody else types.
+    let typingBell = Bell()
     /// Rings when it is worth a try to connect.
     let wake = Bell()
     /// The engine at work: cancelled by whoever takes the engine away.

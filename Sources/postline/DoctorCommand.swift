@@ -55,13 +55,17 @@ extension SettingsUnderTest {
 }
 
 extension Settings {
+    private func checkWithoutWaiting() throws {
+        _ = try requireDatabaseURL()
+        _ = try push.settings()
+    }
+
     /// Why a node does not start with them, in a sentence; nil where they are enough.
     fileprivate var flaw: String? {
         get async {
             do {
-                _ = try requireDatabaseURL()
+                try checkWithoutWaiting()
                 _ = try await tokenKeys()
-                _ = try push.settings()
                 return nil
             } catch {
                 return "\(error)"

@@ -56,6 +56,8 @@ enum Fixture {
     }
 
     /// On 20 November 2026, at ten and so many minutes by UTC.
+    static let future = Date.distantFuture
+
     static func time(_ minute: Int) -> Date { Date(timeIntervalSince1970: Double(1_795_168_800 + minute * 60)) }
 }
 
@@ -71,6 +73,7 @@ struct Scene {
     var older: Set<String> = []
     var refused: [RefusedChange] = []
     var waiting = 0
+    var typing: [String: [String]] = [:]
 
     init() {
         add(Fixture.direct, members: [Fixture.alice, Fixture.bob])
@@ -124,6 +127,6 @@ struct Scene {
                 }
                 chats[chat.key] = .init(messages: messages, hasOlder: older.contains(chat.key))
             },
-            refused: refused, waiting: waiting)
+            refused: refused, waiting: waiting, typing: typing)
     }
 }

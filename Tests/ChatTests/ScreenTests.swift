@@ -48,6 +48,40 @@ struct ScreenTests {
         }
     }
 
+    @Test("who is online, was last seen, types, or is muted is shown in the list and the head; no keys are typed over")
+    func presence() {
+        var scene = Scene()
+        scene.change { $0.presence = [Fixture.bob: Presence(isOnline: true)] }
+        var screen = screen(scene)
+        #expect(text(&screen).contains("●two"))
+        _ = screen.handle(.enter)
+        #expect(text(&screen).contains("Bob Brown  ● online"))
+        scene.typing = [Fixture.direct: [Fixture.bob]]
+        _ = screen.handle(.shows(scene.shown))
+        let typed = text(&screen)
+        #expect(typed.ranges(of: "Bob Brown is typing …").count == 2)
+        scene.typing = [:]
+        scene.change {
+            $0.presence = [Fixture.bob: Presence(isOnline: false, lastSeenAt: Fixture.time(0))]
+            $0.mutedUntil = Fixture.future
+        }
+        _ = screen.handle(.shows(scene.shown))
+        #expect(text(&screen).contains("Bob Brown  muted  last seen on "))
+    }
+
+    @Test("/mute, /unmute, /hide and /show do what they say, and tell how they are said")
+    func quiet() {
+        #expect(TypedLine("/mute") == .mute(minutes: nil))
+        #expect(TypedLine("/mute 8h") == .mute(minutes: 480))
+        #expect(TypedLine("/mute 2D") == .mute(minutes: 2_880))
+        for wrong in ["/mute long", "/mute 0m", "/mute -1h", "/mute h"] {
+            #expect(TypedLine(wrong) == .incomplete(usage: "/mute, or /mute 30m, 8h or 2d"), "\(wrong)")
+        }
+        #expect(TypedLine("/unmute") == .unmute)
+        #expect(TypedLine("/hide") == .hide(true))
+        #expect(TypedLine("/show") == .hide(false))
+    }
+
     @Test("a number opens a conversation")
     func number() {
         var screen = screen()

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import PostlineClient
 
 /// Does what the chat asks of its client, and reports what came of it.
@@ -64,6 +65,14 @@ struct ChatEffects {
         case .leave(let id): try await client.leave(id)
         case .rename(let id, let title): try await client.rename(id, to: title)
         case .setRole(let role, let userID, let id): try await client.setRole(role, of: userID, in: id)
+        case .mute(let id, let minutes):
+            let until = minutes.map { Date(timeIntervalSinceNow: Double($0) * 60) }
+            try await client.mute(id, until: until)
+            let time = until.map { " until \(WallTime($0).clock) on \(WallTime($0).day)" } ?? ""
+            report(.done("No push tells you of this conversation\(time)."))
+        case .unmute(let id):
+            try await client.unmute(id)
+            report(.done("Pushes tell you of this conversation again."))
         }
     }
 

@@ -42,6 +42,9 @@ extension ChatModel {
             return inGroup { chat, group throws(Refusal) in
                 .setRole(.init(rawValue: role), of: try chat.member(name, of: group), in: group.id)
             }
+        case .mute(let minutes): return inOpen { .mute($0, minutes: minutes) }
+        case .unmute: return inOpen { .unmute($0) }
+        case .hide(let isHidden): return [.effect(.change(.presence(isHidden: isHidden)))]
         case .refused: return [.notice(.refusals)]
         case .retry(let number): return onRefused(number) { .retry($0) }
         case .discard(let number): return onRefused(number) { .discard($0) }
@@ -221,6 +224,11 @@ extension ChatModel {
     struct Refusal: Error {
         let sentence: String
         init(_ sentence: String) { self.sentence = sentence }
+    }
+
+    private func inOpen(_ action: (String) -> GroupAction) -> [ChatOutput] {
+        guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
+        return [.effect(.group(action(openID)))]
     }
 
     private func inGroup(_ action: (ChatModel, Conversation) throws(Refusal) -> GroupAction) -> [ChatOutput] {

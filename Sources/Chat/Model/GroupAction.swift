@@ -1,6 +1,6 @@
 internal import PostlineClient
 
-/// What is done with a group; each needs the server at once.
+/// What is done with a conversation, most often a group; each needs the server at once.
 enum GroupAction: Sendable, Equatable {
     case create(title: String, with: [Who])
     case add([Who], to: String)
@@ -8,6 +8,9 @@ enum GroupAction: Sendable, Equatable {
     case leave(String)
     case rename(String, to: String)
     case setRole(MemberRole, of: String, in: String)
+    /// Of any conversation. Nil minutes: for good.
+    case mute(String, minutes: Int?)
+    case unmute(String)
 
     /// Somebody who is meant: in sight, or to be looked for by name.
     enum Who: Sendable, Equatable {

@@ -8,6 +8,7 @@ enum ProfileChange: Sendable, Equatable {
     case avatar(ProfileEdit.Picture?)
     /// Nil clears it.
     case bio(String?)
+    case presence(isHidden: Bool)
 
     /// Makes it in the user's own data.
     func apply(to edit: inout ProfileEdit) {
@@ -16,6 +17,7 @@ enum ProfileChange: Sendable, Equatable {
         case .username(let username): edit.username = username
         case .avatar(let picture): edit.avatar = picture
         case .bio(let bio): edit.bio = bio
+        case .presence(let isHidden): edit.hidesPresence = isHidden
         }
     }
 }

@@ -14,6 +14,8 @@ struct Shown: Sendable, Equatable {
     let refused: [RefusedChange]
     /// How much was written that the server has not answered yet.
     let waiting: Int
+    /// Who is just typing, by conversation.
+    let typing: [String: [String]]
     /// Why the store cannot be used, or the server not be understood.
     let fault: String?
     /// Everybody who is in sight, by id.
@@ -29,7 +31,7 @@ struct Shown: Sendable, Equatable {
     init(
         state: ConnectionState, isSigningIn: Bool = false, me: Me? = nil, conversations: [Conversation] = [],
         chats: [String: Messages] = [:],
-        refused: [RefusedChange] = [], waiting: Int = 0, fault: String? = nil
+        refused: [RefusedChange] = [], waiting: Int = 0, typing: [String: [String]] = [:], fault: String? = nil
     ) {
         self.state = state
         self.isSigningIn = isSigningIn
@@ -38,6 +40,7 @@ struct Shown: Sendable, Equatable {
         self.chats = chats
         self.refused = refused
         self.waiting = waiting
+        self.typing = typing
         self.fault = fault
         var people: [String: Profile] = [:]
         for chat in chats.values {
@@ -54,6 +57,21 @@ struct Shown: Sendable, Equatable {
 
     /// A user's name as of now.
     func name(of userID: String) -> String { people[userID]?.shownName ?? "(somebody)" }
+
+    /// Whether the other one of a direct conversation is online; nil where nothing is known.
+    func presence(in conversation: Conversation) -> Presence? {
+        myID.flatMap { conversation.presenceOfOther(than: $0) }
+    }
+
+    /// Who is typing there, as a sentence; nil where nobody is.
+    func typists(in id: String) -> String? {
+        guard let typists = typing[id]?.map({ name(of: $0) }), let first = typists.first else { return nil }
+        return switch typists.count {
+        case 1: "\(first) is typing …"
+        case 2: "\(first) and \(typists[1]) are typing …"
+        default: "\(first) and \(typists.count - 1) others are typing …"
+        }
+    }
 
     /// A group's title, or the other one's name.
     func name(ofConversation id: String) -> String {

@@ -31,6 +31,10 @@ enum TypedLine: Sendable, Equatable {
     case leave
     case rename(String)
     case role(String, of: String)
+    /// Nil: for good.
+    case mute(minutes: Int?)
+    case unmute
+    case hide(Bool)
     case refused
     /// Nil: all.
     case retry(Int?)
@@ -87,7 +91,10 @@ enum TypedLine: Sendable, Equatable {
             }
         case "delete-account":
             self = argument.isEmpty ? .deleteAccount : .incomplete(usage: "/delete-account, and nothing else")
-        default: self = Self.ofMessages(name, argument) ?? Self.ofGroups(name, argument) ?? .unknown(name)
+        default:
+            self =
+                Self.ofMessages(name, argument) ?? Self.ofGroups(name, argument) ?? Self.ofQuiet(name, argument)
+                ?? .unknown(name)
         }
     }
 
@@ -136,6 +143,22 @@ enum TypedLine: Sendable, Equatable {
         }
     }
 
+    private static func ofQuiet(_ name: String, _ argument: String) -> TypedLine? {
+        switch name {
+        case "mute":
+            if argument.isEmpty { return .mute(minutes: nil) }
+            let units = ["m": 1, "h": 60, "d": 1_440]
+            guard let unit = argument.last.flatMap({ units[$0.lowercased()] }), let count = Int(argument.dropLast()),
+                1...10_000 ~= count
+            else { return .incomplete(usage: "/mute, or /mute 30m, 8h or 2d") }
+            return .mute(minutes: count * unit)
+        case "unmute": return argument.isEmpty ? .unmute : .incomplete(usage: "/unmute, and nothing else")
+        case "hide": return argument.isEmpty ? .hide(true) : .incomplete(usage: "/hide, and nothing else")
+        case "show": return argument.isEmpty ? .hide(false) : .incomplete(usage: "/show, and nothing else")
+        default: return nil
+        }
+    }
+
     /// The number of `#12 text`, and the text.
     private static func number(before text: String) -> (Int?, String) {
         let parts = text.split(separator: " ", maxSplits: 1)
@@ -168,6 +191,7 @@ enum TypedLine: Sendable, Equatable {
         ("/role NAME ROLE", "make somebody member, admin or owner of it"),
         ("/rename TITLE", "give it another title"),
         ("/leave", "leave it"),
+        ("/mute [8h]", "no push tells you of what is open; /unmute ends that"),
         ("/refused", "show what the server refused"),
         ("/retry NUMBER", "try it again; alone: all of it"),
         ("/discard NUMBER", "give it up; all: all of it"),
@@ -176,6 +200,7 @@ enum TypedLine: Sendable, Equatable {
         ("/username NEW", "change your username; alone: when you can"),
         ("/avatar NEW", "one that /avatar lists, an https address, or none"),
         ("/bio TEXT", "say something of yourself, or none"),
+        ("/hide", "nobody sees when you are here, nor you of them; /show"),
         ("/upgrade EMAIL", "as a guest: keep this account; asks for a password"),
         ("/login EMAIL", "as a guest: bring all into an account that you have"),
         ("/password", "change your password"),

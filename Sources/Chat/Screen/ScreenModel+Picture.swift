@@ -1,3 +1,4 @@
+internal import Foundation
 internal import PostlineClient
 internal import TerminalText
 
@@ -99,12 +100,18 @@ extension ScreenModel {
             name.isBold = unread > 0
             first.append(TextWidth.fit(chat.shown.name(ofConversation: conversation.id), to: max(4, room)), name)
             first.append(" \(clock)", isChosen ? style : .dim)
-            if unread > 0 { first.append(count, Style(isBold: true, isInverse: true, color: .green)) }
+            if unread > 0 {
+                first.append(
+                    count, conversation.isMuted ? .dim : Style(isBold: true, isInverse: true, color: .green))
+            }
             rows.append(first)
             var second = StyledLine()
             second.append(chat.chip(ofConversation: conversation.id))
-            second.append(" ")
-            if let draft = conversation.draft, conversation.id != chat.openID {
+            let isThere = chat.shown.presence(in: conversation)?.isOnline == true
+            second.append(isThere ? "●" : " ", .color(.green))
+            if let typists = chat.shown.typists(in: conversation.id) {
+                second.append(typists, .color(.green))
+            } else if let draft = conversation.draft, conversation.id != chat.openID {
                 second.append("Draft: ", .color(.yellow))
                 second.append(PlainText.line(draft), .dim)
             } else {
@@ -153,6 +160,7 @@ extension ScreenModel {
             }
             head.append("  \(names.joined(separator: ", "))", .dim)
         }
+        if let conversation = chat.open { head.append(beside: conversation, chat.shown) }
         let room = height - 1
         pageHeight = room
         let last = bottom.flatMap { rowIDs.firstIndex(of: $0) } ?? all.count - 1
@@ -222,5 +230,22 @@ extension ScreenModel {
         var line = StyledLine(" The server is away.", .color(.yellow, bold: true))
         line.append(" What you write is kept and sent when it is back.", .color(.yellow))
         return line
+    }
+}
+
+extension StyledLine {
+    /// Who is there, and who types, behind a conversation's name.
+    fileprivate mutating func append(beside conversation: Conversation, _ shown: Shown) {
+        if conversation.isMuted { append("  muted", .dim) }
+        if let typists = shown.typists(in: conversation.id) {
+            append("  \(typists)", .color(.green))
+        } else if let presence = shown.presence(in: conversation) {
+            if presence.isOnline {
+                append("  ● online", .color(.green))
+            } else if let seen = presence.lastSeenAt {
+                let (now, then) = (WallTime(.now), WallTime(seen))
+                append("  last seen \(then.day == now.day ? "" : "on \(then.day), ")\(then.clock)", .dim)
+            }
+        }
     }
 }

@@ -36,16 +36,23 @@ public final class Chat: Identifiable {
         if self.conversation != conversation { self.conversation = conversation }
     }
 
+    /// Who else is just typing here, who began first stands first.
+    public var typing: [Profile] {
+        client.typing[conversationID]?.compactMap { id in conversation?.people.first { $0.id == id } } ?? []
+    }
+
     /// What was typed and not sent.
     public var draft: String { conversation?.draft ?? "" }
 
-    /// Keeps what was typed and not sent, on this device alone; an empty one is none.
+    /// Keeps what was typed and not sent, on this device alone; an empty one is none. The others are told that the user
+    /// types, or does not any more.
     ///
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func setDraft(_ content: String) async throws {
         let id = conversationID
         // Written with each key: no disk is waited for.
         try await client.write(isDurable: false) { try $0.setDraft(content, in: id) }
+        await client.setTyping(!content.isEmpty, in: id)
     }
 
     /// Sends a message here, as ``PostlineClient/PostlineClient/send(_:in:attachment:)`` does.

@@ -4,7 +4,9 @@ import GRDB
 /// The list of conversations.
 extension StoreReader {
     /// All conversations, with their people, the newest first.
-    func conversations(me: Me?) throws -> [Conversation] {
+    ///
+    /// - Parameter isLive: whether it is known who is online.
+    func conversations(me: Me?, isLive: Bool) throws -> [Conversation] {
         let drafts = try drafts()
         let marks = try queuedMarks()
         var members: [String: [Conversation.Member]] = [:]
@@ -13,6 +15,7 @@ extension StoreReader {
         while let row = try rows.next() {
             members[row["conversation_id"], default: []].append(Self.member(row))
         }
+        let presence = try presence(isLive: isLive)
         let people = try profiles(members.values.joined().map(\.userID), me: me)
         return try Row.fetchAll(
             database.cachedStatement(
@@ -28,7 +31,9 @@ extension StoreReader {
                 lastMessageSenderID: row["last_message_sender_id"],
                 lastReadSeq: max(row["last_read_seq"], marks[id] ?? 0),
                 createdAt: Date(timeIntervalSince1970: row["created_at"]),
-                updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id])
+                updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id],
+                mutedUntil: Self.date(row["muted_until"]),
+                presence: members.reduce(into: [:]) { $0[$1.userID] = presence[$1.userID] })
         }
     }
 
@@ -47,6 +52,13 @@ extension StoreReader {
                 sql: "select * from change where method = 'messages.mark_read' and refusal is null")
         ).compactMap(QueuedChange.init).reduce(into: [:]) { marks, change in
             marks[change.lane] = max(marks[change.lane] ?? 0, change.seq ?? 0)
+        }
+    }
+
+    private func presence(isLive: Bool) throws -> [String: Presence] {
+        try Row.fetchAll(database.cachedStatement(sql: "select * from presence")).reduce(into: [:]) { found, row in
+            found[row["user_id"]] = Presence(
+                isOnline: isLive && row["is_online"], lastSeenAt: Self.date(row["last_seen_at"]))
         }
     }
 

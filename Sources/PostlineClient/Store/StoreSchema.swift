@@ -79,6 +79,20 @@ enum StoreSchema {
                     create table draft (conversation_id text primary key, content text not null) without rowid;
                     """)
         }
+        migrator.registerMigration("2") { database in
+            try database.execute(
+                sql: """
+                    alter table conversation add column muted_until real;
+
+                    -- Of whom it was told of those who share a conversation.
+                    create table presence (
+                        user_id text primary key,
+                        is_online integer not null,
+                        last_seen_at real,
+                        generation integer not null
+                    ) without rowid;
+                    """)
+        }
         return migrator
     }
 }

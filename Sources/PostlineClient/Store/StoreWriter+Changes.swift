@@ -13,6 +13,8 @@ extension StoreWriter {
         for conversation in changes.conversations { try apply(conversation) }
         try apply(changes.messages)
         for read in changes.reads { try apply(read) }
+        for presence in changes.presence { try apply(presence) }
+        if !changes.left.isEmpty || !changes.conversations.isEmpty { try forgetStrangers() }
         guard let cursor = changes.cursor else { return }
         try set("cursor", cursor)
         if !changes.more { try endReset() }
@@ -33,6 +35,7 @@ extension StoreWriter {
         let gone = try String.fetchAll(
             database, sql: "select id from conversation where generation < ?", arguments: [try generation])
         for id in gone { try leave(id) }
+        try database.execute(sql: "delete from presence where generation < ?", arguments: [try generation])
     }
 
     var generation: Int {

@@ -7,7 +7,7 @@ extension StoreWriter {
         for profile in conversation.profiles ?? [] { try apply(profile) }
         guard let held = try renewed(conversation.id) else {
             try database.cachedStatement(
-                sql: "insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                sql: "insert into conversation values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
             ).execute(arguments: [
                 conversation.id, conversation.kind.rawValue, conversation.title, conversation.createdBy,
                 conversation.version,
@@ -17,6 +17,7 @@ extension StoreWriter {
                 conversation.lastMessageTime?.timeIntervalSince1970, conversation.lastMessageSenderID,
                 conversation.lastReadSeq, conversation.createdAt.timeIntervalSince1970,
                 conversation.updatedAt.timeIntervalSince1970, try generation,
+                conversation.mutedUntil?.timeIntervalSince1970,
             ])
             return try setMembers(conversation)
         }
@@ -35,10 +36,10 @@ extension StoreWriter {
         try mark(conversation.id, conversation.lastReadSeq)
         guard conversation.version >= held.version else { return }
         try database.execute(
-            sql: "update conversation set title = ?, version = ?, updated_at = ? where id = ?",
+            sql: "update conversation set title = ?, version = ?, updated_at = ?, muted_until = ? where id = ?",
             arguments: [
                 conversation.title, conversation.version, conversation.updatedAt.timeIntervalSince1970,
-                conversation.id,
+                conversation.mutedUntil?.timeIntervalSince1970, conversation.id,
             ])
         try setMembers(conversation)
     }

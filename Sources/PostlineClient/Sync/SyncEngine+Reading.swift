@@ -4,14 +4,14 @@ import Logging
 extension SyncEngine {
     struct SyncParams: Encodable {
         var cursor: String?
-        var live = true
+        var live: Bool
     }
 
     /// Fetches what has changed since the store's cursor, page by page, and goes live.
-    func catchUp(_ connection: LineConnection) async throws {
+    func catchUp(_ connection: LineConnection, isLive: Bool = true) async throws {
         var cursor = try await store.read { try $0.cursor }
         while true {
-            let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor))
+            let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor, live: isLive))
             try await apply(page)
             guard page.more else { return }
             guard let next = page.cursor, next != cursor else {
@@ -35,7 +35,16 @@ extension SyncEngine {
             for await push in connection.pushes {
                 await connection.tookPush()
                 switch push {
-                case .changes(let changes): try await apply(changes)
+                case .changes(let changes):
+                    try await apply(changes)
+                    // Whoever has sent types no more.
+                    for message in changes.messages where message.version == 1 {
+                        report(
+                            .typing(
+                                WireTyping(
+                                    conversationID: message.conversationID, userID: message.senderID, isTyping: false)))
+                    }
+                case .typing(let notice): report(.typing(notice))
                 case .lagged:
                     report(.state(.catchingUp))
                     try await catchUp(connection)

@@ -7,6 +7,8 @@ import Logging
 actor SyncEngine {
     enum Report: Sendable {
         case state(ConnectionState)
+        /// Somebody types, or does not any more.
+        case typing(WireTyping)
         /// There is no connection, for this reason.
         case notConnected(PostlineError)
         /// The store could not be written: it is tried again with the next connection.
@@ -21,6 +23,7 @@ actor SyncEngine {
     let connector: any Connector
     let store: Store
     let keeper: TokenKeeper
+    let device: DeviceRegistration
     let logger: Logger
     let report: @Sendable (Report) -> Void
     let changed: @Sendable () -> Void
@@ -38,17 +41,21 @@ actor SyncEngine {
     let wake: Bell
     /// Rings when the outbox has got something.
     let outbox = Bell()
+    /// When the others were last told that the user types, by conversation.
+    var toldTyping: [String: ContinuousClock.Instant] = [:]
     /// Those who wait for a connection to make a call on.
     var waiters: [CheckedContinuation<LineConnection?, Never>] = []
 
     init(
-        server: Server, connector: any Connector, store: Store, keeper: TokenKeeper, wake: Bell, isInBackground: Bool,
+        server: Server, connector: any Connector, store: Store, keeper: TokenKeeper,
+        device: DeviceRegistration, wake: Bell, isInBackground: Bool,
         logger: Logger, report: @escaping @Sendable (Report) -> Void, changed: @escaping @Sendable () -> Void
     ) {
         self.server = server
         self.connector = connector
         self.store = store
         self.keeper = keeper
+        self.device = device
         self.wake = wake
         self.isInBackground = isInBackground
         self.logger = logger
@@ -130,6 +137,7 @@ actor SyncEngine {
         self.connection = connection
         defer {
             (self.connection, isReady) = (nil, false)
+            toldTyping = [:]
             connection.close()
         }
         guard !isInBackground else { return nil }
@@ -151,7 +159,10 @@ actor SyncEngine {
             await withTaskGroup { group in
                 group.addTask { await self.read(connection) }
                 group.addTask { await self.sendOutbox(connection) }
-                group.addTask { await self.probe(connection) }
+                group.addTask {
+                    await self.registerDevice(connection)
+                    await self.probe(connection)
+                }
                 if canRenew { group.addTask { await self.renew(connection, lifetime) } }
                 // The reader ends with the connection.
                 await group.next()

@@ -32,6 +32,16 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var updatedAt: Date
     /// What was typed and not sent.
     public var draft: String?
+    /// Until when no push tells of its messages; nil where it is not muted.
+    public var mutedUntil: Date?
+    /// Whether the other members are online, by their ids; of one of whom nothing is known there is none.
+    public var presence: [String: Presence] = [:]
+
+    /// Whether no push tells of its messages now.
+    public var isMuted: Bool { mutedUntil.map { $0 > Date() } ?? false }
+
+    /// Whether the other one of a direct conversation is online; nil for a group, and where nothing is known.
+    public func presenceOfOther(than userID: String) -> Presence? { other(than: userID).flatMap { presence[$0.id] } }
 
     /// The messages after the user's mark.
     public var unreadCount: Int { max(0, lastSeq - lastReadSeq) }

@@ -40,6 +40,7 @@ actor LineConnection {
         /// What was not pushed is to be asked for.
         case lagged
         case ping(cursor: String?)
+        case typing(WireTyping)
     }
 
     struct Hello: Sendable, Decodable {
@@ -121,6 +122,13 @@ actor LineConnection {
         } catch {
             throw PostlineError(.malformedAnswer, "The server's answer to \(method) cannot be understood: \(error)")
         }
+    }
+
+    /// Calls a method whose answer nobody wants.
+    func tell(_ method: String, _ params: some Encodable & Sendable) {
+        guard !isClosed, var line = try? WireJSON.encode(Notice(method: method, params: params)) else { return }
+        line.append(UInt8(ascii: "\n"))
+        channel.writeAndFlush(ByteBuffer(bytes: line), promise: nil)
     }
 
     /// Closes the connection unless the server answers soon.
@@ -214,6 +222,13 @@ private struct Request<Params: Encodable>: Encodable {
     let params: Params
 }
 
+/// A request without an answer.
+private struct Notice<Params: Encodable>: Encodable {
+    let jsonrpc = "2.0"
+    let method: String
+    let params: Params
+}
+
 /// A line from the server.
 private enum Incoming: Decodable {
     /// Its result is read by who waits for it.
@@ -242,6 +257,7 @@ private enum Incoming: Decodable {
             case "changes": .push(.changes(try params()))
             case "sync.lagged": .push(.lagged)
             case "server.ping": .push(.ping(cursor: try params(Cursor.self).cursor))
+            case "typing": .push(.typing(try params()))
             case "server.hello": .hello(try params())
             case "server.goodbye": .goodbye(try params())
             default: .unknown

@@ -15,6 +15,8 @@ struct WireConversation: Sendable, Codable {
     var lastReadSeq: Int
     var createdAt: Date
     var updatedAt: Date
+    /// Nil of a server that does not know of it, too.
+    var mutedUntil: Date?
     /// Where the answer comes with its people.
     var profiles: [Profile]?
 
@@ -28,6 +30,7 @@ struct WireConversation: Sendable, Codable {
         case lastReadSeq = "last_read_seq"
         case createdAt = "created_at"
         case updatedAt = "updated_at"
+        case mutedUntil = "muted_until"
     }
 }
 
@@ -70,6 +73,35 @@ struct WireRead: Sendable, Codable {
     }
 }
 
+/// Whether somebody is online, and when it last was.
+struct WirePresence: Sendable, Codable {
+    var userID: String
+    var isOnline: Bool
+    var lastSeenAt: Date?
+
+    enum CodingKeys: String, CodingKey {
+        case userID = "user_id"
+        case isOnline = "is_online"
+        case lastSeenAt = "last_seen_at"
+    }
+}
+
+/// Somebody types, or does not any more.
+struct WireTyping: Sendable, Codable {
+    var conversationID: String
+    var userID: String
+    var isTyping: Bool
+    /// For how many seconds it is so.
+    var expiresIn: Double?
+
+    enum CodingKeys: String, CodingKey {
+        case conversationID = "conversation_id"
+        case userID = "user_id"
+        case isTyping = "is_typing"
+        case expiresIn = "expires_in"
+    }
+}
+
 /// What the user may see and has changed, whole objects all (`docs/protocol.md`, section 3, Changes).
 struct Changes: Sendable, Decodable {
     /// Nil where the objects come from an answer, not from the sync.
@@ -81,6 +113,7 @@ struct Changes: Sendable, Decodable {
     var conversations: [WireConversation] = []
     var messages: [WireMessage] = []
     var reads: [WireRead] = []
+    var presence: [WirePresence] = []
     var left: [String] = []
 
     init() {}
@@ -95,7 +128,7 @@ struct Changes: Sendable, Decodable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case cursor, reset, more, me, profiles, conversations, messages, reads, left
+        case cursor, reset, more, me, profiles, conversations, messages, reads, presence, left
     }
 
     init(from decoder: any Decoder) throws {
@@ -108,6 +141,7 @@ struct Changes: Sendable, Decodable {
         conversations = try members.decodeIfPresent([WireConversation].self, forKey: .conversations) ?? []
         messages = try members.decodeIfPresent([WireMessage].self, forKey: .messages) ?? []
         reads = try members.decodeIfPresent([WireRead].self, forKey: .reads) ?? []
+        presence = try members.decodeIfPresent([WirePresence].self, forKey: .presence) ?? []
         left = try members.decodeIfPresent([String].self, forKey: .left) ?? []
     }
 }

@@ -1,0 +1,20 @@
+import PostlineClient
+
+#if canImport(SwiftUI)
+import SwiftUI
+#else
+import SwiftUIStubs
+#endif
+
+struct PresenceView: View {
+    let chat: Chat
+    let userID: String
+
+    var body: some View {
+        if let typist = chat.typing.first {
+            Text("\(typist.displayName ?? "Somebody") is typing …")
+        } else if chat.conversation?.presenceOfOther(than: userID)?.isOnline == true {
+            Text("Online")
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import Foundation
+import PostlineClient
+
+@MainActor
+struct Pushes {
+    let client: PostlineClient
+
+    func didRegister(token: Data) async throws {
+        try await client.registerDevice(apnsToken: token)
+    }
+
+    func didReceive(userInfo: [AnyHashable: Any]) async -> Bool {
+        guard let json = try? JSONSerialization.data(withJSONObject: userInfo),
+            let push = try? JSONDecoder().decode([String: JSONValue].self, from: json)
+        else { return false }
+        return await client.receive(push: push)
+    }
+}

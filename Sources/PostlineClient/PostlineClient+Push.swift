@@ -1,0 +1,112 @@
+public import Foundation
+
+/// How a user is reached while no app of its is open.
+extension PostlineClient {
+    /// Who pushes to a device.
+    public struct PushPlatform: OpenName {
+        /// The protocol's word.
+        public let rawValue: String
+        /// Takes the protocol's word, whether this version knows it or not.
+        public init(rawValue: String) { self.rawValue = rawValue }
+        /// Apple Push Notification service.
+        public static let apns: Self = "apns"
+        /// Firebase Cloud Messaging.
+        public static let fcm: Self = "fcm"
+        /// A server of the app's operator.
+        public static let webhook: Self = "webhook"
+    }
+
+    /// Has this device be told of messages while the app is not open, for whoever is signed in on it: now, and with each
+    /// sign-in to come. To be called with each token that the system gives.
+    ///
+    /// - Parameters:
+    ///   - platform: who pushes to it.
+    ///   - token: what the platform knows the device by, of at most 2,048 bytes.
+    ///   - isSandbox: whether the token is of the platform's sandbox, as those of apps that Xcode runs are.
+    ///   - locale: the language of what it shows, by BCP 47; nil: the device's.
+    /// - Throws: ``PostlineError``: `forbidden` where the server does not push by that platform, `invalid_params`,
+    ///   `store_unusable`. Without a connection it is done with the next.
+    public func registerDevice(
+        _ platform: PushPlatform, token: String, isSandbox: Bool = false, locale: String? = nil
+    ) async throws {
+        let device = RegisteredDevice(
+            platform: platform.rawValue, token: token, environment: isSandbox ? "sandbox" : "production",
+            locale: locale ?? Self.languageTag)
+        let registration = DeviceRegistration(folder: folder)
+        try registration.write(device)
+        do {
+            _ = try await engine?.register(device)
+        } catch let error as PostlineError where error.code != .offline {
+            try registration.write(nil)
+            throw error
+        } catch is PostlineError {
+            // The next connection does it.
+        }
+    }
+
+    /// The same with the token that `application(_:didRegisterForRemoteNotificationsWithDeviceToken:)` is given.
+    public func registerDevice(apnsToken: Data, isSandbox: Bool = false, locale: String? = nil) async throws {
+        let token = apnsToken.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        try await registerDevice(.apns, token: token, isSandbox: isSandbox, locale: locale)
+    }
+
+    /// Has this device be told of nothing any more.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, and it is still told; `store_unusable`.
+    public func unregisterDevice() async throws {
+        let registration = DeviceRegistration(folder: folder)
+        guard let device = try registration.read() else { return }
+        // It is the same device by its token.
+        if let id = try await currentEngine().register(device) {
+            _ = try await call("devices.remove", ["id": .string(id)], as: Nothing.self)
+        } else {
+            throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
+        }
+        try registration.write(nil)
+    }
+
+    /// Takes in what a push has brought, in the background too: it marks as read what was read elsewhere, and fetches what
+    /// is new, so that a tap opens a chat that is already there. Nobody is told that the user is online.
+    ///
+    /// - Parameters:
+    ///   - push: of APNs the notification's `userInfo`, of FCM its `data`, as JSON.
+    ///   - limit: how long it may take.
+    /// - Returns: whether something new is here: what a background fetch is to be completed with.
+    public func receive(push: [String: JSONValue], within limit: Duration = .seconds(20)) async -> Bool {
+        guard let store, let engine, case .string(let conversationID)? = push["conversation_id"] else { return false }
+        let before = try? await store.read { try $0.cursor }
+        if let seq = push.number("read_seq") {
+            try? await write(isDurable: false) { try $0.mark(conversationID, seq) }
+        }
+        let seq = push.number("seq") ?? 0
+        if state != .live {
+            await withTaskGroup { group in
+                group.addTask { try? await engine.fetch() }
+                group.addTask { try? await Task.sleep(for: limit) }
+                await group.next()
+                group.cancelAll()
+            }
+            await refresh()
+        }
+        let isHere = conversations.contains { $0.id == conversationID && $0.lastSeq >= seq }
+        let after = try? await store.read { try $0.cursor }
+        return push["read_seq"] != nil || isHere && (state == .live || before != after)
+    }
+
+    /// The device's language; nil where the protocol would not take it.
+    private static var languageTag: String? {
+        let tag = Locale.current.identifier(.bcp47)
+        return tag.wholeMatch(of: /[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*/) != nil && tag.count <= 35 ? tag : nil
+    }
+}
+
+extension [String: JSONValue] {
+    /// A whole number, which FCM gives as a string.
+    fileprivate func number(_ name: String) -> Int? {
+        switch self[name] {
+        case .integer(let number)? where 0...(1 << 53) ~= number: number
+        case .string(let text)?: Int(text).flatMap { 0...(1 << 53) ~= $0 ? $0 : nil }
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import BoundedWait
+import Foundation
+import PostlineClient
+import TestSupport
+import Testing
+
+@Suite("Who is there, on a device")
+@MainActor
+struct ClientPresenceTests {
+    @Test(
+        "who comes, types, sends and goes is shown to a contact in all views, to nobody else, and never while offline",
+        .covers("C18"))
+    func shown() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            defer { node.command.signal(SIGKILL) }
+            try await AppDevice.with(.node(node.port)) { alice in
+                try await AppDevice.with(.node(node.port)) { bob in
+                    try await AppDevice.with(.node(node.port)) { stranger in
+                        for (device, person) in [(bob, Person.bob), (alice, .alice)] {
+                            try await device.signIn(person)
+                        }
+                        try await stranger.client.signInAsGuest()
+                        try await stranger.isLive()
+                        try await bob.shows("that alice is online") {
+                            $0.presence(of: Person.alice.id)?.isOnline == true
+                        }
+                        let chat = bob.client.chat(with: Room.aliceBob)
+                        #expect(chat.conversation?.presenceOfOther(than: Person.bob.id)?.isOnline == true)
+                        #expect(try await bob.client.presence([Person.alice.id])[Person.alice.id]?.isOnline == true)
+                        #expect(stranger.client.presence(of: Person.alice.id) == nil)
+                        let strange = try await stranger.client.presence([Person.alice.id])
+                        #expect(strange[Person.alice.id]?.isOnline == false)
+
+                        let own = alice.client.chat(with: Room.aliceBob)
+                        try await own.setDraft("hel")
+                        try await bob.shows("that she types") { _ in chat.typing.map(\.id) == [Person.alice.id] }
+                        #expect(bob.client.typing == [Room.aliceBob: [Person.alice.id]])
+                        try await own.send("hello")
+                        try await bob.shows("what she sent, and no typing") { _ in
+                            chat.messages.last?.content == "hello" && chat.typing.isEmpty
+                        }
+                        #expect(stranger.client.typing.isEmpty)
+                        // Who types and is gone types no more after a while.
+                        // Too soon after the last time it is not passed on.
+                        try await within("that she types") { @MainActor in
+                            while chat.typing.isEmpty { try await own.setDraft("bye") }
+                        }
+                        await alice.client.disconnect()
+                        try await bob.shows("that she types no more") { _ in chat.typing.isEmpty }
+                        try await bob.shows("that she has gone") {
+                            $0.presence(of: Person.alice.id)?.isOnline == false
+                                && $0.presence(of: Person.alice.id)?.lastSeenAt != nil
+                        }
+
+                        // Who hides is not seen, and sees nobody.
+                        try alice.client.connect()
+                        try await alice.isLive()
+                        try await bob.shows("that she is back") { $0.presence(of: Person.alice.id)?.isOnline == true }
+                        try await alice.client.updateProfile { $0.hidesPresence = true }
+                        try await bob.shows("nothing of her") {
+                            $0.presence(of: Person.alice.id).map { !$0.isOnline && $0.lastSeenAt == nil } == true
+                        }
+                        try await alice.shows("nothing of him") {
+                            $0.me?.hidesPresence == true && $0.presence(of: Person.bob.id)?.isOnline != true
+                        }
+                        try await alice.client.updateProfile { $0.hidesPresence = false }
+                        try await bob.shows("that she is there") { $0.presence(of: Person.alice.id)?.isOnline == true }
+                        try await node.kill()
+                        try await bob.shows("that nobody is known to be there") {
+                            $0.presence(of: Person.alice.id)?.isOnline == false
+                        }
+                        try await bob.relaunch()
+                        #expect(bob.client.presence(of: Person.alice.id)?.isOnline == false)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("a mute is kept, comes to the user's other device, and is nobody else's; it ends")
+    func muted() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { one in
+                    try await AppDevice.with(.node(node.port)) { other in
+                        for device in [one, other] { try await device.signIn(.alice) }
+                        @MainActor func conversation(_ device: AppDevice) -> Conversation? {
+                            device.client.conversations.first { $0.id == Room.aliceBob }
+                        }
+                        let until = Date(timeIntervalSince1970: 1_893_456_000)
+                        try await one.client.mute(Room.aliceBob, until: until)
+                        #expect(conversation(one)?.mutedUntil == until)
+                        try await other.shows("the mute") { _ in conversation(other)?.mutedUntil == until }
+                        try await other.relaunch()
+                        #expect(conversation(other)?.mutedUntil == until && conversation(other)?.isMuted == true)
+                        try await other.isLive()
+                        try await other.client.mute(Room.aliceBob)
+                        try await one.shows("that it is for good") { _ in
+                            guard let muted = conversation(one)?.mutedUntil else { return false }
+                            return muted > until
+                        }
+                        try await other.client.unmute(Room.aliceBob)
+                        try await one.shows("its end") { _ in conversation(one)?.mutedUntil == nil }
+                        await #expect {
+                            try await one.client.mute("12345678-1234-4234-8234-123456789abc")
+                        } throws: { error in
+                            (error as? PostlineError)?.code == .notFound
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    @Test(
+        "a device is told while its app is away, and what the push brings is there before it is opened; nobody is online"
+    )
+    func pushed() async throws {
+        try await PushSetup.with { setup in
+            let node = try await setup.node()
+            defer { node.command.signal(SIGKILL) }
+            try await pushed(setup, node)
+        }
+    }
+
+    private func pushed(_ setup: PushSetup, _ node: ServeProcess) async throws {
+        try await AppDevice.with(.node(node.port)) { device in
+            let client = device.client
+            // Before anybody is signed in: it is for whoever will be.
+            try await client.registerDevice(.webhook, token: "alice's phone", locale: "en")
+            try await device.signIn(.alice)
+            try await within("the device to be registered") {
+                while try await setup.database.value("select count(*) from app.devices") != "1" {}
+            }
+            await client.enterBackground()
+            try await within("her to be offline") {
+                while try await setup.database.value("select count(*) from app.node_users") != "0" {}
+            }
+            let bob = try await node.signedIn(.bob)
+            try await bob.send("are you there?", to: Room.aliceBob)
+            let request = try await setup.standIn.received(1) { $0.path == "/hook" }[0]
+            struct Body: Decodable {
+                let push: [String: JSONValue]
+            }
+            let push = try JSONDecoder().decode(Body.self, from: request.body).push
+            #expect(await client.receive(push: push))
+            #expect(client.chat(with: Room.aliceBob).messages.last?.content == "are you there?")
+            #expect(push["badge"] == .integer(client.badge))
+            #expect(try await setup.database.value("select count(*) from app.node_users") == "0")
+            guard case .offline = client.state else {
+                Issue.record("it is \(client.state)")
+                return
+            }
+            // The same once more brings nothing new; of FCM all values are strings.
+            #expect(await !client.receive(push: push))
+            let seq = push["seq"]?.text ?? "0"
+            let read: [String: JSONValue] = ["conversation_id": .string(Room.aliceBob), "read_seq": seq]
+            #expect(await client.receive(push: read))
+            #expect(client.conversations.first { $0.id == Room.aliceBob }?.unreadCount == 0)
+            await client.enterForeground()
+            try await device.isLive()
+            try await client.unregisterDevice()
+            #expect(try await setup.database.value("select count(*) from app.devices") == "0")
+            // A server that does not push by it says so.
+            try await client.registerDevice(.webhook, token: "again")
+            try await client.signOut()
+            #expect(try await setup.database.value("select count(*) from app.devices") == "0")
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate var text: JSONValue {
+        if case .integer(let number) = self { .string("\(number)") } else { self }
+    }
+}
