@@ -8,12 +8,14 @@ import { Session } from './session.js'
 import { Shell } from './shell.js'
 import { signInView } from './signin-view.js'
 import { Store } from './store.js'
+import { TypingSignal } from './typing-signal.js'
 
 const session = new Session()
 const store = new Store()
 const outbox = new Outbox()
 const lines = new Lines()
 const link = new Link(session, store, outbox, lines)
+const typing = new TypingSignal(link)
 const root = document.getElementById('app')
 
 let shell = null
@@ -21,7 +23,7 @@ let notice = null
 let isScheduled = false
 
 const app = {
-  session, store, outbox, lines, link,
+  session, store, outbox, lines, link, typing,
   people: [],
   get openID() { return location.hash.slice(1) || null },
   open(id) { location.hash = id ?? '' },
