@@ -21,6 +21,7 @@ const root = document.getElementById('app')
 let shell = null
 let notice = null
 let isScheduled = false
+let unmuting
 
 const app = {
   session, store, outbox, lines, link, typing,
@@ -62,8 +63,12 @@ function render() {
     root.replaceChildren(shell.element)
   }
   shell.render()
-  const unread = [...store.conversations.values()].reduce((sum, each) => sum + store.unread(each), 0)
+  const unread = [...store.conversations.values()].filter((each) => !store.mutedUntil(each))
+    .reduce((sum, each) => sum + store.unread(each), 0)
   document.title = unread ? `(${unread}) Postline` : 'Postline'
+  clearTimeout(unmuting)
+  const { nextUnmute } = store
+  if (nextUnmute) unmuting = setTimeout(schedule, Math.min(nextUnmute - Date.now(), 3_600_000))
 }
 
 store.watch(schedule)
@@ -82,6 +87,7 @@ link.onEnded = (message) => {
 }
 store.onNews = (message) => {
   if (message.sender_id === session.userID) return
+  if (store.mutedUntil(store.conversations.get(message.conversation_id))) return
   announce(`${store.name(message.sender_id)}: ${message.content || 'A picture'}`)
 }
 store.onLeft = (title) => {

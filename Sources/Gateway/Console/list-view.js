@@ -118,14 +118,15 @@ export class ListView {
     const time = pending?.writtenAt ?? conversation.last_message_time
     const typing = typingText(store, conversation)
     const preview = this.#preview(conversation, pending)
+    const isMuted = store.mutedUntil(conversation) !== null
     const other = store.other(conversation)
     return {
       key: conversation.id,
       signature: [
-        title, unread, isOpen, time && short(time), preview, typing, other && presentSignature(store, other),
+        title, unread, isOpen, time && short(time), preview, typing, isMuted, other && presentSignature(store, other),
       ].join('\n'),
       build: () => h('li', {}, h('button', {
-        class: unread ? 'row unread' : 'row', type: 'button', tabIndex: -1, 'aria-current': String(isOpen),
+        class: `row${unread ? ' unread' : ''}${isMuted ? ' muted' : ''}`, type: 'button', tabIndex: -1, 'aria-current': String(isOpen),
         'data-id': conversation.id,
         onclick: () => {
           this.#clearSearch()
@@ -136,6 +137,7 @@ export class ListView {
       h('span', { class: 'row-text' },
         h('span', { class: 'row-line' },
           h('span', { class: 'row-title' }, title),
+          isMuted && h('span', { class: 'muted-mark', role: 'img', 'aria-label': 'Muted', title: 'Muted' }, icon('muted')),
           time && h('time', { dateTime: time, title: full(time) }, short(time))),
         h('span', { class: 'row-line' },
           typing ? h('span', { class: 'row-preview typing' }, typing) : h('span', { class: 'row-preview' }, preview),

@@ -201,6 +201,18 @@ export class Store {
     return !presence || presence.is_online || this.hidesPresence ? null : presence.last_seen_at
   }
 
+  /// Until when the conversation is muted; null where it is not.
+  mutedUntil(conversation) {
+    const until = conversation.muted_until && new Date(conversation.muted_until)
+    return until > new Date() ? until : null
+  }
+
+  /// When the next conversation ceases to be muted.
+  get nextUnmute() {
+    const times = [...this.conversations.values()].map((each) => this.mutedUntil(each)).filter(Boolean)
+    return times.length ? Math.min(...times) : null
+  }
+
   /// Of more news than it tells, a Changes has the newest: what was held before the gap is let go, to be fetched
   /// again from there backwards.
   #closeGap(id) {

@@ -7,6 +7,7 @@ import { ConnectionLost, sentence } from './errors.js'
 import { groupDetails } from './group-view.js'
 import { icon } from './icons.js'
 import { describeRow } from './message-row.js'
+import { MuteMenu } from './mute-menu.js'
 import { confirm } from './dialog.js'
 import { toast } from './notice.js'
 import { personDetails } from './person-view.js'
@@ -21,6 +22,7 @@ const typingRestMilliseconds = 30_000
 export class ThreadView {
   #app
   #headInside = h('div', { class: 'thread-head-inside' })
+  #mute
   #typing = h('p', { class: 'unseen', role: 'status' })
   #toldTyping = { text: '', at: 0 }
   #list = h('ol', { class: 'messages', 'aria-label': 'Messages', 'data-enter': 'last' })
@@ -44,6 +46,7 @@ export class ThreadView {
 
   constructor(app) {
     this.#app = app
+    this.#mute = new MuteMenu(app)
     this.#composer = new Composer(app, { onSent: () => this.#toEnd() })
     this.#scroller = h('div', { class: 'thread-scroller', onscroll: () => this.#scrolled() },
       this.#older, this.#list)
@@ -51,7 +54,7 @@ export class ThreadView {
       class: 'jump', type: 'button', hidden: true, onclick: () => this.#toEnd(),
     }, icon('down'), h('span', {}))
     this.#body = h('div', { class: 'thread-body', hidden: true },
-      h('header', { class: 'thread-head' }, this.#headInside),
+      h('header', { class: 'thread-head' }, this.#headInside, this.#mute.element),
       h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#composer.element)
     this.#enter = arrowKeys(this.#list, '.message')
     this.element = h('main', { class: 'thread', 'aria-label': 'Conversation' }, this.#blank, this.#body)
@@ -91,6 +94,7 @@ export class ThreadView {
       keyed(this.#list, [], () => {})
     }
     this.#renderHead(conversation)
+    this.#mute.show(conversation)
     this.#sayTyping(typingText(this.#app.store, conversation, true))
     this.#renderMessages(conversation)
     this.#composer.show(conversation)

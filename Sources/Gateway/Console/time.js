@@ -26,6 +26,13 @@ export function lastSeen(time) {
   return `on ${day(time)}`
 }
 
+/// For what is to be: the time of today, else the day and the time.
+export function soon(date) {
+  const days = -daysAgo(date)
+  const clock = clockFormat.format(date)
+  return days <= 0 ? clock : days === 1 ? `tomorrow, ${clock}` : `${dayFormat.format(date)}, ${clock}`
+}
+
 /// `14:05:09.123`
 export function preciseClock(milliseconds) {
   const date = new Date(milliseconds)
