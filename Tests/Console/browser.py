@@ -21,6 +21,7 @@ class Browser:
     """A headless Chromium of its own, whose connections go through a cable of its own."""
 
     def __init__(self, url, width=1280, height=800, is_phone=False, is_dark=False):
+        self._happened = []
         target = urllib.parse.urlsplit(url)
         self.cable = Cable(target.hostname, target.port or 80)
         self.origin = f"http://127.0.0.1:{self.cable.port}"
@@ -152,21 +153,54 @@ class Browser:
         shown = [each for each in self.all(".status") if each.is_displayed()]
         return shown[0].text if shown else ""
 
+    def row(self, title):
+        """The row of the conversation of that title."""
+        return self.until(lambda: next((each for each in self.all("[aria-label='Conversations'] .row")
+                                        if each.find_element(By.CSS_SELECTOR, ".row-title").text == title), None), title)
+
+    def has(self, title, css):
+        """Whether the row of that title has something that `css` finds; it may be drawn anew meanwhile."""
+        return self.until(lambda: [bool(self.row(title).find_elements(By.CSS_SELECTOR, css))], title)[0]
+
+    def subtitle(self):
+        """What stands below the open conversation's title."""
+        return self.one(".thread-title .row-preview").text
+
+    def module(self, script, *arguments):
+        """What `script` returns, which may `await import` the page's modules."""
+        answer = self.driver.execute_async_script(
+            "const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1);"
+            f"(async () => {{ {script} }})().then((value) => done({{ value }}), (error) => done({{ error: String(error) }}))",
+            *arguments)
+        if "error" in answer:
+            raise AssertionError(answer["error"])
+        return answer["value"]
+
     def is_online(self):
         return self.driver.execute_script("return document.querySelector('.me-button') !== null") and not self.status()
 
     # What it did behind the page
 
+    def _log(self, events):
+        """The params of those of the browser's events that happened since it came, in their order."""
+        self._happened += [json.loads(each["message"])["message"] for each in self.driver.get_log("performance")]
+        return [each["params"] for each in self._happened if each["method"] in events]
+
     def requested(self):
-        """The address of everything that the page asked for since the last call."""
-        addresses = []
-        for entry in self.driver.get_log("performance"):
-            message = json.loads(entry["message"])["message"]
-            if message["method"] == "Network.requestWillBeSent":
-                addresses.append(message["params"]["request"]["url"])
-            if message["method"] == "Network.webSocketCreated":
-                addresses.append(message["params"]["url"])
-        return addresses
+        """The address of everything that the page asked for."""
+        return [params["request"]["url"] if "request" in params else params["url"]
+                for params in self._log(("Network.requestWillBeSent", "Network.webSocketCreated"))]
+
+    def lines(self, method, *, out):
+        """The params of the requests (`out`) or pushes with that method, each with the seconds at which it was."""
+        found = []
+        for each in self._log(("Network.webSocketFrameSent" if out else "Network.webSocketFrameReceived",)):
+            if not each["response"]["payloadData"].startswith("{"):
+                continue
+            line = json.loads(each["response"]["payloadData"])
+            if line.get("method") == method:
+                found.append((each["timestamp"], line["params"]))
+        return found
 
     def complaints(self):
         """The errors in the browser's log since the last call."""

@@ -1,89 +1,16 @@
-"""The console in headless Chromium, against a real server with the people of the dev world.
-
-    POSTLINE_TEST_CONSOLE_URL   where the console is; http://127.0.0.1:7433/ unless set
-    POSTLINE_TEST_DATABASE_URL  for psql, as the owner: what `postline dev` prints
-    POSTLINE_TEST_CONSOLE_CUT   a shell command that kills the node and starts it again; without it that test is left out
-
-Needs selenium (PyPI), chromium and chromedriver. Run with `python3 Tests/Console/test_console.py`.
-"""
+"""The console in headless Chromium, against a real server with the people of the dev world."""
 
 import os
-import shutil
 import subprocess
 import unittest
-import uuid
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import Browser
-
-URL = os.environ.get("POSTLINE_TEST_CONSOLE_URL", "http://127.0.0.1:7433/")
-DATABASE = os.environ.get("POSTLINE_TEST_DATABASE_URL")
-CUT = os.environ.get("POSTLINE_TEST_CONSOLE_CUT")
-
-ALICE, BOB, CAROL = "alice@example.com", "bob@example.com", "carol@example.com"
-ALPS = "Weekend in the Alps"
+from console_case import ALICE, ALPS, BOB, CAROL, CUT, ConsoleCase, kept, name_of, psql, token
 
 
-def psql(statement, **values):
-    command = [shutil.which("psql") or "/usr/lib/postgresql/15/bin/psql", DATABASE, "-qAtX", "-v", "ON_ERROR_STOP=1"]
-    for name, value in values.items():
-        command += ["-v", f"{name}={value}"]
-    # Variables are put in only where the statement comes as input.
-    done = subprocess.run(command, input=statement, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def name_of(email):
-    return psql(
-        "select p.full_name from public.user_profiles p join auth.users u on u.id = p.id where u.email = :'email'",
-        email=email)
-
-
-def kept(text):
-    """How many messages with that text the database has."""
-    return int(psql("select count(*) from public.messages where content like :'text'", text=f"%{text}%"))
-
-
-def token():
-    return uuid.uuid4().hex[:10]
-
-
-class ConsoleTests(unittest.TestCase):
-    def setUp(self):
-        self.browsers = []
-        # Where a connection is cut, the browser notes that.
-        self.may_lose_connections = False
-
-    def tearDown(self):
-        for browser in self.browsers:
-            try:
-                self.assertFalse(
-                    [each for each in browser.requested() if not self.is_own(browser, each)], "left the origin")
-                complaints = browser.complaints()
-                if self.may_lose_connections:
-                    complaints = [each for each in complaints if "/v1/line" not in each]
-                self.assertEqual(complaints, [], "in the browser's log")
-            finally:
-                browser.close()
-
-    def is_own(self, browser, address):
-        return address.startswith((browser.origin + "/", browser.origin.replace("http:", "ws:") + "/", "data:"))
-
-    def browser(self, email=None, **kinds):
-        browser = Browser(URL, **kinds)
-        self.browsers.append(browser)
-        if email:
-            browser.sign_in(email)
-        return browser
-
-    def two_people(self):
-        alice, bob = self.browser(ALICE), self.browser(BOB)
-        alice.open(name_of(BOB))
-        bob.open(name_of(ALICE))
-        return alice, bob
-
+class ConsoleTests(ConsoleCase):
     def test_two_people_talk(self):
         alice, bob = self.two_people()
         question, answer = f"Dinner? {token()}", f"Gladly {token()}"

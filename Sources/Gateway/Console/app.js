@@ -8,20 +8,23 @@ import { Session } from './session.js'
 import { Shell } from './shell.js'
 import { signInView } from './signin-view.js'
 import { Store } from './store.js'
+import { TypingSignal } from './typing-signal.js'
 
 const session = new Session()
 const store = new Store()
 const outbox = new Outbox()
 const lines = new Lines()
 const link = new Link(session, store, outbox, lines)
+const typing = new TypingSignal(link)
 const root = document.getElementById('app')
 
 let shell = null
 let notice = null
 let isScheduled = false
+let unmuting
 
 const app = {
-  session, store, outbox, lines, link,
+  session, store, outbox, lines, link, typing,
   people: [],
   get openID() { return location.hash.slice(1) || null },
   open(id) { location.hash = id ?? '' },
@@ -60,8 +63,12 @@ function render() {
     root.replaceChildren(shell.element)
   }
   shell.render()
-  const unread = [...store.conversations.values()].reduce((sum, each) => sum + store.unread(each), 0)
+  const unread = [...store.conversations.values()].filter((each) => !store.mutedUntil(each))
+    .reduce((sum, each) => sum + store.unread(each), 0)
   document.title = unread ? `(${unread}) Postline` : 'Postline'
+  clearTimeout(unmuting)
+  const { nextUnmute } = store
+  if (nextUnmute) unmuting = setTimeout(schedule, Math.min(nextUnmute - Date.now(), 3_600_000))
 }
 
 store.watch(schedule)
@@ -80,6 +87,7 @@ link.onEnded = (message) => {
 }
 store.onNews = (message) => {
   if (message.sender_id === session.userID) return
+  if (store.mutedUntil(store.conversations.get(message.conversation_id))) return
   announce(`${store.name(message.sender_id)}: ${message.content || 'A picture'}`)
 }
 store.onLeft = (title) => {

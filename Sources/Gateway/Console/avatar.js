@@ -16,10 +16,17 @@ export function personChip(store, userID, size) {
   return chip(person?.avatar_id, store.avatars.get(person?.avatar_id)?.color, store.name(userID), userID, size)
 }
 
-/// The other one's avatar; a group has its title's initial.
+/// The avatar of a person of the store, with a dot while that person is online.
+export function presentChip(store, userID, size) {
+  const isOnline = store.isOnline(userID)
+  return h('span', { class: isOnline ? 'chip-frame online' : 'chip-frame' }, personChip(store, userID, size),
+    isOnline && h('span', { class: 'dot', role: 'img', 'aria-label': 'Online', title: 'Online' }))
+}
+
+/// The other one's avatar, with its dot; a group has its own.
 export function conversationChip(store, conversation, size) {
   const other = store.other(conversation)
-  if (other) return personChip(store, other, size)
+  if (other) return presentChip(store, other, size)
   const element = chip(null, null, '', conversation.id, size)
   element.classList.add('chip-group')
   element.replaceChildren(icon('group'))
@@ -36,6 +43,11 @@ export function nameChip(name, size, id = name) { return chip(null, null, name, 
 export function chipSignature(store, userID) {
   const person = store.people.get(userID)
   return `${store.name(userID)}/${person?.avatar_id}/${store.avatars.get(person?.avatar_id)?.color}`
+}
+
+/// That of a chip with a dot.
+export function presentSignature(store, userID) {
+  return `${chipSignature(store, userID)}/${store.isOnline(userID)}`
 }
 
 function chip(avatarID, avatarColor, name, id, size = 'medium') {

@@ -27,7 +27,11 @@ export class Composer {
     this.#input = h('textarea', {
       id: 'compose', rows: 1, placeholder: 'Write a message', 'aria-label': 'Write a message',
       autocomplete: 'off', dir: 'auto',
-      oninput: () => this.#changed(), onkeydown: (event) => this.#key(event),
+      oninput: () => {
+        this.#changed()
+        if (!this.#editing) this.#tellTyping(Boolean(this.#input.value.trim()))
+      },
+      onkeydown: (event) => this.#key(event),
     })
     this.#banner = h('div', { class: 'edit-banner', hidden: true },
       icon('edit'), h('span', {}, 'Editing your message'),
@@ -53,6 +57,7 @@ export class Composer {
       return
     }
     this.#keepDraft()
+    this.#tellTyping(false)
     this.#conversation = conversation
     this.#editing = null
     this.#write(this.#drafts.get(conversation.id) ?? '')
@@ -60,6 +65,7 @@ export class Composer {
 
   edit(message) {
     this.#keepDraft()
+    this.#tellTyping(false)
     this.#editing = message
     this.#write(message.content ?? '')
     this.focus()
@@ -69,6 +75,10 @@ export class Composer {
     this.#editing = null
     this.#write(this.#drafts.get(this.#conversation.id) ?? '')
     this.focus()
+  }
+
+  #tellTyping(isTyping) {
+    if (this.#conversation) this.#app.typing.set(this.#conversation.id, isTyping)
   }
 
   #keepDraft() {
@@ -124,6 +134,7 @@ export class Composer {
     if (this.#editing) return this.#save(this.#editing, content)
     this.#drafts.delete(this.#conversation.id)
     this.#write('')
+    this.#tellTyping(false)
     this.#app.outbox.add(this.#app.session.userID, this.#conversation.id, content)
     this.#onSent()
     this.focus()

@@ -1,6 +1,6 @@
 // Groups: making one, and who is in it as what.
 
-import { chipSignature, conversationChip, personChip } from './avatar.js'
+import { conversationChip, presentChip, presentSignature } from './avatar.js'
 import { confirm, openDialog } from './dialog.js'
 import { h, keyed } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
@@ -20,6 +20,7 @@ export function createGroup(app) {
   const picker = new PeoplePicker(app)
   openDialog({
     title: 'New group',
+    onClose: picker.watch(),
     build: (close) => form({
       fields: [title],
       children: [title.element, h('div', { class: 'field' }, h('span', { class: 'label' }, 'Members'), picker.element)],
@@ -83,7 +84,7 @@ export function groupDetails(app, conversationID) {
     })
     keyed(list, members, (member) => ({
       key: member.user_id,
-      signature: `${chipSignature(store, member.user_id)}${member.role}${mine}`,
+      signature: `${presentSignature(store, member.user_id)}${member.role}${mine}`,
       build: () => memberRow(member, mine),
     }))
     keyed(tools, [group], () => ({
@@ -104,7 +105,7 @@ export function groupDetails(app, conversationID) {
       && (mine === 'owner' || mine === 'admin' && member.role === 'member')
     return h('li', { class: 'member' },
       h('button', { class: 'member-person', type: 'button', onclick: () => personDetails(app, member.user_id) },
-        personChip(store, member.user_id, 'small'), h('span', { class: 'row-title' }, isMe ? `${name} (you)` : name)),
+        presentChip(store, member.user_id, 'small'), h('span', { class: 'row-title' }, isMe ? `${name} (you)` : name)),
       mine === 'owner' && !isMe
         ? h('select', {
           'aria-label': `Role of ${name}`, onchange: (event) => setRole(member, event.target),
@@ -180,6 +181,7 @@ function addMembers(app, group) {
   const picker = new PeoplePicker(app, group.members.map((member) => member.user_id))
   openDialog({
     title: 'Add people',
+    onClose: picker.watch(),
     build: (close) => form({
       fields: [],
       children: [picker.element],

@@ -34,6 +34,7 @@ export class Link {
     addEventListener('online', () => this.retryNow())
     addEventListener('offline', () => this.#probe())
     document.addEventListener('visibilitychange', () => {
+      this.#tellState()
       if (document.visibilityState !== 'visible') return
       this.retryNow()
       this.#probe()
@@ -44,6 +45,9 @@ export class Link {
 
   /// What the server said of itself, on the connection there is.
   get hello() { return this.#connection?.hello }
+
+  /// Whether there is a connection, and its server says that it has that.
+  has(feature) { return this.isOnline && this.hello.features?.includes(feature) === true }
 
   /// Signs in by `auth.login`, `auth.register` or `auth.guest`, and goes on as that user.
   async signIn(method, params) {
@@ -99,6 +103,8 @@ export class Link {
       let lost
       try {
         const connection = await this.#connected()
+        this.#toldState = 'active'
+        await this.#tellState()
         await this.#synchronize(connection, this.#cursor)
         backoff.reset()
         this.#become({ name: 'online' })
@@ -108,6 +114,7 @@ export class Link {
         this.#connection?.close()
       }
       this.#connection = null
+      this.#toldState = null
       if (!this.#session.isSignedIn) break
       if (isEnd(lost)) {
         this.#end(lost instanceof SessionEnded ? lost.message : lost.goodbye?.message ?? 'Your session was ended.')
@@ -176,6 +183,7 @@ export class Link {
 
   #take(connection, method, params) {
     if (method === 'changes') this.#apply(params)
+    else if (method === 'typing') this.#store.takeTyping(params)
     else if (method === 'server.ping') this.#cursor = params?.cursor ?? this.#cursor
     else if (method === 'sync.lagged') {
       this.#synchronize(connection, params.cursor).catch(() => connection.close())
@@ -284,6 +292,25 @@ export class Link {
     if (this.isOnline) this.#connection.call('server.info', {}, probeMilliseconds).catch(() => {})
   }
 
+  /// What the server was told of this session, which begins as active.
+  #toldState = null
+
+  /// Whoever has all its tabs hidden is not online.
+  async #tellState() {
+    const state = document.visibilityState === 'visible' ? 'active' : 'background'
+    const connection = this.#connection
+    if (!connection?.isOpen || !this.#toldState || this.#toldState === state) return
+    if (!connection.hello.features?.includes('presence')) return
+    this.#toldState = state
+    try {
+      await connection.call('session.set_state', { state })
+    } catch (error) {
+      if (error instanceof ConnectionLost) return
+      // Another try is the next change's.
+      this.#toldState = 'unknown'
+    }
+  }
+
   #end(message) {
     this.#session.clear()
     this.#cursor = null
@@ -298,6 +325,7 @@ export class Link {
 
   #become(state) {
     this.state = state
+    this.#store.setLive(state.name === 'online')
     this.onState()
   }
 }

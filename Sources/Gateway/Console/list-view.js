@@ -1,6 +1,6 @@
 // The conversations, newest first, and the field that finds people.
 
-import { chipSignature, conversationChip, personChip } from './avatar.js'
+import { conversationChip, presentChip, presentSignature } from './avatar.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
 import { createGroup } from './group-view.js'
@@ -8,6 +8,7 @@ import { icon } from './icons.js'
 import { toast } from './notice.js'
 import { Search } from './search.js'
 import { full, short } from './time.js'
+import { typingText } from './typists.js'
 
 export class ListView {
   #app
@@ -115,13 +116,17 @@ export class ListView {
     const isOpen = this.#app.openID === conversation.id
     const pending = outbox.of(conversation.id).at(-1)
     const time = pending?.writtenAt ?? conversation.last_message_time
+    const typing = typingText(store, conversation)
     const preview = this.#preview(conversation, pending)
+    const isMuted = store.mutedUntil(conversation) !== null
     const other = store.other(conversation)
     return {
       key: conversation.id,
-      signature: [title, unread, isOpen, time && short(time), preview, other && chipSignature(store, other)].join('\n'),
+      signature: [
+        title, unread, isOpen, time && short(time), preview, typing, isMuted, other && presentSignature(store, other),
+      ].join('\n'),
       build: () => h('li', {}, h('button', {
-        class: unread ? 'row unread' : 'row', type: 'button', tabIndex: -1, 'aria-current': String(isOpen),
+        class: `row${unread ? ' unread' : ''}${isMuted ? ' muted' : ''}`, type: 'button', tabIndex: -1, 'aria-current': String(isOpen),
         'data-id': conversation.id,
         onclick: () => {
           this.#clearSearch()
@@ -132,9 +137,10 @@ export class ListView {
       h('span', { class: 'row-text' },
         h('span', { class: 'row-line' },
           h('span', { class: 'row-title' }, title),
+          isMuted && h('span', { class: 'muted-mark', role: 'img', 'aria-label': 'Muted', title: 'Muted' }, icon('muted')),
           time && h('time', { dateTime: time, title: full(time) }, short(time))),
         h('span', { class: 'row-line' },
-          h('span', { class: 'row-preview' }, preview),
+          typing ? h('span', { class: 'row-preview typing' }, typing) : h('span', { class: 'row-preview' }, preview),
           unread > 0 && h('span', { class: 'badge' }, unread > 99 ? '99+' : String(unread),
             h('span', { class: 'unseen' }, ' unread')))))),
     }
@@ -156,10 +162,10 @@ export class ListView {
     const person = store.people.get(id)
     return {
       key: id,
-      signature: `${chipSignature(store, id)}${person?.username}${person?.is_verified}`,
+      signature: `${presentSignature(store, id)}${person?.username}${person?.is_verified}`,
       build: () => h('li', {}, h('button', {
         class: 'row', type: 'button', tabIndex: -1, 'data-person': id, onclick: () => this.#begin(id),
-      }, personChip(store, id), h('span', { class: 'row-text' },
+      }, presentChip(store, id), h('span', { class: 'row-text' },
         h('span', { class: 'row-title' }, store.name(id)),
         h('span', { class: 'row-preview' }, person?.username ? `@${person.username}` : 'No username')))),
     }

@@ -30,7 +30,7 @@ function describeBeginning({ store }, { conversation, key }) {
     key,
     signature: `${title}${conversation.last_seq === 0}${other && chipSignature(store, other)}`,
     build: () => h('li', { class: 'beginning' },
-      conversationChip(store, conversation, 'large'),
+      other ? personChip(store, other, 'large') : conversationChip(store, conversation, 'large'),
       h('p', { class: 'empty-title' }, title),
       h('p', {}, conversation.last_seq ? 'This is where it began.'
         : other ? `Write the first message to ${title}.` : 'Write the first message of this group.')),

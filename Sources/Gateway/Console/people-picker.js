@@ -1,6 +1,6 @@
 // Choosing people for a group: a search, and those chosen as removable names.
 
-import { chipSignature, personChip } from './avatar.js'
+import { chipSignature, personChip, presentChip, presentSignature } from './avatar.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { icon } from './icons.js'
 import { Search } from './search.js'
@@ -45,6 +45,9 @@ export class PeoplePicker {
 
   focus() { this.#input.focus() }
 
+  /// Draws what changes of those who are offered. Returns what ends that.
+  watch() { return this.#app.store.watch(() => this.#render()) }
+
   #render() {
     const { store } = this.#app
     const query = this.#input.value.trim()
@@ -67,7 +70,7 @@ export class PeoplePicker {
     }))
     keyed(this.#found, offered, (id, username = store.people.get(id)?.username) => ({
       key: id,
-      signature: chipSignature(store, id),
+      signature: presentSignature(store, id),
       build: () => h('li', {}, h('button', {
         class: 'row', type: 'button', tabIndex: -1,
         onclick: () => {
@@ -77,7 +80,7 @@ export class PeoplePicker {
           this.#render()
           this.focus()
         },
-      }, personChip(store, id, 'small'), h('span', { class: 'row-text' },
+      }, presentChip(store, id, 'small'), h('span', { class: 'row-text' },
         h('span', { class: 'row-title' }, store.name(id)),
         h('span', { class: 'row-preview' }, username ? `@${username}` : '')))),
     }))

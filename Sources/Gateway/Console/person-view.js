@@ -1,12 +1,12 @@
 // What everyone may see of a person.
 
-import { chipSignature, personChip } from './avatar.js'
+import { presentChip, presentSignature } from './avatar.js'
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
-import { date } from './time.js'
+import { date, lastSeen } from './time.js'
 
 export async function personDetails(app, userID) {
   const { store, link } = app
@@ -15,7 +15,9 @@ export async function personDetails(app, userID) {
 
   const draw = () => {
     const person = store.people.get(userID)
-    const signature = `${chipSignature(store, userID)}${person?.version}${person?.created_at}`
+    const seen = store.lastSeen(userID)
+    const presence = store.isOnline(userID) ? 'Online' : seen ? `Last seen ${lastSeen(seen)}` : ''
+    const signature = `${presentSignature(store, userID)}${person?.version}${person?.created_at}${presence}`
     if (signature === drawn) return
     drawn = signature
     const facts = person?.is_deleted ? [] : [
@@ -28,10 +30,11 @@ export async function personDetails(app, userID) {
       }, new URL(person.avatar_url).host)],
     ].filter(([, value]) => value)
     content.replaceChildren(
-      personChip(store, userID, 'large'),
+      presentChip(store, userID, 'large'),
       h('p', { class: 'person-name' }, store.name(userID),
         person?.is_verified && h('span', { class: 'verified', title: 'Verified' }, icon('verified'))),
       h('p', { class: 'row-preview' }, person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : ''),
+      presence && h('p', { class: 'person-presence' }, presence),
       person?.bio ? h('p', { class: 'person-bio', dir: 'auto' }, person.bio) : '',
       facts.length ? h('dl', { class: 'facts' }, facts.map(([name, value]) => {
         return [h('dt', {}, name), h('dd', {}, value)]

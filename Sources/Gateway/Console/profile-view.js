@@ -62,11 +62,18 @@ export function editProfile(app) {
     made.element.append(made.conflict)
     return [path, made]
   }))
+  /// Its two values are the screen's own switch, which nothing can contradict.
+  const hides = h('input', {
+    type: 'checkbox', role: 'switch', id: 'hides-presence', checked: store.hidesPresence,
+    'aria-describedby': 'hides-presence-hint',
+  })
   const picker = h('fieldset', { class: 'avatars', name: 'avatar.avatar_id' })
   const banner = h('p', { class: 'conflict-banner', role: 'status', hidden: true })
   const preview = h('div', { class: 'profile-preview' })
 
   function text(me, path) { return String(path.split('.').reduce((value, name) => value?.[name], me) ?? '') }
+
+  function isHidden(me) { return me.preferences?.presence === 'nobody' }
 
   function isMine(path) { return fields.get(path).value !== text(base, path) }
 
@@ -84,6 +91,7 @@ export function editProfile(app) {
       }
     }
     if (avatarID === base.avatar_id) avatarID = current.avatar_id
+    if (hides.checked === isHidden(base)) hides.checked = isHidden(current)
     base = current
     drawConflicts()
     drawAvatars()
@@ -161,6 +169,7 @@ export function editProfile(app) {
     if (avatarID !== base.avatar_id) {
       changed.avatar = avatarID ? { avatar_type: 'built_in', avatar_id: avatarID } : { avatar_type: null }
     }
+    if (hides.checked !== isHidden(base)) changed.preferences = { presence: hides.checked ? 'nobody' : null }
     return Object.keys(changed).length ? changed : null
   }
 
@@ -200,7 +209,12 @@ export function editProfile(app) {
         fields: [...fields.values()],
         action: 'Save',
         children: [banner, preview, picker,
-          sections.map(([title, paths]) => h('section', {}, h('h3', {}, title), byPath(paths)))],
+          sections.map(([title, paths]) => h('section', {}, h('h3', {}, title), byPath(paths))),
+          h('section', { hidden: !link.has('presence') }, h('h3', {}, 'Being online'), h('div', { class: 'switch' },
+            hides,
+            h('label', { for: 'hides-presence' }, 'Hide when I am online'),
+            h('p', { class: 'field-hint', id: 'hides-presence-hint' },
+              'Nobody sees whether you are online or when you last were, and you do not see it of anybody.')))],
         secondary: h('button', { class: 'button', type: 'button', onclick: close }, 'Cancel'),
         submit: () => save(close),
       })

@@ -3,17 +3,25 @@
 // Applying one Changes twice, or after a newer one, changes nothing (docs/protocol.md, section 3). Each object is here
 // once, by its id, and every view draws from here: so a name changes everywhere at once.
 
+import { Typists } from './typists.js'
+
 export class Store {
   me = null
   people = new Map()
   conversations = new Map()
   /// The newest messages of each conversation, ascending by `seq`; what stands before them is to be fetched.
   messages = new Map()
+  /// What was told of others' presence, by user.
+  presence = new Map()
+  /// Whether it is told when something changes; without that nobody can be said to be online.
+  isLive = false
   /// The built-in avatars by id.
   avatars = new Map()
   /// Whether the first Changes is whole.
   isLoaded = false
   #watchers = new Set()
+  #typists = new Typists(() => this.changed())
+  #hasLostMembers = false
   /// Called with each message that is news, so that it can be announced.
   onNews = () => {}
   /// Called with the title of a conversation that the user was taken out of.
@@ -34,6 +42,8 @@ export class Store {
     this.people.clear()
     this.conversations.clear()
     this.messages.clear()
+    this.presence.clear()
+    this.#typists.clear()
     this.isLoaded = false
     this.changed()
   }
@@ -47,11 +57,15 @@ export class Store {
     for (const id of changes.left ?? []) this.#leave(id)
     for (const profile of changes.profiles ?? []) this.takePerson(profile)
     for (const conversation of changes.conversations ?? []) this.takeConversation(conversation)
+    for (const presence of changes.presence ?? []) this.presence.set(presence.user_id, presence)
     const news = []
     for (const message of changes.messages ?? []) if (this.takeMessage(message)) news.push(message)
     for (const read of changes.reads ?? []) this.takeRead(read)
     for (const id of changes.limited ?? []) this.#closeGap(id)
-    if (!changes.more) this.isLoaded = true
+    if (!changes.more) {
+      this.isLoaded = true
+      this.#forgetStrangers()
+    }
     if (!isFirst) for (const message of news) this.onNews(message)
     this.changed()
   }
@@ -60,6 +74,7 @@ export class Store {
   applyConversation({ profiles, ...conversation }) {
     for (const profile of profiles ?? []) this.takePerson(profile)
     this.takeConversation(conversation)
+    if (this.isLoaded) this.#forgetStrangers()
     this.changed()
   }
 
@@ -84,6 +99,7 @@ export class Store {
 
   takeConversation(conversation) {
     const held = this.conversations.get(conversation.id)
+    this.#hasLostMembers ||= held?.version < conversation.version
     this.conversations.set(conversation.id, held ? merged(held, conversation) : conversation)
     if (!this.messages.has(conversation.id)) this.messages.set(conversation.id, [])
   }
@@ -106,6 +122,7 @@ export class Store {
     held.splice(at, isHeld ? 1 : 0, message)
 
     const isNews = message.seq > conversation.last_seq
+    if (isNews) this.#typists.end(conversation.id, message.sender_id)
     if (message.seq >= conversation.last_seq) {
       conversation.last_seq = message.seq
       conversation.last_message_content = message.deleted_at ? null : message.content
@@ -141,7 +158,59 @@ export class Store {
     const title = this.title(conversation)
     this.conversations.delete(id)
     this.messages.delete(id)
+    this.#hasLostMembers = true
     this.onLeft(title)
+  }
+
+  /// With the last conversation shared with somebody, what is known of that user's presence goes too: nothing is told
+  /// of it any more.
+  #forgetStrangers() {
+    if (!this.#hasLostMembers) return
+    this.#hasLostMembers = false
+    const shared = new Set()
+    for (const { members } of this.conversations.values()) for (const member of members) shared.add(member.user_id)
+    for (const id of this.presence.keys()) if (!shared.has(id)) this.presence.delete(id)
+  }
+
+  /// Whether there is a connection that tells what changes. Without one, nobody is known to be online or to type.
+  setLive(isLive) {
+    if (this.isLive === isLive) return
+    this.isLive = isLive
+    if (!isLive) this.#typists.clear()
+    this.changed()
+  }
+
+  takeTyping(typing) { this.#typists.take(typing) }
+
+  /// The ids of those who type there.
+  typists(conversation) {
+    return this.#typists.of(conversation.id)
+      .filter((id) => conversation.members.some((member) => member.user_id === id))
+  }
+
+  /// Whether the user hides its own presence, and so is shown nobody's.
+  get hidesPresence() { return this.me?.preferences?.presence === 'nobody' }
+
+  isOnline(userID) {
+    return this.isLive && !this.hidesPresence && this.presence.get(userID)?.is_online === true
+  }
+
+  /// When somebody who is not online was last; null where that is not known.
+  lastSeen(userID) {
+    const presence = this.presence.get(userID)
+    return !presence || presence.is_online || this.hidesPresence ? null : presence.last_seen_at
+  }
+
+  /// Until when the conversation is muted; null where it is not.
+  mutedUntil(conversation) {
+    const until = conversation.muted_until && new Date(conversation.muted_until)
+    return until > new Date() ? until : null
+  }
+
+  /// When the next conversation ceases to be muted.
+  get nextUnmute() {
+    const times = [...this.conversations.values()].map((each) => this.mutedUntil(each)).filter(Boolean)
+    return times.length ? Math.min(...times) : null
   }
 
   /// Of more news than it tells, a Changes has the newest: what was held before the gap is let go, to be fetched

@@ -1,22 +1,30 @@
 // The open conversation: its messages from the newest back, and where one writes.
 
-import { chipSignature, conversationChip } from './avatar.js'
+import { conversationChip, presentSignature } from './avatar.js'
 import { Composer } from './composer.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
 import { groupDetails } from './group-view.js'
 import { icon } from './icons.js'
 import { describeRow } from './message-row.js'
+import { MuteMenu } from './mute-menu.js'
 import { confirm } from './dialog.js'
 import { toast } from './notice.js'
 import { personDetails } from './person-view.js'
 import { rowsOf } from './thread-rows.js'
+import { lastSeen } from './time.js'
+import { typingText } from './typists.js'
 
 const pageSize = 50
+/// Who pauses and goes on is not read out again each time.
+const typingRestMilliseconds = 30_000
 
 export class ThreadView {
   #app
-  #head = h('header', { class: 'thread-head' })
+  #headInside = h('div', { class: 'thread-head-inside' })
+  #mute
+  #typing = h('p', { class: 'unseen', role: 'status' })
+  #toldTyping = { text: '', at: 0 }
   #list = h('ol', { class: 'messages', 'aria-label': 'Messages', 'data-enter': 'last' })
   #older = h('div', { class: 'older', hidden: true }, h('span', { class: 'spinner' }), 'Older messages')
   #scroller
@@ -38,6 +46,7 @@ export class ThreadView {
 
   constructor(app) {
     this.#app = app
+    this.#mute = new MuteMenu(app)
     this.#composer = new Composer(app, { onSent: () => this.#toEnd() })
     this.#scroller = h('div', { class: 'thread-scroller', onscroll: () => this.#scrolled() },
       this.#older, this.#list)
@@ -45,7 +54,8 @@ export class ThreadView {
       class: 'jump', type: 'button', hidden: true, onclick: () => this.#toEnd(),
     }, icon('down'), h('span', {}))
     this.#body = h('div', { class: 'thread-body', hidden: true },
-      this.#head, h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#composer.element)
+      h('header', { class: 'thread-head' }, this.#headInside, this.#mute.element),
+      h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#composer.element)
     this.#enter = arrowKeys(this.#list, '.message')
     this.element = h('main', { class: 'thread', 'aria-label': 'Conversation' }, this.#blank, this.#body)
     document.addEventListener('visibilitychange', () => this.#considerReading())
@@ -84,6 +94,8 @@ export class ThreadView {
       keyed(this.#list, [], () => {})
     }
     this.#renderHead(conversation)
+    this.#mute.show(conversation)
+    this.#sayTyping(typingText(this.#app.store, conversation, true))
     this.#renderMessages(conversation)
     this.#composer.show(conversation)
     if (isNew) this.#scrollToStart()
@@ -113,12 +125,17 @@ export class ThreadView {
     const people = conversation.members.map((member) => {
       return member.user_id === store.me?.id ? 'you' : store.name(member.user_id)
     })
-    const subtitle = other ? (person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : '')
-      : `${people.length} ${people.length === 1 ? 'member' : 'members'}: ${people.join(', ')}`
-    keyed(this.#head, [conversation], () => ({
+    const seen = store.lastSeen(other)
+    const presence = store.isOnline(other) ? 'online' : seen ? `last seen ${lastSeen(seen)}` : ''
+    const typing = typingText(store, conversation)
+    const who = person?.username ? `@${person.username}` : person?.is_guest ? 'Guest' : ''
+    // What is new stands first: the end is what a narrow window has no room for.
+    const subtitle = typing || (other ? [presence, who].filter(Boolean).join(' · ')
+      : `${people.length} ${people.length === 1 ? 'member' : 'members'}: ${people.join(', ')}`)
+    keyed(this.#headInside, [conversation], () => ({
       key: conversation.id,
-      signature: `${title}\n${subtitle}\n${other && chipSignature(store, other)}${person?.is_verified}`,
-      build: () => h('div', { class: 'thread-head-inside' },
+      signature: `${title}\n${other && presentSignature(store, other)}${person?.is_verified}`,
+      build: () => h('div', { class: 'thread-head-line' },
         h('button', {
           class: 'icon-button back', type: 'button', 'aria-label': 'Back to the conversations', 'data-focus': 'back',
           onclick: () => this.#app.open(null),
@@ -130,9 +147,23 @@ export class ThreadView {
         conversationChip(store, conversation),
         h('span', { class: 'row-text' },
           h('span', { class: 'row-title' }, title, person?.is_verified && verified()),
-          h('span', { class: 'row-preview' }, subtitle)),
+          h('span', { class: 'row-preview' })),
         h('span', { class: 'unseen' }, ', details'))),
     }))
+    // Apart from the rest, which a press may be on at the moment at which somebody begins to type.
+    const line = this.#headInside.querySelector('.row-preview')
+    if (line.textContent !== subtitle) line.textContent = subtitle
+    line.classList.toggle('typing', Boolean(typing))
+  }
+
+  /// Says to those who listen that somebody has begun to type.
+  #sayTyping(text) {
+    if (this.#typing.dataset.text === text) return
+    this.#typing.dataset.text = text
+    const isFresh = text && (this.#toldTyping.text !== text
+      || Date.now() - this.#toldTyping.at > typingRestMilliseconds)
+    this.#typing.textContent = isFresh ? text : ''
+    if (isFresh) this.#toldTyping = { text, at: Date.now() }
   }
 
   #renderMessages(conversation) {

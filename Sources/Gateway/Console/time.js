@@ -16,6 +16,23 @@ function daysAgo(date) {
 /// `14:05`
 export function clock(time) { return clockFormat.format(new Date(time)) }
 
+/// For `last seen …`: when somebody was, from today's time to another year's day.
+export function lastSeen(time) {
+  const date = new Date(time)
+  const days = daysAgo(date)
+  if (days <= 0) return `at ${clockFormat.format(date)}`
+  if (days === 1) return `yesterday at ${clockFormat.format(date)}`
+  if (days < 7) return `on ${longFormat.format(date).split(/[ ,]/)[0]} at ${clockFormat.format(date)}`
+  return `on ${day(time)}`
+}
+
+/// For what is to be: the time of today, else the day and the time.
+export function soon(date) {
+  const days = -daysAgo(date)
+  const clock = clockFormat.format(date)
+  return days <= 0 ? clock : days === 1 ? `tomorrow, ${clock}` : `${dayFormat.format(date)}, ${clock}`
+}
+
 /// `14:05:09.123`
 export function preciseClock(milliseconds) {
   const date = new Date(milliseconds)

@@ -1,0 +1,203 @@
+"""Who is online, as the console shows it."""
+
+import unittest
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from console_case import ALICE, ALPS, BOB, CAROL, ConsoleCase, name_of, psql, token
+
+DOT = "[role=img][aria-label='Online']"
+
+
+class PresenceTests(ConsoleCase):
+    def leave(self, browser):
+        """Closes a browser before the test is over."""
+        self.assertEqual(browser.complaints(), [])
+        self.browsers.remove(browser)
+        browser.close()
+
+    def sees_online(self, browser, email):
+        title = name_of(email)
+        browser.until(lambda: browser.has(title, DOT), f"{title} online")
+
+    def sees_offline(self, browser, email):
+        title = name_of(email)
+        browser.until(lambda: not browser.has(title, DOT), f"{title} not online")
+
+    def stranger(self):
+        """Somebody who shares no conversation with anybody."""
+        browser = self.browser()
+        browser.come()
+        browser.click("Register")
+        browser.fill("full_name", f"Stranger {token()}")
+        browser.fill("email", f"stranger-{token()}@example.com")
+        browser.fill("password", "a long password").send_keys(Keys.ENTER)
+        browser.one(".me-button")
+        browser.until(browser.is_online, "the connection")
+        return browser
+
+    def found(self, browser, name):
+        """Searches somebody, and gives the row."""
+        browser.one("#search").send_keys(Keys.CONTROL, "a")
+        browser.one("#search").send_keys(name)
+        return browser.until(
+            lambda: next((each for each in browser.all("[aria-label='People found'] .row") if name in each.text), None),
+            f"{name} found")
+
+    def hide(self, browser, hides):
+        browser.one(".me-button").click()
+        switch = browser.one("#hides-presence")
+        self.assertEqual(switch.is_selected(), not hides)
+        switch.send_keys(Keys.SPACE)
+        browser.click("Save")
+        browser.until(lambda: not browser.all("dialog"), "the profile saved")
+
+    def test_who_comes_has_a_dot_in_list_and_header(self):
+        alice = self.browser(ALICE)
+        alice.open(name_of(BOB))
+        self.sees_offline(alice, BOB)
+        self.browser(BOB)
+        self.sees_online(alice, BOB)
+        alice.until(lambda: alice.all(f".thread-title {DOT}"), "the dot in the header")
+        alice.until(lambda: alice.subtitle().startswith("online"), "the word in the header")
+
+    def test_members_and_people_found_have_their_dots(self):
+        alice, _ = self.browser(ALICE), self.browser(BOB)
+        self.sees_online(alice, BOB)
+        row = self.found(alice, name_of(BOB))
+        self.assertTrue(row.find_elements(By.CSS_SELECTOR, DOT))
+        alice.one("#search").send_keys(Keys.ESCAPE)
+        alice.open(ALPS)
+        alice.one(".thread-title").click()
+        members = {}
+
+        def online():
+            for each in alice.all(".member"):
+                members[each.find_element(By.CSS_SELECTOR, ".row-title").text] = each.find_elements(By.CSS_SELECTOR, DOT)
+            return members.get(name_of(BOB))
+        alice.until(online, "Bob's dot among the members")
+        self.assertFalse(members[f"{name_of(ALICE)} (you)"], "one's own presence is nobody's news")
+
+    def test_who_goes_was_last_seen(self):
+        alice, bob = self.browser(ALICE), self.browser(BOB)
+        alice.open(name_of(BOB))
+        self.sees_online(alice, BOB)
+        self.leave(bob)
+        self.sees_offline(alice, BOB)
+        alice.until(lambda: alice.subtitle().startswith("last seen at "), "when Bob was last seen")
+        alice.one(".thread-title").click()
+        alice.until(lambda: alice.one("dialog .person-presence").text.startswith("Last seen at "), "that on his page")
+
+    def test_last_seen_is_said_as_people_say_it(self):
+        alice = self.browser()
+        alice.come()
+        said = alice.module("""
+            const { lastSeen } = await import('/console/time.js')
+            const ago = (days) => {
+                const date = new Date()
+                date.setDate(date.getDate() - days)
+                date.setHours(9, 5, 0, 0)
+                return lastSeen(date.toISOString())
+            }
+            return [ago(0), ago(1), ago(3), ago(800)]""")
+        self.assertEqual(said[0], "at 09:05")
+        self.assertEqual(said[1], "yesterday at 09:05")
+        self.assertRegex(said[2], r"^on \w+day at 09:05$")
+        self.assertRegex(said[3], r"^on \w+day,? \d+ \w+ \d{4}$")
+
+    def test_a_strangers_presence_is_not_shown(self):
+        self.browser(ALICE)
+        stranger, bob = self.stranger(), self.browser(BOB)
+        # Who shares a conversation with her sees it, so that there is something to be seen.
+        self.sees_online(bob, ALICE)
+        row = self.found(stranger, name_of(ALICE))
+        self.assertFalse(row.find_elements(By.CSS_SELECTOR, DOT))
+        stranger.driver.execute_script("arguments[0].click()", row)
+        self.sees_online(stranger, ALICE)
+
+    def test_who_hides_sees_nobody_and_is_seen_by_nobody(self):
+        self.addCleanup(psql, """update public.user_private set preferences = preferences - 'presence' where id =
+            (select id from public.user_profiles where username = 'bob')""")
+        alice, bob, carol = self.browser(ALICE), self.browser(BOB), self.browser(CAROL)
+        alice.open(name_of(BOB))
+        bob.open(name_of(ALICE))
+        self.sees_online(alice, BOB)
+        self.sees_online(bob, ALICE)
+        self.hide(bob, True)
+        self.sees_offline(alice, BOB)
+        alice.until(lambda: alice.subtitle() == "@bob", "no word of when Bob was last seen")
+        self.sees_offline(bob, ALICE)
+        # Alice is online all the while, and hidden from him by the server as well.
+        self.sees_online(carol, ALICE)
+        bob.driver.refresh()
+        bob.open(name_of(ALICE))
+        bob.until(bob.is_online, "the connection")
+        self.assertEqual(bob.all(DOT), [])
+        self.assertEqual(bob.subtitle(), "@alice")
+        self.hide(bob, False)
+        self.sees_online(bob, ALICE)
+        self.sees_online(alice, BOB)
+
+    def test_a_hidden_tab_is_not_online(self):
+        alice, bob = self.browser(ALICE), self.browser(BOB)
+        self.sees_online(alice, BOB)
+        tab = bob.driver.current_window_handle
+        bob.driver.switch_to.new_window("tab")
+        self.sees_offline(alice, BOB)
+        bob.driver.close()
+        bob.driver.switch_to.window(tab)
+        self.sees_online(alice, BOB)
+
+    def test_without_a_connection_nobody_is_online(self):
+        self.may_lose_connections = True
+        alice, _ = self.browser(ALICE), self.browser(BOB)
+        alice.open(name_of(BOB))
+        self.sees_online(alice, BOB)
+        alice.cable.cut()
+        alice.until(lambda: alice.status() and not alice.all(DOT), "nobody online")
+        self.assertNotIn("online", alice.subtitle())
+        alice.cable.mend()
+        self.sees_online(alice, BOB)
+
+    def test_a_reset_replaces_what_was_known(self):
+        alice = self.browser()
+        alice.come()
+        online = alice.module("""
+            const { Store } = await import('/console/store.js')
+            const store = new Store()
+            store.setLive(true)
+            const group = { id: 'g', version: 1, kind: 'group', last_seq: 0, last_read_seq: 0,
+                            members: [{ user_id: 'a' }, { user_id: 'b' }] }
+            const online = (id) => ({ user_id: id, is_online: true, last_seen_at: null })
+            const seen = []
+            store.apply({ reset: true, more: true, presence: [online('a'), online('b')] })
+            store.apply({ reset: false, conversations: [group] })
+            seen.push(['a', 'b'].map((id) => store.isOnline(id)))
+            store.apply({ reset: true, presence: [online('b')], conversations: [group] })
+            seen.push(['a', 'b'].map((id) => store.isOnline(id)))
+            return seen""")
+        self.assertEqual(online, [[True, True], [False, True]])
+
+    def test_with_the_last_shared_conversation_presence_is_forgotten(self):
+        alice = self.browser()
+        alice.come()
+        online = alice.module("""
+            const { Store } = await import('/console/store.js')
+            const store = new Store()
+            store.setLive(true)
+            const group = (id, version, ...members) => ({
+                id, version, kind: 'group', last_seq: 0, last_read_seq: 0,
+                members: members.map((user_id) => ({ user_id })) })
+            const presence = ['a', 'b', 'c'].map((user_id) => ({ user_id, is_online: true, last_seen_at: null }))
+            const seen = () => ['a', 'b', 'c'].map((id) => store.isOnline(id))
+            store.apply({ reset: true, presence, conversations: [group('g', 1, 'a', 'b'), group('h', 1, 'b', 'c')] })
+            store.apply({ conversations: [group('g', 2, 'b')] })
+            const removed = seen()
+            store.apply({ left: ['h'] })
+            return [removed, seen()]""")
+        self.assertEqual(online, [[False, True, True], [False, True, False]])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
