@@ -59,7 +59,7 @@ struct ScreenTests {
         scene.typing = [Fixture.direct: [Fixture.bob]]
         _ = screen.handle(.shows(scene.shown))
         let typed = text(&screen)
-        #expect(typed.ranges(of: "Bob Brown is typing …").count == 2)
+        #expect(typed.contains("Bob Brown  is typing …") && typed.ranges(of: "is typing …").count == 2)
         scene.typing = [:]
         scene.change {
             $0.presence = [Fixture.bob: Presence(isOnline: false, lastSeenAt: Fixture.time(0))]

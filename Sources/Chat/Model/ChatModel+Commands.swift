@@ -88,11 +88,14 @@ extension ChatModel {
 
     /// What is not sent yet is erased with all that is kept, and so that is said first.
     private mutating func logout(everywhere: Bool) -> [ChatOutput] {
-        guard shown.waiting == 0 || wasWarnedOfLoss else {
+        let again = "/logout\(everywhere ? " all" : "") once more does it."
+        if !wasWarnedOfLoss, shown.waiting > 0 || shown.me?.isGuest == true {
             wasWarnedOfLoss = true
-            return [
-                .notice(.failed("What you wrote last is not sent yet, and would be lost. /logout once more does it."))
-            ]
+            let loss =
+                shown.waiting > 0
+                ? "What you wrote last is not sent yet, and would be lost."
+                : "Nobody can come back to a guest's account. /upgrade EMAIL keeps it."
+            return [.notice(.failed("\(loss) \(again)"))]
         }
         return [.effect(.account(.logout(everywhere: everywhere)))]
     }

@@ -81,11 +81,13 @@ struct ChatModel: Sendable {
     private mutating func show(_ new: Shown) -> [ChatOutput] {
         let old = shown
         shown = new
-        if old.myID != new.myID { begin(with: new) }
+        let isFirst = old.myID != new.myID
+        if isFirst { begin(with: new) }
         var outputs: [ChatOutput] = []
         if isFilling {
             if new.me != nil, new.state == .live { fill() }
-        } else {
+        } else if !isFirst {
+            // What is there from the start is no news.
             outputs += news(since: old)
         }
         outputs += linkNotices()

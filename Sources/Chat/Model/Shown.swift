@@ -63,11 +63,11 @@ struct Shown: Sendable, Equatable {
         myID.flatMap { conversation.presenceOfOther(than: $0) }
     }
 
-    /// Who is typing there, as a sentence; nil where nobody is.
+    /// Who is typing there, as a sentence, in which the one of a direct conversation needs no name; nil where nobody is.
     func typists(in id: String) -> String? {
         guard let typists = typing[id]?.map({ name(of: $0) }), let first = typists.first else { return nil }
         return switch typists.count {
-        case 1: "\(first) is typing …"
+        case 1: conversation(id)?.kind == .direct ? "is typing …" : "\(first) is typing …"
         case 2: "\(first) and \(typists[1]) are typing …"
         default: "\(first) and \(typists.count - 1) others are typing …"
         }

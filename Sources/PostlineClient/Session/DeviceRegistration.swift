@@ -23,7 +23,7 @@ struct DeviceRegistration: Sendable {
     /// - Throws: ``PostlineError``, `store_unusable`.
     func write(_ device: RegisteredDevice?) throws {
         do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try FileManager.default.makePrivateFolder(folder)
             if let device {
                 try JSONEncoder().encode(device).write(to: file, options: .atomic)
             } else if FileManager.default.fileExists(atPath: file.path) {

@@ -35,7 +35,7 @@ struct DeviceState: Codable, Equatable {
     /// - Throws: ``PostlineError``, `store_unusable`.
     func write(in folder: URL) throws {
         do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try FileManager.default.makePrivateFolder(folder)
             try JSONEncoder().encode(self).write(to: Self.url(folder), options: .atomic)
         } catch {
             throw PostlineError(.storeUnusable, "The folder \(folder.path) cannot be written: \(error)")

@@ -27,8 +27,7 @@ public struct FileSecrets: SecretStore {
     ///
     /// - Throws: `CocoaError` where the file cannot be written.
     public func write(_ secret: Data, _ name: String) throws {
-        try FileManager.default.createDirectory(
-            at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        try FileManager.default.makePrivateFolder(folder)
         let new = url(name).appendingPathExtension("new")
         try? FileManager.default.removeItem(at: new)
         // Nobody else could read it even for a moment, and a crash leaves the old one or the new one.

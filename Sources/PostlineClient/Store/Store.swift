@@ -18,7 +18,7 @@ final class Store: Sendable {
         self.userID = userID
         url = Self.url(folder, userID)
         do {
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try FileManager.default.makePrivateFolder(folder)
             do {
                 database = try Self.open(url)
             } catch  where Self.isDamaged(error) {

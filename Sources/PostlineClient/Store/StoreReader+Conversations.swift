@@ -17,13 +17,14 @@ extension StoreReader {
         }
         let presence = try presence(isLive: isLive)
         let people = try profiles(members.values.joined().map(\.userID), me: me)
-        return try Row.fetchAll(
+        let waiting = try lastWaiting()
+        let conversations = try Row.fetchAll(
             database.cachedStatement(
                 sql: "select * from conversation order by coalesce(last_message_time, created_at) desc, id")
         ).map { row in
             let id: String = row["id"]
             let members = members[id] ?? []
-            return Conversation(
+            var conversation = Conversation(
                 id: id, kind: .init(rawValue: row["kind"]), title: row["title"], createdBy: row["created_by"],
                 members: members, people: members.compactMap { people[$0.userID] }, version: row["version"],
                 lastSeq: row["last_seq"], lastMessageContent: row["last_message_content"],
@@ -34,7 +35,26 @@ extension StoreReader {
                 updatedAt: Date(timeIntervalSince1970: row["updated_at"]), draft: drafts[id],
                 mutedUntil: Self.date(row["muted_until"]),
                 presence: members.reduce(into: [:]) { $0[$1.userID] = presence[$1.userID] })
+            // What is on its way is the newest.
+            if let waiting = waiting[id] {
+                conversation.lastMessageContent = waiting.content.map { String($0.prefix(200)) }
+                conversation.lastMessageTime = waiting.createdAt
+                conversation.lastMessageSenderID = userID
+            }
+            return conversation
         }
+        guard !waiting.isEmpty else { return conversations }
+        return conversations.sorted {
+            ($0.lastMessageTime ?? $0.createdAt, $1.id) > ($1.lastMessageTime ?? $1.createdAt, $0.id)
+        }
+    }
+
+    /// The last message of each conversation that is on its way.
+    private func lastWaiting() throws -> [String: QueuedChange] {
+        try Row.fetchAll(
+            database.cachedStatement(
+                sql: "select * from change where method = 'messages.send' and refusal is null order by id")
+        ).compactMap(QueuedChange.init).reduce(into: [:]) { $0[$1.lane] = $1 }
     }
 
     /// What was typed and not sent, by conversation.

@@ -18,7 +18,7 @@ public struct Conversation: Sendable, Hashable, Identifiable {
     public var version: Int
     /// The number of messages there ever were.
     public var lastSeq: Int
-    /// The first 200 characters of the newest message; nil where there is none, or it is deleted.
+    /// The first 200 characters of the newest message, also of one that is on its way; nil where there is none, or it is deleted.
     public var lastMessageContent: String?
     /// When the newest message was sent; nil where there is none.
     public var lastMessageTime: Date?

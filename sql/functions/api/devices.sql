@@ -13,8 +13,8 @@ begin
     elsif locale !~ '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' or pg_catalog.char_length(locale) > 35 then
         perform app.refuse_param('locale', 'A locale is a BCP 47 tag, such as "de-AT".');
     end if;
-    return pg_catalog.json_build_object(
-        'id', app.register_device(platform, token, coalesce(environment, 'production'), locale));
+    return ('{"id":"' || app.register_device(platform, token, coalesce(environment, 'production'), locale)
+            || '"}')::json;
 end
 $$;
 
@@ -23,12 +23,13 @@ create or replace function api.devices() returns json
 language plpgsql stable set search_path = '' as $$
 begin
     return (
-        select pg_catalog.json_build_object('devices', coalesce(pg_catalog.json_agg(w.object), '[]'))
-          from (select pg_catalog.json_build_object(
-                           'id', d.id, 'platform', d.platform, 'token', pg_catalog.right(d.token, 6),
-                           'environment', d.environment, 'locale', d.locale,
-                           'created_at', app.utc(d.created_at)) as object
-                  from app.devices d where d.user_id = app.caller() order by d.registered_at desc, d.id) w);
+        select ('{"devices":[' || coalesce(pg_catalog.string_agg(
+                    pg_catalog.row_to_json(w)::text, ',' order by d.registered_at desc, d.id), '') || ']}')::json
+          from app.devices d
+         cross join lateral (
+                select d.id, d.platform, pg_catalog.right(d.token, 6) as token, d.environment, d.locale,
+                       app.utc(d.created_at) as created_at) w
+         where d.user_id = app.caller());
 end
 $$;
 
