@@ -73,8 +73,9 @@ extension PostlineClient {
     ///   - limit: how long it may take.
     /// - Returns: whether something new is here: what a background fetch is to be completed with.
     public func receive(push: [String: JSONValue], within limit: Duration = .seconds(20)) async -> Bool {
-        guard let store, let engine, case .string(let conversationID)? = push["conversation_id"] else { return false }
-        let before = try? await store.read { try $0.cursor }
+        guard store != nil, let engine, case .string(let conversationID)? = push["conversation_id"] else { return false }
+        func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
+        let before = newest()
         if let seq = push.number("read_seq") {
             try? await write(isDurable: false) { try $0.mark(conversationID, seq) }
         }
@@ -88,9 +89,7 @@ extension PostlineClient {
             }
             await refresh()
         }
-        let isHere = conversations.contains { $0.id == conversationID && $0.lastSeq >= seq }
-        let after = try? await store.read { try $0.cursor }
-        return push["read_seq"] != nil || isHere && (state == .live || before != after)
+        return push["read_seq"] != nil || before < seq && seq <= newest()
     }
 
     /// The device's language; nil where the protocol would not take it.

@@ -5,7 +5,8 @@ import shutil
 import urllib.parse
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, TimeoutException
+from selenium.common.exceptions import (
+    ElementClickInterceptedException, NoSuchElementException, StaleElementReferenceException, TimeoutException)
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -100,12 +101,16 @@ class Browser:
         self._click(found, f"a button {label!r}")
 
     def _click(self, find, what):
-        """Clicks what is found; what was drawn anew between being found and being clicked is found again."""
+        """Clicks what is found; what was drawn anew, or came to lie below a dialog, between being found and being
+        clicked is found again."""
         def clicked():
             element = find()
             if element is None:
                 return False
-            element.click()
+            try:
+                element.click()
+            except ElementClickInterceptedException:
+                return False
             return True
         self.until(clicked, what)
 
@@ -120,10 +125,7 @@ class Browser:
 
     def open(self, title):
         """Opens the conversation of that title."""
-        def row():
-            rows = self.all("[aria-label='Conversations'] .row")
-            return next((each for each in rows if each.find_element(By.CSS_SELECTOR, ".row-title").text == title), None)
-        self._click(row, f"a conversation {title!r}")
+        self._click(lambda: self.row(title), f"a conversation {title!r}")
         self.until(lambda: self.title() == title, f"{title!r} open")
 
     def write(self, text):
@@ -155,12 +157,15 @@ class Browser:
 
     def row(self, title):
         """The row of the conversation of that title."""
-        return self.until(lambda: next((each for each in self.all("[aria-label='Conversations'] .row")
-                                        if each.find_element(By.CSS_SELECTOR, ".row-title").text == title), None), title)
+        def found():
+            rows = self.all("[aria-label='Conversations'] .row")
+            return next((each for each in rows if each.find_element(By.CSS_SELECTOR, ".row-title").text == title), None)
+        return self.until(found, title)
 
     def has(self, title, css):
         """Whether the row of that title has something that `css` finds; it may be drawn anew meanwhile."""
-        return self.until(lambda: [bool(self.row(title).find_elements(By.CSS_SELECTOR, css))], title)[0]
+        found = self.until(lambda: [self.row(title).find_elements(By.CSS_SELECTOR, css)], title)
+        return bool(found[0])
 
     def subtitle(self):
         """What stands below the open conversation's title."""
@@ -170,7 +175,8 @@ class Browser:
         """What `script` returns, which may `await import` the page's modules."""
         answer = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1]; const given = [...arguments].slice(0, -1);"
-            f"(async () => {{ {script} }})().then((value) => done({{ value }}), (error) => done({{ error: String(error) }}))",
+            f"(async () => {{ {script} }})()"
+            ".then((value) => done({ value }), (error) => done({ error: String(error) }))",
             *arguments)
         if "error" in answer:
             raise AssertionError(answer["error"])

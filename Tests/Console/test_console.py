@@ -366,6 +366,7 @@ class ConsoleTests(ConsoleCase):
         two.until(two.is_online, "the connection")
         two.one(".me-button").click()
         two.click("Sign out everywhere")
+        two.until(lambda: len(two.all("dialog[open]")) == 2, "the question")
         two.click("Sign out")
         two.one(".door")
         one.until(lambda: one.one(".door-notice").text, "why it is over")

@@ -74,7 +74,8 @@ class PresenceTests(ConsoleCase):
 
         def online():
             for each in alice.all(".member"):
-                members[each.find_element(By.CSS_SELECTOR, ".row-title").text] = each.find_elements(By.CSS_SELECTOR, DOT)
+                name = each.find_element(By.CSS_SELECTOR, ".row-title").text
+                members[name] = each.find_elements(By.CSS_SELECTOR, DOT)
             return members.get(name_of(BOB))
         alice.until(online, "Bob's dot among the members")
         self.assertFalse(members[f"{name_of(ALICE)} (you)"], "one's own presence is nobody's news")

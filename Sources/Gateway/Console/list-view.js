@@ -126,8 +126,8 @@ export class ListView {
         title, unread, isOpen, time && short(time), preview, typing, isMuted, other && presentSignature(store, other),
       ].join('\n'),
       build: () => h('li', {}, h('button', {
-        class: `row${unread ? ' unread' : ''}${isMuted ? ' muted' : ''}`, type: 'button', tabIndex: -1, 'aria-current': String(isOpen),
-        'data-id': conversation.id,
+        class: ['row', unread && 'unread', isMuted && 'muted'].filter(Boolean).join(' '),
+        type: 'button', tabIndex: -1, 'aria-current': String(isOpen), 'data-id': conversation.id,
         onclick: () => {
           this.#clearSearch()
           this.#app.open(conversation.id)
@@ -137,7 +137,7 @@ export class ListView {
       h('span', { class: 'row-text' },
         h('span', { class: 'row-line' },
           h('span', { class: 'row-title' }, title),
-          isMuted && h('span', { class: 'muted-mark', role: 'img', 'aria-label': 'Muted', title: 'Muted' }, icon('muted')),
+          isMuted && mutedMark(),
           time && h('time', { dateTime: time, title: full(time) }, short(time))),
         h('span', { class: 'row-line' },
           typing ? h('span', { class: 'row-preview typing' }, typing) : h('span', { class: 'row-preview' }, preview),
@@ -179,4 +179,8 @@ export class ListView {
       toast(error instanceof ConnectionLost ? 'A new conversation needs a connection.' : sentence(error), 'bad')
     }
   }
+}
+
+function mutedMark() {
+  return h('span', { class: 'muted-mark', role: 'img', 'aria-label': 'Muted', title: 'Muted' }, icon('muted'))
 }
