@@ -73,7 +73,9 @@ extension PostlineClient {
     ///   - limit: how long it may take.
     /// - Returns: whether something new is here: what a background fetch is to be completed with.
     public func receive(push: [String: JSONValue], within limit: Duration = .seconds(20)) async -> Bool {
-        guard store != nil, let engine, case .string(let conversationID)? = push["conversation_id"] else { return false }
+        guard store != nil, let engine, case .string(let conversationID)? = push["conversation_id"] else {
+            return false
+        }
         func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
         let before = newest()
         if let seq = push.number("read_seq") {
