@@ -255,6 +255,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess", condition: server),
                 .product(name: "SystemPackage", package: "swift-system", condition: server),
@@ -305,7 +306,11 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "BenchTests",
-            dependencies: ["postline-bench", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: [
+                "postline-bench",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "ChatTests",

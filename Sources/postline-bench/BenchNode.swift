@@ -24,14 +24,16 @@ enum BenchNode {
 
     /// A node in a process of its own: the `postline` that was built beside this program.
     ///
-    /// - Parameter body: gets its ports, once it serves; when it returns, the node ends.
+    /// - Parameters:
+    ///   - settings: what it has beside what every node here has, by the names of its environment.
+    ///   - body: gets its ports, once it serves; when it returns, the node ends.
     static func run(
         on postgres: PrivatePostgres, database: String = "postline", secret: String,
-        _ body: (Ports) async throws -> Void
+        environment settings: [String: String] = [:], _ body: (Ports) async throws -> Void
     ) async throws {
         let ports = Ports(
             line: try await freePort(), http: try await freePort(), operations: try await freePort())
-        let environment = Environment.inherit.updating([
+        var environment = Environment.inherit.updating([
             "POSTLINE_DATABASE_URL": await postgres.url(user: "postline", database: database),
             "POSTLINE_ADMIN_DATABASE_URL": await postgres.url(database: database),
             "POSTLINE_LISTEN_DATABASE_URL": "", "POSTLINE_HOST": "127.0.0.1", "POSTLINE_PORT": "\(ports.line)",
@@ -40,6 +42,7 @@ enum BenchNode {
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
             "POSTLINE_LOG_LEVEL": "warning",
         ])
+        for (name, value) in settings { environment = environment.updating([.init(stringLiteral: name): value]) }
         let endsWell = try await BenchProcess.run(program, ["serve", "--migrate"], environment: environment) {
             try await awaitNode(port: ports.line)
             try await body(ports)

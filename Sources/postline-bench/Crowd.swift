@@ -54,25 +54,27 @@ struct Crowd: Sendable {
         return try Guest(tokens)
     }
 
-    /// Puts all into groups of 240, each with `others` beside: by SQL, since it is the world and not what is measured.
+    /// Puts all into groups of so many, each with `others` beside: by SQL, since it is the world and not what is measured.
     ///
     /// - Returns: the groups' ids.
-    func group(with others: [String], in postgres: PrivatePostgres) async throws -> [String] {
+    func group(by size: Int = 240, with others: [String], in postgres: PrivatePostgres) async throws -> [String] {
         var groups: [String] = []
+        var statements: [String] = []
         let ids = guests.map(\.id)
-        for start in stride(from: 0, to: ids.count, by: 240) {
-            let members = ids[start..<min(start + 240, ids.count)] + others
+        for start in stride(from: 0, to: ids.count, by: size) {
+            let members = ids[start..<min(start + size, ids.count)] + others
             let group = randomUUID()
             groups.append(group)
-            try await postgres.psql(
+            statements.append(
                 """
                 begin;
                 insert into public.conversations (id, kind, title) values ('\(group)', 'group', 'Bench');
                 insert into public.conversation_members (conversation_id, user_id)
                 select '\(group)', member from unnest('{\(members.joined(separator: ","))}'::uuid[]) member;
                 commit;
-                """, database: "postline")
+                """)
         }
+        try await postgres.psql(statements.joined(separator: "\n"), database: "postline")
         return groups
     }
 
@@ -81,14 +83,15 @@ struct Crowd: Sendable {
     /// - Parameters:
     ///   - way: how they come; the ports are that way's.
     ///   - cursor: where they go on from; nil for a reset.
+    ///   - inBackground: whether they are not online by it.
     func watch(
         ports: [Int], by way: WayIn = .line, group: MultiThreadedEventLoopGroup, tally: Tally, cursor: String? = nil,
-        atOnce: Int = 64
+        inBackground: Bool = false, atOnce: Int = 64
     ) async throws -> [Watcher] {
         try await Self.many(guests.count, atOnce: atOnce) { [self] number in
             try await way.watch(
                 port: ports[number % ports.count], group: group, token: guests[number].token, cursor: cursor,
-                tally: tally)
+                inBackground: inBackground, tally: tally)
         }
     }
 }

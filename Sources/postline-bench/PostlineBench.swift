@@ -25,6 +25,8 @@ struct PostlineBench: AsyncParsableCommand {
               client        the Swift package's start offline, its return, and a change until it is shown
               growth        sends, reads and syncs in a database with a million messages
               crowd         ten thousand idle sessions, and their return at once to a restarted node
+              presence      ten thousand come online, until who knows them all is told; typing, between two nodes
+              push          a thousand messages a second to who has no app open, and what pushes cost sends
               profiles      from a change of a profile until a thousand contacts on two nodes have it
               logins        what sign-ins cost those who read
               backpressure  what sessions that do not read cost those that do, and the node
@@ -35,7 +37,7 @@ struct PostlineBench: AsyncParsableCommand {
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
         case hotpaths, latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd
-        case http, client, growth
+        case http, client, presence, push, growth
         // Comes last: it makes the database large.
         case search
         case all
@@ -141,6 +143,8 @@ struct PostlineBench: AsyncParsableCommand {
         case .crowd: return try await CrowdBench(world: world, seconds: seconds, say: say).run()
         case .http: return try await HTTPBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .client: return try await ClientBench(world: world, say: say).run()
+        case .presence: return try await PresenceBench(world: world, seconds: seconds, say: say).run()
+        case .push: return try await PushBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .profiles: return try await ProfileBench(world: world, seconds: seconds, say: say).run()
         case .logins: return try await HashingBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .backpressure:

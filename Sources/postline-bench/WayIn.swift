@@ -23,31 +23,42 @@ enum WayIn: Sendable, CaseIterable {
     }
 
     /// Signs in, opens a sync, and follows all changes from then on.
+    ///
+    /// - Parameter inBackground: whether its user is not online by it, which an event stream cannot say.
     func watch(
-        port: Int, group: MultiThreadedEventLoopGroup, token: String, cursor: String?, tally: Tally
+        port: Int, group: MultiThreadedEventLoopGroup, token: String, cursor: String?, inBackground: Bool = false,
+        tally: Tally
     ) async throws -> Watcher {
+        let lines = Self.lines(token, cursor, inBackground)
         switch self {
-        // The hello and the two answers.
         case .line:
             return try await Watcher.connect(
-                port: port, group: group, saying: Self.lines(token, cursor), until: .lines(3), tally: tally)
+                port: port, group: group, saying: lines.text, until: .lines(lines.answers), tally: tally)
         case .webSocket:
             return try await Watcher.connect(
-                port: port, group: group, saying: Self.lines(token, cursor), until: .lines(3), tally: tally
+                port: port, group: group, saying: lines.text, until: .lines(lines.answers), tally: tally
             ) { [WebSocketPeer()] }
         case .eventStream:
+            guard !inBackground else { throw BenchError("An event stream is never in the background.") }
             return try await Watcher.connect(
                 port: port, group: group, saying: Self.request(token, cursor), until: .event, tally: tally)
         }
     }
 
-    private static func lines(_ token: String, _ cursor: String?) -> String {
+    /// What is said, and how many lines it has been answered with, the hello among them.
+    private static func lines(
+        _ token: String, _ cursor: String?, _ inBackground: Bool
+    ) -> (text: String, answers: Int) {
         let start = cursor.map { #","cursor":"\#($0)""# } ?? ""
-        return """
-            {"jsonrpc":"2.0","id":1,"method":"session.authenticate","params":{"access_token":"\(token)"}}
-            {"jsonrpc":"2.0","id":2,"method":"sync.open","params":{"messages_per_conversation":0\(start)}}
-
-            """
+        var lines = [
+            #"{"jsonrpc":"2.0","id":1,"method":"session.authenticate","params":{"access_token":"\#(token)"}}"#,
+            #"{"jsonrpc":"2.0","id":2,"method":"sync.open","params":{"messages_per_conversation":0\#(start)}}"#,
+        ]
+        if inBackground {
+            lines.insert(
+                #"{"jsonrpc":"2.0","id":3,"method":"session.set_state","params":{"state":"background"}}"#, at: 1)
+        }
+        return (lines.map { $0 + "\n" }.joined(), lines.count + 1)
     }
 
     private static func request(_ token: String, _ cursor: String?) -> String {

@@ -1,0 +1,72 @@
+internal import LineClient
+internal import Messaging
+internal import NIOCore
+
+/// Messages that some sent at an even pace: one that was late does not delay the next, and what was not sent when the
+/// time was over is not sent.
+struct PacedSends: Sendable {
+    /// One who sends to one of its conversations after the other.
+    struct Sender: Sendable {
+        let client: LineClient
+        let conversations: [String]
+    }
+
+    struct Sent: Sendable {
+        let conversation: String
+        let seq: Int
+        let answered: ContinuousClock.Instant
+        let latency: Duration
+    }
+
+    let sent: [Sent]
+    let perSecond: Double
+
+    var latencies: Percentiles { Percentiles(sent.map(\.latency)) }
+
+    /// - Parameters:
+    ///   - pace: how many all together send in a second.
+    ///   - first: which of its conversations each begins with.
+    static func run(
+        _ senders: [Sender], pace: Double, for time: Duration, first: Int = 0
+    ) async throws -> PacedSends {
+        let start = ContinuousClock.now
+        let interval = Duration.seconds(1) * Double(senders.count) / pace
+        let all = try await withThrowingTaskGroup(of: [Sent].self) { group in
+            for (number, sender) in senders.enumerated() {
+                let begin = start + interval * number / senders.count
+                group.addTask {
+                    try await run(
+                        sender.client, to: sender.conversations, each: interval, from: begin, until: start + time,
+                        first: first)
+                }
+            }
+            return try await group.reduce(into: []) { $0 += $1 }
+        }
+        return PacedSends(sent: all, perSecond: Double(all.count) / ((ContinuousClock.now - start) / .seconds(1)))
+    }
+
+    /// Runs on the client's own thread, as `BenchLoop` does.
+    private static func run(
+        _ client: isolated LineClient, to conversations: [String], each interval: Duration,
+        from begin: ContinuousClock.Instant,
+        until end: ContinuousClock.Instant, first: Int
+    ) async throws -> [Sent] {
+        var sent: [Sent] = []
+        var params = ByteBuffer()
+        while true {
+            let due = begin + interval * sent.count
+            if due > .now { try await Task.sleep(until: due, clock: .continuous) }
+            let now = ContinuousClock.now
+            guard now < end else { return sent }
+            let conversation = conversations[(first + sent.count) % conversations.count]
+            params.clear()
+            SendBench.write(conversationID: conversation, params: &params)
+            let answer = try await client.answer(to: "messages.send", params)
+            let answered = ContinuousClock.now
+            guard let seq = try JSON(parsing: answer)["seq"]?.integerValue else {
+                throw BenchError("A message has no number.")
+            }
+            sent.append(Sent(conversation: conversation, seq: seq, answered: answered, latency: answered - now))
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable internal import postline_bench
+
+@Suite("The server that pushes are measured at")
+struct WebhookSinkTests {
+    @Test("it takes what it is sent, and notes of messages alone how far their conversation was told")
+    func arrivals() async throws {
+        let threads = MultiThreadedEventLoopGroup.singleton
+        let arrivals = try await WebhookSink.with { sink in
+            let client = try await HTTPClient.connect(port: sink.port, accessToken: "none", group: threads)
+            for (type, seq) in [("message", 3), ("read", 4), ("message", 5)] {
+                let delivery = #"{"type":"\#(type)","push":{"conversation_id":"c","seq":\#(seq)}}"#
+                _ = try await client.answer(to: "hook", ByteBuffer(string: delivery))
+            }
+            await client.close()
+            return sink.arrivals
+        }
+        #expect(arrivals.mapValues { $0.map(\.seq) } == ["c": [3, 5]])
+    }
+}
