@@ -202,7 +202,7 @@ public struct ServerInfo: Sendable {
             "max_line_bytes": .integer(maxLineBytes),
             "max_in_flight": .integer(maxInFlight),
             "ping_seconds": .integer(pingSeconds),
-            "features": .array([.string("presence"), .string("typing"), .string("mute"), .string("devices")]),
+            "features": .array([.string("presence"), .string("typing"), .string("push"), .string("mute")]),
         ]
     }
 }

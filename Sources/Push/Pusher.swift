@@ -25,6 +25,10 @@ public final class Pusher: Service {
     /// How many they have at most.
     private static let maxUnderWay = 400
 
+    /// How many of them at a time over connections that carry one each (HTTP/1.1), by host: a webhook that takes 50 ms is
+    /// told of more than a thousand a second by so many.
+    private static let connections = 64
+
     /// - Parameter databaseURL: a way to the database on which a session keeps its backend.
     public init(
         _ settings: PushSettings, databaseURL: String, limits: StatementLimits, logger: Logger,
@@ -89,6 +93,7 @@ public final class Pusher: Service {
         // What is pushed goes where the operator says, and nowhere else.
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .automatic
+        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
         if let authorities {
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(authorities))]
