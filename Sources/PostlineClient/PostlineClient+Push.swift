@@ -24,23 +24,24 @@ extension PostlineClient {
     ///   - token: what the platform knows the device by, of at most 2,048 bytes.
     ///   - isSandbox: whether the token is of the platform's sandbox, as those of apps that Xcode runs are.
     ///   - locale: the language of what it shows, by BCP 47; nil: the device's.
-    /// - Throws: ``PostlineError``: `forbidden` where the server does not push by that platform, `invalid_params`,
-    ///   `store_unusable`. Without a connection it is done with the next.
+    /// - Throws: ``PostlineError``: `forbidden` where the server does not push by that platform, `invalid_params`, `unknown_method`
+    ///   of a server that does not push at all, `store_unusable`. Without a connection it is done with the next, and where the server is too busy, later. What the
+    ///   device was registered by before is forgotten.
     public func registerDevice(
         _ platform: PushPlatform, token: String, isSandbox: Bool = false, locale: String? = nil
     ) async throws {
         let device = RegisteredDevice(
             platform: platform.rawValue, token: token, environment: isSandbox ? "sandbox" : "production",
             locale: locale ?? Self.languageTag)
-        let registration = DeviceRegistration(folder: folder)
-        try registration.write(device)
+        try registration.update { $0.replace(by: device) }
         do {
-            _ = try await engine?.register(device)
-        } catch let error as PostlineError where error.code != .offline {
-            try registration.write(nil)
+            try await engine?.registerDevice()
+        } catch let error as PostlineError where [.forbidden, .invalidParams, .unknownMethod].contains(error.code) {
+            // What this server does not take is not offered to it again.
+            try registration.update { if $0.device == device { $0.replace(by: nil) } }
             throw error
-        } catch is PostlineError {
-            // The next connection does it.
+        } catch let error as PostlineError where error.code != .storeUnusable {
+            // It is tried again, with the next connection at the latest.
         }
     }
 
@@ -50,23 +51,22 @@ extension PostlineClient {
         try await registerDevice(.apns, token: token, isSandbox: isSandbox, locale: locale)
     }
 
-    /// Has this device be told of nothing any more.
+    /// Has this device be told of nothing any more. Without a connection the server gets to know with the next, and pushes
+    /// until then.
     ///
-    /// - Throws: ``PostlineError``: `offline`, and it is still told; `store_unusable`.
+    /// - Throws: ``PostlineError``, `store_unusable`.
     public func unregisterDevice() async throws {
-        let registration = DeviceRegistration(folder: folder)
-        guard let device = try registration.read() else { return }
-        // It is the same device by its token.
-        if let id = try await currentEngine().register(device) {
-            _ = try await call("devices.remove", ["id": .string(id)], as: Nothing.self)
-        } else {
-            throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
+        try registration.update { $0.replace(by: nil) }
+        do {
+            try await engine?.registerDevice()
+        } catch let error as PostlineError where error.code != .storeUnusable {
+            // It is tried again, with the next connection at the latest.
         }
-        try registration.write(nil)
     }
 
-    /// Takes in what a push has brought, in the background too: it marks as read what was read elsewhere, and fetches what
-    /// is new, so that a tap opens a chat that is already there. Nobody is told that the user is online.
+    /// Fetches what a push tells of, in the background too, so that a tap opens a chat that is already there, and what was
+    /// read elsewhere is read here. Nobody is told that the user is online. An app that the system has launched because of
+    /// the push makes its client with `isInBackground`.
     ///
     /// - Parameters:
     ///   - push: of APNs the notification's `userInfo`, of FCM its `data`, as JSON.
@@ -78,19 +78,13 @@ extension PostlineClient {
         }
         func newest() -> Int { conversations.first { $0.id == conversationID }?.lastSeq ?? 0 }
         let before = newest()
-        if let seq = push.number("read_seq") {
-            try? await write(isDurable: false) { try $0.mark(conversationID, seq) }
+        let isHere = await engine.fetch(within: limit)
+        if !isHere, let seq = push.number("read_seq") {
+            // It was read somewhere; never more than what is known to be there.
+            try? await write(isDurable: false) { try $0.mark(conversationID, min(seq, before)) }
         }
+        await refresh()
         let seq = push.number("seq") ?? 0
-        if state != .live {
-            await withTaskGroup { group in
-                group.addTask { try? await engine.fetch() }
-                group.addTask { try? await Task.sleep(for: limit) }
-                await group.next()
-                group.cancelAll()
-            }
-            await refresh()
-        }
         return push["read_seq"] != nil || before < seq && seq <= newest()
     }
 

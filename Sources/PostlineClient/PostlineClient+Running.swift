@@ -46,7 +46,7 @@ extension PostlineClient {
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let engine = SyncEngine(
             server: server, connector: connector, store: store, keeper: TokenKeeper(tokens: tokens, secrets: secrets),
-            device: DeviceRegistration(folder: folder),
+            device: registration,
             wake: wake, isInBackground: isInBackground, logger: logger, report: { report.yield($0) },
             changed: { change.yield() })
         self.engine = engine
@@ -66,6 +66,7 @@ extension PostlineClient {
                     }
                 }
                 for await report in reports { await self?.take(report, from: engine) }
+                group.cancelAll()
             }
         }
     }

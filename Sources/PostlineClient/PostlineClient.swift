@@ -65,6 +65,8 @@ public final class PostlineClient {
     let folder: URL
     let secrets: any SecretStore
     let connector: any Connector
+    /// What this device is registered by, for pushes.
+    let registration: DeviceRegistration
     let legacy: (any LegacyData)?
     let logger: Logger
 
@@ -98,28 +100,34 @@ public final class PostlineClient {
     ///   - secrets: where it keeps its tokens; nil: the keychain, where there is one, else files of the user alone.
     ///   - authorities: the certificates to trust, as PEM; nil: those that the system trusts.
     ///   - legacyData: what a former version of the app kept on the device.
+    ///   - isInBackground: whether nobody sees the app, as when the system has launched it because of a push: nothing
+    ///     connects then but ``receive(push:within:)``, until ``enterForeground()``.
     ///   - logger: where it says what goes wrong; no token and no content of a message is in it.
     /// - Throws: ``PostlineError``: `store_unusable`, also for a store that a newer version of the app has made.
     public convenience init(
         server: Server, store: Location, secrets: (any SecretStore)? = nil, authorities: String? = nil,
-        legacyData: (any LegacyData)? = nil, logger: Logger = Logger(label: "postline.client")
+        legacyData: (any LegacyData)? = nil, isInBackground: Bool = false,
+        logger: Logger = Logger(label: "postline.client")
     ) throws {
         try self.init(
             server: server, store: store, secrets: secrets ?? Platform.secrets(in: store.folder),
-            connector: Platform.connector(authorities: authorities), legacyData: legacyData, logger: logger)
+            connector: Platform.connector(authorities: authorities), legacyData: legacyData,
+            isInBackground: isInBackground, logger: logger)
     }
 
     isolated deinit { work?.cancel() }
 
     init(
         server: Server, store: Location, secrets: any SecretStore, connector: any Connector,
-        legacyData: (any LegacyData)?, logger: Logger
+        legacyData: (any LegacyData)?, isInBackground: Bool = false, logger: Logger
     ) throws {
         self.server = server
         folder = store.folder
         self.secrets = secrets
         self.connector = connector
         legacy = legacyData
+        registration = DeviceRegistration(folder: store.folder)
+        self.isInBackground = isInBackground
         self.logger = logger
         try goOn()
         networkWatch = Platform.onNetworkChange { [wake] in wake.ring() }

@@ -45,7 +45,8 @@ enum Fixture {
         -> RefusedChange
     {
         RefusedChange(
-            id: id, kind: kind, conversationID: direct, content: content, error: PostlineError(.forbidden, "No."),
+            id: id, kind: kind, conversationID: direct, content: content, fields: [:],
+            error: PostlineError(.forbidden, "No."),
             createdAt: time(0))
     }
 

@@ -18,6 +18,9 @@ public final class Chat: Identifiable {
     /// How many messages of the server's are shown.
     @ObservationIgnored private(set) var limit = Chat.page
 
+    /// The draft that was set last, which may not be stored yet.
+    @ObservationIgnored private var typed: String?
+
     @ObservationIgnored private let client: PostlineClient
 
     private static let page = 50
@@ -51,8 +54,11 @@ public final class Chat: Identifiable {
     public func setDraft(_ content: String) async throws {
         let id = conversationID
         // Written with each key: no disk is waited for.
+        // Who opens a chat with what was typed yesterday does not type.
+        let isTyped = content != (typed ?? draft)
+        typed = content
         try await client.write(isDurable: false) { try $0.setDraft(content, in: id) }
-        await client.setTyping(!content.isEmpty, in: id)
+        if isTyped { await client.setTyping(!content.isEmpty, in: id) }
     }
 
     /// Sends a message here, as ``PostlineClient/PostlineClient/send(_:in:attachment:)`` does.
@@ -61,7 +67,8 @@ public final class Chat: Identifiable {
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     @discardableResult
     public func send(_ content: String, attachment: Message.Attachment? = nil) async throws -> String {
-        try await client.send(content, in: conversationID, attachment: attachment)
+        typed = ""
+        return try await client.send(content, in: conversationID, attachment: attachment)
     }
 
     /// Notes that all that is here has been read, as ``PostlineClient/PostlineClient/markRead(_:)`` does.

@@ -10,6 +10,8 @@ public struct RefusedChange: Sendable, Hashable, Identifiable {
     public let conversationID: String?
     /// The text that was to be written.
     public let content: String?
+    /// What was to be saved of the user's own data, by the protocol's names (`full_name`); empty of anything else.
+    public let fields: [String: JSONValue]
     /// Why, in the server's words.
     public let error: PostlineError
     /// When it was written.
@@ -35,7 +37,7 @@ extension RefusedChange {
             case .save, .fill: .profile
             }
         self.init(
-            id: change.id, kind: kind, conversationID: change.conversationID, content: change.content, error: refusal,
-            createdAt: change.createdAt)
+            id: change.id, kind: kind, conversationID: change.conversationID, content: change.content,
+            fields: kind == .profile ? change.params : [:], error: refusal, createdAt: change.createdAt)
     }
 }

@@ -14,7 +14,7 @@ extension StoreWriter {
         try apply(changes.messages)
         for read in changes.reads { try apply(read) }
         for presence in changes.presence { try apply(presence) }
-        if !changes.left.isEmpty || !changes.conversations.isEmpty { try forgetStrangers() }
+        if !changes.more, !changes.left.isEmpty || !changes.conversations.isEmpty { try forgetStrangers() }
         guard let cursor = changes.cursor else { return }
         try set("cursor", cursor)
         if !changes.more { try endReset() }

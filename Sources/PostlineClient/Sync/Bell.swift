@@ -19,6 +19,9 @@ final class Bell: Sendable {
         waiter?.resume()
     }
 
+    /// Forgets a ring that nobody has waited for.
+    func reset() { state.withLockedValue { $0.isRung = false } }
+
     /// Waits for a ring, or the end of the task. For one at a time.
     func wait() async {
         await withTaskCancellationHandler {

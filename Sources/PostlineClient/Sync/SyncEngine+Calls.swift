@@ -9,8 +9,11 @@ extension SyncEngine {
     func setInBackground(_ isInBackground: Bool) {
         self.isInBackground = isInBackground
         if isInBackground {
+            isLive = false
             connection?.close()
             give(nil)
+        } else {
+            fetchBell.ring()
         }
         wake.ring()
     }

@@ -13,7 +13,10 @@ extension SyncEngine {
         while true {
             let page: Changes = try await connection.call("sync.open", SyncParams(cursor: cursor, live: isLive))
             try await apply(page)
-            guard page.more else { return }
+            guard page.more else {
+                // Who they share a conversation with may have come with any page.
+                return try await store.write(isDurable: false) { try $0.forgetStrangers() }
+            }
             guard let next = page.cursor, next != cursor else {
                 throw PostlineError(.malformedAnswer, "The server says that there is more, and not where.")
             }
@@ -47,7 +50,10 @@ extension SyncEngine {
                 case .typing(let notice): report(.typing(notice))
                 case .lagged:
                     report(.state(.catchingUp))
+                    isLive = false
                     try await catchUp(connection)
+                    isLive = true
+                    endFetches(true)
                     report(.state(.live))
                 case .ping(let cursor):
                     guard let cursor else { break }

@@ -32,7 +32,10 @@ actor SyncEngine {
     var connection: LineConnection?
     /// Whether it is signed in.
     var isReady = false
+    /// Whether all that the server has is here, or is pushed.
+    var isLive = false
     var isInBackground: Bool
+    var offlineSince = Date()
     /// Whether this has ended, and nothing connects any more.
     var isOver = false
     var isStoreDamaged = false
@@ -41,10 +44,18 @@ actor SyncEngine {
     let wake: Bell
     /// Rings when the outbox has got something.
     let outbox = Bell()
-    /// When the others were last told that the user types, by conversation.
-    var toldTyping: [String: ContinuousClock.Instant] = [:]
+    /// What the others are to be told of the user's typing.
+    var typing = TypingPace()
+    let typingBell = Bell()
+    /// Rings when this device is to be registered by another token, or by none.
+    let deviceBell = Bell()
     /// Those who wait for a connection to make a call on.
     var waiters: [CheckedContinuation<LineConnection?, Never>] = []
+    /// Those who wait for all that the server has.
+    var fetches: [Int: CheckedContinuation<Bool, Never>] = [:]
+    var lastFetch = 0
+    /// Rings when a fetch in the background is wanted no more.
+    let fetchBell = Bell()
 
     init(
         server: Server, connector: any Connector, store: Store, keeper: TokenKeeper,
@@ -68,18 +79,22 @@ actor SyncEngine {
         defer {
             isOver = true
             give(nil)
+            endFetches(false)
         }
-        var since = Date()
         var asksWhetherRevoked = false
         var mayReconnect = true
         while !Task.isCancelled, !isStoreDamaged {
-            if isInBackground {
-                report(.state(.offline(since: since)))
+            if isInBackground, fetches.isEmpty {
+                report(.state(.offline(since: offlineSince)))
                 await wake.wait()
                 continue
             }
-            report(.state(.connecting))
             do {
+                if isInBackground {
+                    try await fetchInBackground()
+                    continue
+                }
+                report(.state(.connecting))
                 let goodbye = try await serve()
                 // The next try says so, or finds newer tokens; nobody is offline meanwhile.
                 let wasRevoked = goodbye?.code == PostlineError.Code.sessionRevoked.rawValue
@@ -96,10 +111,11 @@ actor SyncEngine {
                 failed(error)
             }
             give(nil)
+            if !isInBackground { endFetches(false) }
             guard !Task.isCancelled, !isStoreDamaged else { break }
             if asksWhetherRevoked { continue }
-            since = Date()
-            report(.state(.offline(since: since)))
+            report(.state(.offline(since: offlineSince)))
+            if isInBackground, !fetches.isEmpty { continue }
             if mayReconnect {
                 await wake.wait(atMost: backoff.next())
             } else {
@@ -136,8 +152,9 @@ actor SyncEngine {
         let connection = try await LineConnection.connect(to: server, by: connector)
         self.connection = connection
         defer {
-            (self.connection, isReady) = (nil, false)
-            toldTyping = [:]
+            if isReady { offlineSince = Date() }
+            (self.connection, isReady, isLive) = (nil, false, false)
+            typing = TypingPace()
             connection.close()
         }
         guard !isInBackground else { return nil }
@@ -151,6 +168,8 @@ actor SyncEngine {
             give(connection)
             report(.state(.catchingUp))
             try await catchUp(connection)
+            isLive = true
+            endFetches(true)
             let start = ContinuousClock.now
             defer { if ContinuousClock.now - start > .seconds(30) { backoff.reset() } }
             report(.state(.live))
@@ -159,10 +178,9 @@ actor SyncEngine {
             await withTaskGroup { group in
                 group.addTask { await self.read(connection) }
                 group.addTask { await self.sendOutbox(connection) }
-                group.addTask {
-                    await self.registerDevice(connection)
-                    await self.probe(connection)
-                }
+                group.addTask { await self.keepDeviceRegistered(connection) }
+                group.addTask { await self.keepTellingTyping(connection) }
+                group.addTask { await self.probe(connection) }
                 if canRenew { group.addTask { await self.renew(connection, lifetime) } }
                 // The reader ends with the connection.
                 await group.next()

@@ -9,7 +9,7 @@ final class AppDevice {
     let folder: URL
     let server: Server
     private(set) var client: PostlineClient
-    private let make: @MainActor () throws -> PostlineClient
+    private let make: @MainActor (_ isInBackground: Bool) throws -> PostlineClient
 
     /// Runs a body with a device, whose folder goes when it ends.
     static func with<Value: Sendable>(
@@ -31,16 +31,18 @@ final class AppDevice {
     private init(_ server: Server, _ folder: URL, _ legacyData: (any LegacyData)?) throws {
         self.folder = folder
         self.server = server
-        make = {
-            try PostlineClient(server: server, store: .file(in: folder), legacyData: legacyData, logger: .quiet)
+        make = { isInBackground in
+            try PostlineClient(
+                server: server, store: .file(in: folder), legacyData: legacyData, isInBackground: isInBackground,
+                logger: .quiet)
         }
-        client = try make()
+        client = try make(false)
     }
 
-    /// Ends the app and starts it again.
-    func relaunch() async throws {
+    /// Ends the app and starts it again, as the system does for a push where nobody sees it.
+    func relaunch(inBackground isInBackground: Bool = false) async throws {
         await client.disconnect()
-        client = try make()
+        client = try make(isInBackground)
     }
 
     func signIn(_ person: Person) async throws {

@@ -137,6 +137,10 @@ extension TestClient {
         try await call("messages.send", ["conversation_id": .string(conversation), "content": .string(content)])
     }
 
+    func markRead(_ conversation: String, upTo seq: Int) async throws {
+        _ = try await call("messages.mark_read", ["conversation_id": .string(conversation), "seq": .integer(seq)])
+    }
+
     /// The conversation with somebody.
     @discardableResult
     func conversation(with user: String) async throws -> String {

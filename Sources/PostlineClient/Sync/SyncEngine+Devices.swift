@@ -1,0 +1,63 @@
+import Logging
+
+/// Where the user is reached when no app of its is open.
+extension SyncEngine {
+    /// Registers this device for this session, since a device goes with its session, and has the server forget what it is
+    /// known by no more: with each connection, and whenever that changes.
+    func keepDeviceRegistered(_ connection: LineConnection) async {
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            do {
+                try await registerDevice(on: connection)
+                await deviceBell.wait()
+            } catch let error as PostlineError where error.isRetryable && error.code != .offline {
+                await deviceBell.wait(
+                    atMost: error.retryAfter.map { .seconds(min(max($0, 0.5), 300)) } ?? backoff.next())
+            } catch {
+                logger.info("the device is not registered for pushes", metadata: ["error": "\(error)"])
+                await deviceBell.wait()
+            }
+        }
+    }
+
+    /// Tells the server what the device is known by now, where there is a connection.
+    ///
+    /// - Throws: ``PostlineError``: what the server says, or `offline`: then it is tried again by itself, if it may help.
+    func registerDevice() async throws {
+        guard isReady, let connection else { return }
+        do {
+            try await registerDevice(on: connection)
+        } catch let error as PostlineError where error.isRetryable {
+            deviceBell.ring()
+            throw error
+        }
+    }
+
+    private func registerDevice(on connection: LineConnection) async throws {
+        struct Registered: Codable, Sendable {
+            var id: String
+        }
+        let registration = try device.read()
+        if let wanted = registration.device {
+            let id = try await connection.call("devices.register", wanted, as: Registered.self).id
+            try device.update { registration in
+                if registration.device == wanted {
+                    registration.id = id
+                    registration.formerIDs.removeAll { $0 == id }
+                } else {
+                    // It was changed meanwhile, which another turn tells.
+                    registration.formerIDs.append(id)
+                    deviceBell.ring()
+                }
+            }
+        }
+        for id in registration.formerIDs where try device.read().formerIDs.contains(id) {
+            do {
+                _ = try await connection.call("devices.remove", Registered(id: id), as: PostlineClient.Nothing.self)
+            } catch let error as PostlineError where error.code == .notFound {
+                // It went with its session.
+            }
+            try device.update { registration in registration.formerIDs.removeAll { $0 == id } }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Threads
+
+/// What is fetched because a push came, also while nobody sees the app. It is a turn of the run loop: nothing else asks for
+/// what is new at the same time.
+extension SyncEngine {
+    /// Waits until all that the server has now is here, and for so long at most. Where nobody sees the app it is fetched
+    /// without being live: nobody is told that the user is here.
+    ///
+    /// - Returns: whether it is.
+    func fetch(within limit: Duration) async -> Bool {
+        lastFetch += 1
+        let id = lastFetch
+        return await withTaskGroup(of: Bool.self) { group in
+            group.addTask { await self.waitForFetch(id) }
+            group.addTask {
+                try? await Task.sleep(for: limit)
+                return false
+            }
+            let isHere = await group.next() ?? false
+            group.cancelAll()
+            endFetches(false, of: [id])
+            if fetches.isEmpty { fetchBell.ring() }
+            return isHere
+        }
+    }
+
+    private func waitForFetch(_ id: Int) async -> Bool {
+        await suspended { waiter -> Suspension<Bool> in
+            if isLive { return .over(true) }
+            if isOver || Task.isCancelled { return .over(false) }
+            fetches[id] = waiter
+            wake.ring()
+            return .kept
+        }
+    }
+
+    /// Lets those go on who wait for what is here now, or will not be; nil: all of them.
+    func endFetches(_ isHere: Bool, of ids: Set<Int>? = nil) {
+        for id in ids ?? Set(fetches.keys) { fetches.removeValue(forKey: id)?.resume(returning: isHere) }
+    }
+
+    /// Fetches what is new on a connection of its own, for as long as somebody waits for it and nobody sees the app.
+    ///
+    /// - Throws: ``PostlineError``.
+    func fetchInBackground() async throws {
+        // Whoever comes later may wait for what this does not find.
+        let ids = Set(fetches.keys)
+        defer { endFetches(false, of: isInBackground ? ids : []) }
+        fetchBell.reset()
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await self.fetchAll() }
+            group.addTask { [fetchBell] in
+                await fetchBell.wait()
+                return false
+            }
+            if try await group.next() == true { endFetches(true, of: ids) }
+            group.cancelAll()
+        }
+    }
+
+    private func fetchAll() async throws -> Bool {
+        let connection = try await LineConnection.connect(to: server, by: connector)
+        defer { connection.close() }
+        try await withTaskCancellationHandler {
+            _ = try await keeper.authenticate(connection)
+            try await catchUp(connection, isLive: false)
+        } onCancel: {
+            connection.close()
+        }
+        return true
+    }
+}

@@ -1,0 +1,233 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PostlineClient
+
+@Suite("What a push brings to a device, and by what the device is registered")
+@MainActor
+struct ClientPushTests {
+    private static func push(_ member: String, _ number: Int) -> [String: JSONValue] {
+        ["conversation_id": .string(Room.aliceBob), member: .integer(number)]
+    }
+
+    private static func conversation(lastSeq: Int) -> String {
+        ScriptedServer.conversation().replacing("\"last_seq\":0", with: "\"last_seq\":\(lastSeq)")
+    }
+
+    @Test("while it connects or catches up nothing else asks for what is new; whoever waits for it waits for that")
+    func oneAtATime() async throws {
+        try await ScriptedServer.with { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                await device.client.disconnect()
+                server.answer("sync.open", "silence")
+                try device.client.connect()
+                try await device.shows("that it catches up") { _ in server.calls("sync.open").count == 2 }
+                #expect(await !device.client.receive(push: Self.push("seq", 5), within: .milliseconds(50)))
+                #expect(server.calls("sync.open").count == 2)
+                // And while it is live it asks for nothing.
+                server.answer("sync.open", #"{"cursor":"d"}"#)
+                await device.client.disconnect()
+                try device.client.connect()
+                try await device.isLive()
+                #expect(await !device.client.receive(push: Self.push("seq", 5), within: .seconds(3_600)))
+                #expect(server.calls("sync.open").map { $0["live"] } == [true, true, true])
+            }
+        }
+    }
+
+    @Test("an app that the system launches for a push is not live: it fetches, and connects when seen")
+    func launched() async throws {
+        try await ScriptedServer.with { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                server.answer(
+                    "sync.open", #"{"cursor":"d","conversations":[\#(Self.conversation(lastSeq: 5))]}"#,
+                    #"{"cursor":"e"}"#)
+                try await device.relaunch(inBackground: true)
+                #expect(await device.client.receive(push: Self.push("seq", 5)))
+                #expect(device.client.badge == 5)
+                #expect(server.calls("sync.open").map { $0["live"] } == [true, false])
+                guard case .offline = device.client.state else {
+                    Issue.record("it is \(device.client.state)")
+                    return
+                }
+                // Two at once, one of which is seen to the end by the connection of the app that comes back.
+                server.answer("sync.open", "silence")
+                async let first = device.client.receive(push: Self.push("seq", 5), within: .seconds(3_600))
+                async let second = device.client.receive(push: Self.push("seq", 6), within: .seconds(3_600))
+                try await device.shows("the fetch") { _ in server.calls("sync.open").count == 3 }
+                server.answer("sync.open", #"{"cursor":"f","conversations":[\#(Self.conversation(lastSeq: 6))]}"#)
+                await device.client.enterForeground()
+                try await device.isLive()
+                #expect(await (first, second) == (false, true))
+            }
+        }
+    }
+
+    @Test("what was read elsewhere is read here, as far as is known, also where nothing can be fetched")
+    func readElsewhere() async throws {
+        try await ScriptedServer.with { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                server.push("changes", #"{"cursor":"d","conversations":[\#(Self.conversation(lastSeq: 5))]}"#)
+                try await device.shows("what is unread") { $0.badge == 5 }
+                await device.client.enterBackground()
+                server.answer("sync.open", "error:internal_error")
+                #expect(await device.client.receive(push: Self.push("read_seq", 3)))
+                #expect(device.client.badge == 2)
+                // A number that nobody has come to hides nothing that comes.
+                #expect(await device.client.receive(push: Self.push("read_seq", 1 << 40)))
+                #expect(device.client.badge == 0)
+                server.answer("sync.open", #"{"cursor":"e","conversations":[\#(Self.conversation(lastSeq: 7))]}"#)
+                await device.client.enterForeground()
+                try await device.isLive()
+                #expect(device.client.badge == 2)
+                for other: [String: JSONValue] in [
+                    ["conversation_id": .string(nobody), "seq": 3], ["aps": ["badge": 4]], [:],
+                    ["conversation_id": .string(Room.aliceBob), "seq": -1],
+                ] {
+                    #expect(await !device.client.receive(push: other), "\(other)")
+                }
+            }
+        }
+    }
+
+    @Test("who is online is known of those whose conversation comes with a later page")
+    func pagesOfPresence() async throws {
+        try await ScriptedServer.with { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                await device.client.disconnect()
+                let with = "12345678-1234-4234-8234-123456789abc"
+                let theirs = ScriptedServer.conversation().replacing(Room.aliceBob, with: with)
+                    .replacing(Person.bob.id, with: Person.carol.id)
+                server.answer(
+                    "sync.open",
+                    """
+                    {"cursor":"d","more":true,"conversations":[\(ScriptedServer.conversation())],
+                    "presence":[{"user_id":"\(Person.carol.id)","is_online":true,"last_seen_at":null}]}
+                    """.replacing("\n", with: ""), #"{"cursor":"e","conversations":[\#(theirs)]}"#)
+                try device.client.connect()
+                try await device.shows("that she is online") {
+                    $0.presence(of: Person.carol.id)?.isOnline == true
+                }
+            }
+        }
+    }
+
+    @Test("it is registered with each connection, by another token in place of the former, and by none when not wanted")
+    func registered() async throws {
+        try await ScriptedServer.with(answers: ["devices.register": #"{"id":"1"}"#]) { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                func tokens() -> [JSONValue?] { server.calls("devices.register").map { $0["token"] } }
+                func removed() -> [[String: JSONValue]] { server.calls("devices.remove") }
+                // Before anybody is signed in it is kept.
+                try await device.client.registerDevice(apnsToken: Data([0x00, 0x0f, 0xa0, 0xff]))
+                try await device.signIn(.alice)
+                try await device.shows("that it is registered") { _ in tokens() == ["000fa0ff"] }
+                server.answer("devices.register", #"{"id":"2"}"#)
+                try await device.client.registerDevice(.apns, token: "b")
+                #expect(tokens() == ["000fa0ff", "b"] && removed() == [["id": "1"]])
+                // Without a connection it is kept, and done with the next.
+                await device.client.disconnect()
+                server.answer("devices.register", #"{"id":"3"}"#)
+                server.answer("devices.remove", "error:not_found", "{}")
+                try await device.client.registerDevice(.apns, token: "c")
+                try await device.client.registerDevice(.apns, token: "d")
+                try device.client.connect()
+                try await device.shows("that the former is gone") { _ in removed().last == ["id": "2"] }
+                #expect(tokens() == ["000fa0ff", "b", "d"])
+                await device.client.disconnect()
+                try await device.client.unregisterDevice()
+                try await device.relaunch()
+                try await device.shows("that it is gone") { _ in removed().last == ["id": "3"] }
+                #expect(tokens().count == 3)
+                try await device.relaunch()
+                try await device.isLive()
+                #expect(removed().count == 3)
+            }
+        }
+    }
+
+    @Test("what the server cannot do now it is asked again; what it does not take it is not offered again")
+    func refused() async throws {
+        try await ScriptedServer.with(answers: ["devices.register": "error:unavailable"]) { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                server.answer("devices.register", "error:unavailable", "error:rate_limited", #"{"id":"1"}"#)
+                try await device.client.registerDevice(.fcm, token: "f")
+                try await device.shows("that it is asked again") { _ in server.calls("devices.register").count == 3 }
+                server.answer("devices.register", "error:forbidden")
+                await #expect {
+                    try await device.client.registerDevice(.webhook, token: "w")
+                } throws: { error in
+                    (error as? PostlineError)?.code == .forbidden
+                }
+                try await device.relaunch()
+                try await device.isLive()
+                #expect(server.calls("devices.register").count == 4)
+            }
+        }
+    }
+
+    @Test("a draft that comes back is no typing, and without a connection nothing waits to be told")
+    func untold() async throws {
+        try await ScriptedServer.with { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                try await device.client.chat(with: Room.aliceBob).setDraft("Dear")
+                try await device.shows("that it is told") { _ in !server.calls("conversations.typing").isEmpty }
+                try await device.relaunch()
+                let chat = device.client.chat(with: Room.aliceBob)
+                await device.client.setTyping(true, in: Room.aliceBob)
+                try await device.isLive()
+                try await chat.setDraft("Dear")
+                // What goes after it shows that nothing went before.
+                _ = try await device.client.presence([Person.bob.id])
+                #expect(server.calls("conversations.typing").count == 1)
+                try await chat.setDraft("Dear Bob")
+                try await device.shows("that it is told") { _ in server.calls("conversations.typing").count == 2 }
+            }
+        }
+    }
+
+    @Test("of many keys one is told every three seconds, the last word comes, and what was sent says it by itself")
+    func pace() {
+        let start = ContinuousClock.now
+        var pace = TypingPace()
+        func told(_ seconds: Double, _ conversationID: String = "c") -> [Bool] {
+            pace.take(now: start + .seconds(seconds)).due.filter { $0.conversationID == conversationID }.map(\.isTyping)
+        }
+        func note(_ isTyping: Bool, _ seconds: Double, _ conversationID: String = "c") {
+            pace.note(isTyping, in: conversationID, now: start + .seconds(seconds))
+        }
+        note(false, 0)
+        #expect(told(0) == [])
+        var times: [Double] = []
+        for time in stride(from: 0, to: 10, by: 0.5) {
+            note(true, time)
+            times += told(time).map { _ in time }
+        }
+        #expect(times == [0, 3, 6, 9])
+        // Emptied: as soon as it is passed on, and by itself.
+        note(false, 10)
+        #expect(told(10) == [] && pace.take(now: start + .seconds(10)).next == .milliseconds(1_100))
+        #expect(told(11.2) == [false])
+        // Typed and emptied before it was told: nobody heard of it.
+        note(true, 11.5)
+        note(false, 12)
+        #expect(told(14) == [] && pace.take(now: start + .seconds(14)).next == nil)
+        // Sent: nothing more is said, and of what is typed next no sooner than is passed on.
+        note(true, 20)
+        #expect(told(20) == [true])
+        pace.noteSent(in: "c")
+        #expect(told(20.5) == [])
+        note(true, 21)
+        #expect(told(21) == [] && told(22.2) == [true])
+        // Each conversation by itself.
+        note(true, 22.5, "d")
+        #expect(told(22.5, "d") == [true])
+    }
+}
