@@ -24,7 +24,8 @@ grant usage on schema feed to postline_feed;
 
 -- Supabase grants new tables of public to its roles by default: each of ours begins with nothing.
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
-    public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes
+    public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
+    public.media
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
 revoke all on all tables in schema app, rest
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
@@ -42,6 +43,8 @@ alter table public.conversation_members enable row level security;
 alter table public.messages enable row level security;
 alter table public.presence enable row level security;
 alter table public.conversation_mutes enable row level security;
+alter table public.media enable row level security;
+alter table app.media_removals enable row level security;
 alter table app.former_members enable row level security;
 alter table app.sessions enable row level security;
 alter table app.stream_tickets enable row level security;
@@ -58,11 +61,14 @@ alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.
 grant all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
-    public.conversations, public.conversation_members, public.messages, public.conversation_mutes to service_role;
+    public.conversations, public.conversation_members, public.messages, public.conversation_mutes, public.media
+    to service_role;
 grant select on app.former_members, public.presence to service_role;
 
 drop policy if exists service_all on public.built_in_avatars;
 create policy service_all on public.built_in_avatars to service_role using (true) with check (true);
+drop policy if exists service_all on public.media;
+create policy service_all on public.media to service_role using (true) with check (true);
 drop policy if exists service_all on public.user_profiles;
 create policy service_all on public.user_profiles to service_role using (true) with check (true);
 drop policy if exists service_all on public.user_private;
@@ -215,6 +221,14 @@ create policy own_update on public.conversation_mutes for update to authenticate
 drop policy if exists feed_select on public.conversation_mutes;
 create policy feed_select on public.conversation_mutes for select to postline_feed using (true);
 
+-- media: those that the user is about to use, its avatars, and what is shown in its conversations. app.create_media makes
+-- them, and messages and profiles take them.
+grant select on public.media to authenticated;
+drop policy if exists seen_select on public.media;
+create policy seen_select on public.media for select to authenticated
+    using (owner_id = (select auth.uid()) and (used_at is null or purpose = 'avatar')
+           or used_at is not null and conversation_id in (select app.my_conversations()));
+
 -- devices: a user's own, which app.register_device makes. What is pushed, and where to, nobody else reads.
 grant select (id, user_id, platform, token, environment, locale, created_at, registered_at), delete on app.devices
     to authenticated;
@@ -246,13 +260,14 @@ grant insert (conversation_id, sender_id, client_id, kind, content, attachment) 
 grant execute on function
     api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
     api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean),
+    api.create_media(text, text, bigint, uuid, integer, integer), api.seen_media(uuid[]), api.waiting_media(uuid),
     api.delete_message(uuid, bigint), api.devices(), api.edit_message(uuid, bigint, text),
     api.mark_read(uuid, bigint), api.me(), api.messages(uuid, bigint, bigint, integer),
     api.mute_conversation(uuid, text), api.open_conversation(uuid, boolean), api.presence(uuid[]),
     api.profile_by_username(text), api.profiles(uuid[]), api.register_device(text, text, text, text),
     api.remove_device(uuid), api.remove_member(uuid, uuid), api.save_me(jsonb, bigint),
     api.search_profiles(text, integer), api.send_message(uuid, text, uuid, text, jsonb),
-    api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint),
+    api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint, uuid),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
     api.typing(uuid), api.update_conversation(uuid, text, boolean), api.update_me(jsonb, bigint),
     api.update_physical(jsonb, bigint)
@@ -279,7 +294,7 @@ grant execute on function app.utc(timestamptz), app.message_object(public.messag
     to authenticated, postline_feed;
 grant execute on function
     app.seal(), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(), app.note_pushes(),
-    app.due_pushes(integer, boolean),
+    app.due_pushes(integer, boolean), app.note_stored(uuid), app.due_removals(integer), app.removed_media(uuid[]),
     app.settle_pushes(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -296,7 +311,8 @@ grant execute on function
     app.is_member(uuid), app.my_message(uuid, bigint),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
     app.my_sight(), app.users_in_sight(), app.register_device(text, text, text, text),
-    app.checked_time(text, text),
+    app.checked_time(text, text), app.media_id(jsonb), app.take_avatar(text, text, text),
+    app.create_media(text, text, bigint, uuid, integer, integer), app.whole_attachment(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)

@@ -1,6 +1,7 @@
 -- Those of the version before, which took fewer params: a call of its nodes finds these.
 drop function if exists api.change_username(text);
 drop function if exists api.set_avatar(text, text, text);
+drop function if exists api.set_avatar(text, text, text, bigint);
 
 create or replace function api.me() returns json
 language plpgsql stable set search_path = '' as $$
@@ -46,13 +47,14 @@ end
 $$;
 
 create or replace function api.set_avatar(
-    avatar_type text, avatar_id text default null, avatar_url text default null, if_version bigint default null)
+    avatar_type text, avatar_id text default null, avatar_url text default null, if_version bigint default null,
+    media_id uuid default null)
 returns json
 language plpgsql set search_path = '' as $$
 begin
     perform app.locked_caller(if_version);
     perform app.change_avatar(pg_catalog.jsonb_build_object(
-        'avatar_type', avatar_type, 'avatar_id', avatar_id, 'avatar_url', avatar_url));
+        'avatar_type', avatar_type, 'avatar_id', avatar_id, 'avatar_url', avatar_url, 'media_id', media_id));
     return api.me();
 end
 $$;

@@ -35,6 +35,9 @@ begin
     elsif pg_catalog.char_length(content) > 8000 then
         perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
     end if;
+    if attachment is not null and attachment ? 'media_id' then
+        attachment := app.whole_attachment(attachment);
+    end if;
     insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
     values (conversation_id, me, client_id, kind, content, attachment);
     return app.my_message(conversation_id);
@@ -53,6 +56,9 @@ declare
 begin
     kind := coalesce(kind, 'text');
     content := coalesce(content, case when kind = 'image' then '' end);
+    if attachment is not null and attachment ? 'media_id' then
+        attachment := app.whole_attachment(attachment);
+    end if;
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;

@@ -106,7 +106,9 @@ begin
         merged.conversations := merged.conversations + room.present::integer;
     end loop;
 
+    perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
+    perform app.drop_unused_avatars(account);
     update app.merged_guests g set conversations = merged.conversations, messages = merged.messages
      where g.guest_id = guest;
     return merged;

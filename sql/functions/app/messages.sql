@@ -14,18 +14,22 @@ language plpgsql set search_path = '' as $$
 begin
     if not coalesce(
         pg_catalog.jsonb_typeof(attachment) = 'object'
-        and attachment - '{url,mime_type,width,height,bytes}'::text[] = '{}'
+        and attachment - '{url,media_id,mime_type,width,height,bytes,blurhash}'::text[] = '{}'
         and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
-        and app.is_https(attachment ->> 'url')
+        and case when attachment ? 'media_id'
+                 then coalesce(app.is_media_url(attachment ->> 'url', app.media_id(attachment)), false)
+                 else app.is_https(attachment ->> 'url') end
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'blurhash'), 'null') in ('string', 'null')
+        and coalesce(attachment ->> 'blurhash', '') operator(pg_catalog.~) '^[0-9A-Za-z#$%*+,.:;=?@^_{|}~\[\]-]{0,128}$'
         and coalesce(pg_catalog.jsonb_typeof(attachment -> 'mime_type'), 'null') in ('string', 'null')
         and pg_catalog.octet_length(coalesce(attachment ->> 'mime_type', '')) <= 255
         and app.is_count(attachment -> 'width')
         and app.is_count(attachment -> 'height')
         and app.is_count(attachment -> 'bytes'), false)
     then
-        perform app.refuse_param('attachment', 'An attachment is an object with a "url" (https, up to 2,048 bytes) '
-            'and, where you know them, "mime_type" (up to 255 bytes) and "width", "height" and "bytes" (whole numbers '
-            'from 0 to 2^53).');
+        perform app.refuse_param('attachment', 'An attachment is an object with a "media_id" (of media.create) or a '
+            '"url" (https, up to 2,048 bytes) and, where you know them, "mime_type" (up to 255 bytes), "width", '
+            '"height" and "bytes" (whole numbers from 0 to 2^53) and "blurhash" (up to 128 of its characters).');
     end if;
 end
 $$;
@@ -94,6 +98,9 @@ begin
         end if;
         perform app.refuse_message();
     end if;
+    if new.attachment is not null and new.attachment ? 'media_id' then
+        perform app.take_picture(new);
+    end if;
 
     new.version := 1;
     new.sent_xid := xid;
@@ -149,6 +156,10 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
+        if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
+           and app.media_id(new.attachment) is not null then
+            perform app.take_picture(new);
+        end if;
     end if;
     new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
     new.version := old.version + 1;

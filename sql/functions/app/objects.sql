@@ -87,7 +87,8 @@ create or replace function app.attachment_object(attachment jsonb) returns json
 language sql immutable parallel safe as $$
     select pg_catalog.row_to_json(w) from (select
         attachment -> 'url' as url, attachment -> 'mime_type' as mime_type, attachment -> 'width' as width,
-        attachment -> 'height' as height, attachment -> 'bytes' as bytes) w
+        attachment -> 'height' as height, attachment -> 'bytes' as bytes, attachment -> 'media_id' as media_id,
+        attachment -> 'blurhash' as blurhash) w
 $$;
 
 -- One row as an object, given its sender's object and the least of the marks in its conversation: every member's mark

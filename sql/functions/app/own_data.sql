@@ -165,15 +165,17 @@ begin
 end
 $$;
 
--- Takes the one that its type needs, and nothing with it.
+-- Takes the one that its type needs, and nothing with it. Of a picture that was uploaded `media_id` says which, and
+-- `avatar_url` where the node's store shows it.
 create or replace function app.change_avatar(avatar jsonb, path text default '') returns void
 language plpgsql set search_path = '' as $$
 declare
     new_type text := app.patched_text(avatar, 'avatar_type', null, path);
     new_id text := app.patched_text(avatar, 'avatar_id', null, path);
     new_url text := app.patched_text(avatar, 'avatar_url', null, path);
+    media_id text := app.patched_text(avatar, 'media_id', null, path);
 begin
-    perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url'], path);
+    perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url', 'media_id'], path);
     if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
         perform app.refuse_param(path || 'avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
     elsif new_id is not null and new_type is distinct from 'built_in' then
@@ -182,6 +184,11 @@ begin
         perform app.refuse_param(path || 'avatar_url', 'An "avatar_url" is of a custom avatar.');
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
+    elsif media_id is not null then
+        if new_type is distinct from 'custom' then
+            perform app.refuse_param(path || 'media_id', 'A "media_id" is of a custom avatar.');
+        end if;
+        perform app.take_avatar(media_id, new_url, path);
     elsif new_type = 'custom' then
         perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
     end if;

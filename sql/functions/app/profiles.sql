@@ -55,7 +55,8 @@ begin
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
-    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging() then
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
+       and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
         perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
     if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)

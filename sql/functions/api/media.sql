@@ -1,0 +1,57 @@
+-- Makes the row of a picture that is about to be uploaded; where to, the node says.
+create or replace function api.create_media(
+    purpose text, mime_type text, bytes bigint, conversation_id uuid default null, width integer default null,
+    height integer default null) returns json
+language plpgsql set search_path = '' as $$
+begin
+    perform app.caller();
+    if not coalesce(purpose in ('avatar', 'message'), false) then
+        perform app.refuse_param('purpose', 'A picture is for an "avatar" or a "message".');
+    elsif not coalesce(mime_type in ('image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic'), false) then
+        perform app.refuse_param('mime_type', 'A picture is of "image/jpeg", "image/png", "image/webp", "image/gif" '
+            'or "image/heic".');
+    elsif not coalesce(bytes between 1 and 1073741824, false) then
+        perform app.refuse_param('bytes', 'A picture has at least a byte.');
+    elsif not coalesce(width between 1 and 65535, true) then
+        perform app.refuse_param('width', 'A width is from 1 to 65,535.');
+    elsif not coalesce(height between 1 and 65535, true) then
+        perform app.refuse_param('height', 'A height is from 1 to 65,535.');
+    elsif purpose = 'avatar' and conversation_id is not null then
+        perform app.refuse_param('conversation_id', 'An avatar is of no conversation.');
+    elsif purpose = 'message' and conversation_id is null then
+        perform app.refuse_param('conversation_id', 'A picture of a message is for one conversation.');
+    elsif purpose = 'message' and not app.is_member(conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    return pg_catalog.json_build_object(
+        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height));
+end
+$$;
+
+-- What the caller promised of a picture that waits to be used, and whether its bytes are known to be there; null where
+-- there is none such.
+create or replace function api.waiting_media(id uuid) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+    return (
+        select pg_catalog.json_build_object(
+                   'purpose', m.purpose, 'mime_type', m.mime_type, 'bytes', m.bytes,
+                   'is_stored', m.stored_at is not null)
+          from public.media m
+         where m.id = waiting_media.id and m.owner_id = app.caller() and m.used_at is null);
+end
+$$;
+
+-- Those of these pictures that the caller may see now, in messages that are there.
+create or replace function api.seen_media(ids uuid[]) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+    perform app.caller();
+    return (
+        select pg_catalog.json_build_object('media', coalesce(pg_catalog.json_agg(m.id order by w.position), '[]'))
+          from (select u.id, min(u.position) as position
+                  from unnest(ids) with ordinality as u (id, position) group by u.id) w
+          join public.media m on m.id = w.id
+         where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
+end
+$$;

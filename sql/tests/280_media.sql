@@ -1,0 +1,159 @@
+-- Pictures: whose they are, who sees them, what takes them, and what becomes of their bytes.
+begin;
+select no_plan();
+select tests.make_world();
+
+create function tests.create(who text, arguments text) returns uuid language sql as $$
+    select (tests.as(who, 'api.create_media(' || arguments || ')')::json ->> 'id')::uuid
+$$;
+create function tests.store(picture uuid) returns void language plpgsql as $$
+begin
+    perform tests.authenticate_as('postline_feed');
+    perform app.note_stored(picture);
+    perform tests.owner();
+end $$;
+create function tests.removals() returns text language sql as $$
+    select coalesce(string_agg(r.purpose || case when r.due_at > now() then ' later' else '' end, ', '
+                               order by r.purpose, r.due_at), 'none')
+      from app.media_removals r
+$$;
+
+-- What may be promised.
+select is(tests.field_of('alice', 'select api.create_media(' || arguments || ')'), 'PL001 ' || field, arguments)
+  from (values
+        ('''wall'', ''image/png'', 10', 'purpose'), ('null, ''image/png'', 10', 'purpose'),
+        ('''avatar'', ''image/svg+xml'', 10', 'mime_type'), ('''avatar'', ''text/html'', 10', 'mime_type'),
+        ('''avatar'', null, 10', 'mime_type'), ('''avatar'', ''image/png'', 0', 'bytes'),
+        ('''avatar'', ''image/png'', null', 'bytes'), ('''avatar'', ''image/png'', 10, null, 0', 'width'),
+        ('''avatar'', ''image/png'', 10, null, 10, 70000', 'height'),
+        ('''message'', ''image/png'', 10', 'conversation_id'),
+        ('''avatar'', ''image/png'', 10, tests.id(''direct'')', 'conversation_id')) as t (arguments, field);
+select is(tests.attempt('mallory', 'select api.create_media(''message'', ''image/png'', 10, tests.id(''direct''))'),
+    'PL008', 'a picture for a conversation of others is as one for none');
+select is(tests.attempt('anon', 'select api.create_media(''avatar'', ''image/png'', 10)'), '42501', 'nobody uploads');
+select is(tests.attempt('alice', 'insert into public.media (owner_id, purpose, mime_type, bytes)
+    values (tests.id(''alice''), ''avatar'', ''image/png'', 1)'), '42501', 'not past the function');
+select is(tests.attempt('alice', 'select app.note_stored(gen_random_uuid())'), '42501', 'users do not say what is there');
+select is(tests.attempt('alice', 'select * from app.due_removals(1)'), '42501', 'nor what is to go');
+
+-- A message's picture.
+insert into tests.ids select 'cat', tests.create('alice', '''message'', ''image/png'', 10, tests.id(''direct''), 4, 3');
+create function tests.send(who text, picture text, room text default 'direct', more jsonb default '{}', key uuid default null)
+returns text language sql as $$
+    select tests.field_of(who, format('select api.send_message(%L, null, %L, ''image'', %L)', tests.id(room), key,
+        jsonb_build_object('media_id', tests.id(picture), 'url', 'http://127.0.0.1:7433/v1/media/' || tests.id(picture))
+        || more))
+$$;
+select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'not before its bytes are there');
+select tests.store(tests.id('cat'));
+select is(tests.send('bob', 'cat'), 'PL001 attachment.media_id', 'not by another');
+select is(tests.send('alice', 'cat', 'group'), 'PL001 attachment.media_id', 'not elsewhere');
+select is(tests.send('alice', 'cat', 'direct', '{"mime_type":"image/gif"}'), 'PL001 attachment.media_id', 'not as another');
+select is(tests.send('alice', 'cat', 'direct', '{"bytes":11}'), 'PL001 attachment.media_id', 'nor of another length');
+select is(tests.send('alice', 'cat', 'direct', '{"url":"https://evil.example/x"}'), 'PL001 attachment', 'nor from elsewhere');
+select is(tests.send('alice', 'cat', 'direct', '{"media_id":"x"}'), 'PL001 attachment', 'nor by what is no id');
+select is(tests.send('alice', 'cat', 'direct', '{"blurhash":"a b"}'), 'PL001 attachment', 'nor with what is no blurhash');
+select is(tests.as('bob', format('api.seen_media(array[%L]::uuid[])', tests.id('cat'))), '{"media" : []}',
+    'what waits is seen by nobody');
+select is(tests.send('alice', 'cat', 'direct', '{"blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj"}',
+        '00000000-0000-4000-8000-00000000c1d1'), 'no error', 'it is sent');
+select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'and no second time');
+select is(tests.as('alice', format('api.sent_message(%L, null, %L, ''image'', %L) -> ''attachment''', tests.id('direct'),
+        '00000000-0000-4000-8000-00000000c1d1',
+        jsonb_build_object('media_id', tests.id('cat'), 'url', 'http://127.0.0.1:7433/v1/media/' || tests.id('cat'),
+            'blurhash', 'LEHV6nWB2yk8pyo0adR*.7kCMdnj')))::jsonb - '{url,media_id}'::text[],
+    '{"mime_type":"image/png","width":4,"height":3,"bytes":10,"blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj"}'::jsonb,
+    'what was promised is told, and a repeated send finds it');
+create function tests.seen(who text, picture text) returns boolean language sql as $$
+    select tests.as(who, format('api.seen_media(array[%L]::uuid[])', tests.id(picture)))::jsonb -> 'media' <> '[]'
+$$;
+select ok(tests.seen('alice', 'cat') and tests.seen('bob', 'cat'), 'members see it');
+select ok(not tests.seen('carol', 'cat') and not tests.seen('mallory', 'cat'), 'others do not');
+select is(tests.as('mallory', '(select count(*) from public.media)'), '0', 'by SQL either');
+
+-- Also after they are members no more, their own too.
+insert into tests.ids select 'dog', tests.create('carol', '''message'', ''image/gif'', 10, tests.id(''group'')');
+select tests.store(tests.id('dog'));
+select is(tests.send('carol', 'dog', 'group'), 'no error', 'a picture in the group');
+select ok(tests.seen('bob', 'dog') and tests.seen('carol', 'dog'), 'is seen there');
+delete from public.conversation_members where conversation_id = tests.id('group') and user_id = tests.id('carol');
+select ok(tests.seen('bob', 'dog') and not tests.seen('carol', 'dog'), 'and not by who has gone, whose it is');
+select is(tests.as('carol', '(select count(*) from public.media)'), '0', 'by SQL either');
+
+-- A deleted message's goes at once.
+select is(tests.removals(), 'none', 'nothing has gone');
+update public.messages set deleted_at = now() where sender_id = tests.id('carol');
+select is(tests.removals(), 'message', 'it goes with its message');
+select ok(not tests.seen('bob', 'dog'), 'and is seen by nobody');
+delete from app.media_removals;
+
+-- Avatars.
+insert into tests.ids select 'face', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
+create function tests.wear(who text, picture text, url text default null) returns text language sql as $$
+    select tests.field_of(who, format('select api.set_avatar(''custom'', null, %L, null, %L)',
+        coalesce(url, 'http://127.0.0.1:7433/v1/media/' || tests.id(picture)), tests.id(picture)))
+$$;
+select is(tests.wear('bob', 'face'), 'PL001 media_id', 'not before its bytes are there');
+select tests.store(tests.id('face'));
+select is(tests.wear('alice', 'face'), 'PL001 media_id', 'not another''s');
+select is(tests.wear('alice', 'cat'), 'PL001 media_id', 'nor one that is for a message');
+select is(tests.wear('bob', 'face', 'https://evil.example/'), 'PL001 avatar_url', 'at its own address alone');
+select is(tests.field_of('bob', format('select api.set_avatar(''built_in'', ''owl'', null, null, %L)', tests.id('face'))),
+    'PL001 media_id', 'and as a custom one');
+select is(tests.wear('bob', 'face'), 'no error', 'it is worn');
+select is(tests.wear('bob', 'face'), 'PL001 media_id', 'once');
+select is(tests.field_of('alice', format('select api.set_avatar(''custom'', null, %L)',
+        'http://127.0.0.1:7433/v1/media/' || tests.id('face'))), 'PL001 avatar_url', 'plain addresses are for uploads');
+insert into tests.ids select 'hat', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
+select tests.store(tests.id('hat'));
+select is(tests.field_of('bob', format('select api.save_me(%L)', jsonb_build_object('avatar', jsonb_build_object(
+        'avatar_type', 'custom', 'media_id', tests.id('hat'),
+        'avatar_url', 'https://media.example/' || tests.id('hat'))))), 'no error', 'another by me.save');
+select is(tests.removals(), 'avatar', 'the former goes');
+update public.user_profiles set is_deleted = true where id = tests.id('bob');
+select is(tests.removals(), 'avatar, avatar', 'and that of who is deleted');
+delete from app.media_removals;
+
+-- What nobody takes goes after a day; one whose bytes may be on their way, once they are no more.
+select tests.create('alice', '''avatar'', ''image/webp'', 10');
+create function tests.due() returns bigint language plpgsql as $$
+declare
+    due bigint;
+begin
+    perform tests.authenticate_as('postline_feed');
+    select count(*) into due from app.due_removals(100);
+    perform tests.owner();
+    return due;
+end $$;
+select is(tests.due(), 0::bigint, 'not at once');
+update public.media set created_at = now() - interval '25 hours' where used_at is null;
+select is(tests.due(), 1::bigint, 'after a day');
+select is(tests.due(), 0::bigint, 'one node is asked');
+update app.media_removals set due_at = now();
+select is(tests.due(), 1::bigint, 'and asked again until it has done it');
+delete from app.media_removals;
+insert into tests.ids select 'late', tests.create('alice', '''avatar'', ''image/webp'', 10');
+delete from public.media where id = tests.id('late');
+select is(tests.removals(), 'avatar later', 'nobody can bring them after it went');
+
+-- Bounds.
+select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 268435457)'), 'PL007', 'too much');
+select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generate_series(1, 100);
+select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007', 'too many');
+
+-- A guest's come along.
+select tests.make_user('dora', true);
+insert into public.conversations (participant1_id, participant2_id) values (tests.id('dora'), tests.id('carol'));
+insert into tests.ids select 'doras', c.id from public.conversations c
+ where tests.id('dora') in (c.participant1_id, c.participant2_id);
+insert into tests.ids select 'sea', tests.create('dora', '''message'', ''image/png'', 10, tests.id(''doras'')');
+insert into tests.ids select 'self', tests.create('dora', '''avatar'', ''image/png'', 10');
+select tests.store(tests.id(p)) from unnest(array['sea', 'self']) p;
+select is(tests.send('dora', 'sea', 'doras') || tests.wear('dora', 'self'), 'no errorno error', 'a guest''s');
+select app.merge_users(tests.id('dora'), tests.id('mallory')) is not null;
+select ok(tests.seen('mallory', 'sea') and tests.seen('carol', 'sea'), 'come along with the guest');
+select is((select p.avatar_url like '%' || tests.id('self') from public.user_profiles p where p.id = tests.id('mallory'))
+          and not exists (select from app.media_removals r where r.id = tests.id('self')), true, 'and its face');
+
+select * from finish();
+rollback;
