@@ -107,6 +107,19 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "Media",
+            dependencies: [
+                "Messaging",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
+                .product(name: "Crypto", package: "swift-crypto", condition: server),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "SystemPackage", package: "swift-system", condition: server),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "LineServer",
             dependencies: [
                 "Messaging",
@@ -125,6 +138,7 @@ let package = Package(
             name: "Gateway",
             dependencies: [
                 "LineServer",
+                "Media",
                 "Messaging",
                 .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "Logging", package: "swift-log"),
@@ -137,6 +151,7 @@ let package = Package(
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "SystemPackage", package: "swift-system", condition: server),
             ],
             exclude: ["Console"],
             swiftSettings: settings,
@@ -193,6 +208,7 @@ let package = Package(
             dependencies: [
                 "LineClient",
                 "LineServer",
+                "Media",
                 "Messaging",
                 "Postgres",
                 "Push",
@@ -220,6 +236,7 @@ let package = Package(
                 "Doctor",
                 "Gateway",
                 "LineServer",
+                "Media",
                 "Messaging",
                 "Metering",
                 "Postgres",
@@ -330,7 +347,7 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Messaging",
+                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Media", "Messaging",
                 "Metering",
                 "Postgres", "PostlineClient", "postline-chat",
                 "PrivatePostgres", "Push", "SchemaValidation", "TestSupport",

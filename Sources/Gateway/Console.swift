@@ -15,5 +15,8 @@ public struct Console: Sendable {
 
     public let people: [Person]
 
+    /// Where pictures come from, beside this server.
+    public var pictureOrigins: [String] = []
+
     public init(people: [Person]) { self.people = people }
 }

@@ -1,5 +1,6 @@
 public import LineServer
 public import Logging
+public import Media
 public import Messaging
 public import Metrics
 import NIOCore
@@ -34,6 +35,9 @@ public struct Gateway: Service {
         /// The largest message of a WebSocket, in bytes: a line's.
         public var maxLineBytes = 65_536
 
+        /// Where pictures are, where that is a folder of this node's; nil: they are elsewhere, or there are none.
+        public var pictures: FolderStore?
+
         /// The console, with the people who sign in there with one click; nil: there is none.
         public var console: Console?
 
@@ -65,7 +69,7 @@ public struct Gateway: Service {
         self.metrics = GatewayMetrics(factory: metrics)
         routes = RouteTable(
             MethodRoutes.all + OpenAPIRoutes.all(version: configuration.version) + StreamRoutes.all(configuration)
-                + Dialects.routes + (configuration.console.map { $0.routes } ?? []))
+                + Dialects.routes + (configuration.pictures.map(MediaRoutes.all) ?? []) + (configuration.console.map { $0.routes } ?? []))
     }
 
     /// Where it listens, as soon as it does.

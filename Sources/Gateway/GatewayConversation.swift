@@ -44,12 +44,18 @@ actor GatewayConversation: HTTPConversation {
             case .serviceUnavailable: .unavailable
             case .requestTimeout: .timeout
             case .internalServerError: .internalError
+            case .forbidden: .forbidden
             default: .invalidRequest
             }
         var answer = ErrorStyle.protocol.answer(ProtocolError(code, why))
         answer.status = status
         gateway.metrics.answered("none", status.code, after: .zero)
         return CrossOrigin(headers, gateway.configuration).completed(answer)
+    }
+
+    nonisolated func receiver(of head: HTTPRequestHead) throws(HTTPRefusal) -> (any HTTPBodyReceiver)? {
+        guard let store = gateway.configuration.pictures else { return nil }
+        return try MediaRoutes.receiver(of: head, by: store)
     }
 
     func close() async {

@@ -63,6 +63,9 @@ extension LineServer {
         /// The kernel's receive buffer of a connection, in bytes: it bounds what a client can send ahead of being read.
         public var receiveBufferBytes: Int32 = 131_072
 
+        /// What the server has that version 1 of the protocol began without.
+        public var features = ServerInfo.features
+
         public init() {}
     }
 }
@@ -72,7 +75,7 @@ extension LineServer.Configuration {
     public var info: ServerInfo {
         ServerInfo(
             version: self.version, maxLineBytes: self.maxLineBytes, maxInFlight: self.maxInFlight,
-            pingSeconds: Int(pingInterval.components.seconds))
+            pingSeconds: Int(pingInterval.components.seconds), features: features)
     }
 
     /// How many bytes of storage may be held by what was read and is not done, before reading stops. The beginning of the

@@ -21,6 +21,9 @@ public final class MessagingService: Service, SessionFactory {
 
     /// By whom devices can be pushed to.
     let pushes: Set<DevicePlatform>
+
+    /// Where pictures are; nil where none are kept.
+    let media: (any MediaStore)?
     let info: ServerInfo
     let logger: Logger
 
@@ -47,6 +50,9 @@ public final class MessagingService: Service, SessionFactory {
 
         /// By whom devices can be pushed to.
         public var pushes: Set<DevicePlatform> = []
+
+        /// Where pictures are; nil where none are kept.
+        public var media: (any MediaStore)?
         public var limits: StatementLimits
         public var accountProvider: AccountProvider
         public var keys: TokenKeys
@@ -128,6 +134,7 @@ public final class MessagingService: Service, SessionFactory {
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }
         pushes = configuration.pushes
+        media = configuration.media
         info = configuration.info
         endedSessionGrace = configuration.endedSessionGrace
         self.logger = logger
@@ -146,6 +153,10 @@ public final class MessagingService: Service, SessionFactory {
                     group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }
                     if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
                     if let presence = self.presence { group.addTask { await presence.run() } }
+                    if let media = self.media {
+                        let sweeper = MediaSweeper(store: media, database: self.database, logger: self.logger)
+                        group.addTask { await sweeper.run() }
+                    }
                 }
             }
             // The last that is said needs the pool still.
@@ -187,7 +198,17 @@ public struct ServerInfo: Sendable {
     public let maxInFlight: Int
     public let pingSeconds: Int
 
-    public init(version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int) {
+    /// What it has that version 1 of the protocol began without.
+    public let features: [String]
+
+    /// What every server has.
+    public static let features = ["presence", "typing", "push", "mute"]
+
+    public init(
+        version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int,
+        features: [String] = ServerInfo.features
+    ) {
+        self.features = features
         self.version = version
         self.maxLineBytes = maxLineBytes
         self.maxInFlight = maxInFlight
@@ -202,7 +223,7 @@ public struct ServerInfo: Sendable {
             "max_line_bytes": .integer(maxLineBytes),
             "max_in_flight": .integer(maxInFlight),
             "ping_seconds": .integer(pingSeconds),
-            "features": .array([.string("presence"), .string("typing"), .string("push"), .string("mute")]),
+            "features": .array(features.map { .string($0) }),
         ]
     }
 }

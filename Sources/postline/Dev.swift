@@ -81,6 +81,13 @@ private struct DevWorld {
         self.settings.listenDatabaseURL = nil
         self.settings.adminDatabaseURL = await postgres.url(database: Self.database)
         self.settings.jwtSecret = try settings.jwtSecret ?? Self.secret(in: directory)
+        if let port = settings.httpPort, port != 0, settings.media.s3Endpoint == nil {
+            let host = settings.httpHost ?? settings.lines.host
+            let scheme = settings.tlsCertificate == nil ? "http" : "https"
+            self.settings.media.directory = settings.media.directory ?? "\(directory)/media"
+            self.settings.media.url =
+                settings.media.url ?? "\(scheme)://\(["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host):\(port)"
+        }
         try writeSettings()
     }
 

@@ -1,6 +1,7 @@
 internal import Gateway
 internal import LineServer
 internal import Logging
+internal import Media
 internal import Messaging
 internal import Metering
 internal import Metrics
@@ -17,6 +18,9 @@ struct Node: Sendable {
     private let databaseURL: String
     private let lines: LineServer.Configuration
     private let stage = NodeStage()
+
+    /// Where pictures are; nil where none are kept.
+    private let media: (settings: MediaSettings, store: any MediaStore)?
 
     /// Nil where nothing is pushed.
     private let pusher: Pusher?
@@ -50,6 +54,8 @@ struct Node: Sendable {
         // of the pool's connections and a statement to its end.
         lines.requestTimeout = .seconds(30) + (settings.limits.statement + .seconds(5)) * 3
         lines.certificate = try settings.certificate()
+        media = try settings.media.settings(jwtSecret: settings.jwtSecret).map { ($0, try $0.store()) }
+        if media != nil { lines.features.append("media") }
         self.lines = lines
         if let certificate = lines.certificate {
             renewal = await CertificateRenewal(of: certificate, logger: logger)
@@ -67,6 +73,7 @@ struct Node: Sendable {
             refreshSecret: settings.jwtSecret ?? "", rates: settings.hasRateLimits ? settings.rates : nil,
             info: lines.info)
         configuration.pushes = push?.platforms ?? []
+        configuration.media = media?.store
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
         pusher = push.map { [databaseURL, logger] in
             Pusher(
@@ -188,7 +195,9 @@ struct Node: Sendable {
         configuration.expectsProxyHeader = lines.expectsProxyHeader
         configuration.version = lines.version
         configuration.maxLineBytes = lines.maxLineBytes
+        configuration.pictures = media?.store as? FolderStore
         configuration.console = console
+        configuration.console?.pictureOrigins = media?.settings.origins ?? []
         return Gateway(
             configuration: configuration, service: service, lines: server, logger: logger, metrics: Self.registry)
     }

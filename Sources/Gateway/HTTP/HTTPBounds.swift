@@ -15,6 +15,10 @@ package struct HTTPBounds: Sendable {
     /// How long a request's body may take after its head.
     package var bodyTimeout = TimeAmount.seconds(30)
 
+    /// How long a body that is not held may take, and how long none of it may come.
+    package var largeBodyTimeout = TimeAmount.seconds(600)
+    package var bodySilence = TimeAmount.seconds(10)
+
     /// How long a request may be at work before it is given up: longer than anything that could hold it.
     package var requestTimeout = TimeAmount.seconds(75)
 

@@ -2,6 +2,7 @@ import LineServer
 import Messaging
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 import NIOSSL
 import NIOTLS
 
@@ -20,6 +21,9 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         case awaitingHead
         case receiving(HTTPRequestHead, ByteBuffer)
 
+        /// The body goes to its receiver as it comes, until then at the latest.
+        case passingOn(HTTPRequestHead, HTTPBodyInFlight, until: NIODeadline)
+
         case atWork(HTTPRequestHead)
 
         /// The answer is on its way out.
@@ -32,7 +36,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         /// The head of the request that is being taken or answered.
         var head: HTTPRequestHead? {
             switch self {
-            case .receiving(let head, _), .atWork(let head): head
+            case .receiving(let head, _), .passingOn(let head, _, _), .atWork(let head): head
             case .idle, .awaitingHead, .writing, .leaving, .closed: nil
             }
         }
@@ -92,6 +96,13 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
             body.writeImmutableBuffer(bytes)
             phase = .receiving(head, body)
         case (.end, .receiving(let head, let body)): take(head, body)
+        case (.body(let bytes), .passingOn(_, let body, let end)):
+            body.take(bytes)
+            awaitBody(until: end)
+            if body.isFull { setReading(false) }
+        case (.end, .passingOn(_, let body, _)):
+            body.end()
+            proceed(with: body)
         default: break
         }
     }
@@ -118,7 +129,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch (error, phase) {
-        case (is HTTPParserError, .idle), (is HTTPParserError, .awaitingHead), (is HTTPParserError, .receiving):
+        case (is HTTPParserError, .idle), (is HTTPParserError, .awaitingHead), (is HTTPParserError, .receiving),
+            (is HTTPParserError, .passingOn):
             if case .headerOverflow? = error as? HTTPParserError {
                 refuse(.requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadBytes) bytes.")
             } else {
@@ -163,6 +175,7 @@ extension HTTPConnection {
 
     private func end() {
         if case .closed = phase { return }
+        discardBody()
         phase = .closed
         deadline?.cancel()
         deadline = nil
@@ -193,8 +206,19 @@ extension HTTPConnection {
         if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
         if let flaw = Self.flaw(in: head) { return refuse(.badRequest, flaw) }
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
-        if let length, length > bounds.maxBodyBytes { return refuseLargeBody() }
-        expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
+        do throws(HTTPRefusal) {
+            if let receiver = try conversation.receiver(of: head), let loop = context?.eventLoop {
+                let body = HTTPBodyInFlight(receiver, on: loop) { [weak self] in self?.proceed(with: $0) }
+                let end = NIODeadline.now() + bounds.largeBodyTimeout
+                phase = .passingOn(head, body, until: end)
+                awaitBody(until: end)
+            } else {
+                if let length, length > bounds.maxBodyBytes { return refuseLargeBody() }
+                expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
+            }
+        } catch {
+            return refuse(error.status, error.why)
+        }
         if head.version != .http1_0, length != 0, head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
             writeRaw(HTTPResponseHead(version: .http1_1, status: .continue))
         }
@@ -212,17 +236,43 @@ extension HTTPConnection {
         return nil
     }
 
+    /// The next bytes of a body that is not held have their time.
+    private func awaitBody(until end: NIODeadline) {
+        expire(after: min(bounds.bodySilence, end - .now())) {
+            $0.refuse(.requestTimeout, "The request's body took too long.")
+        }
+    }
+
+    /// The receiver has taken some of the body.
+    private func proceed(with body: HTTPBodyInFlight) {
+        guard case .passingOn(let head, let current, _) = phase, current === body else { return }
+        if body.failure != nil {
+            setReading(true)
+            return refuse(.serviceUnavailable, "This cannot be kept now. Try again.")
+        }
+        if !body.isFull { setReading(true) }
+        if body.isTaken { take(head, ByteBuffer(), body.receiver) }
+    }
+
+    private func setReading(_ isReading: Bool) {
+        try? context?.channel.syncOptions?.setOption(.autoRead, value: isReading)
+    }
+
+    private func discardBody() {
+        if case .passingOn(_, let body, _) = phase { body.discard() }
+    }
+
     private func refuseLargeBody() {
         refuse(.payloadTooLarge, "A request's body has at most \(bounds.maxBodyBytes) bytes.")
     }
 
-    private func take(_ head: HTTPRequestHead, _ body: ByteBuffer) {
+    private func take(_ head: HTTPRequestHead, _ body: ByteBuffer, _ receiver: (any HTTPBodyReceiver)? = nil) {
         guard let target = RequestTarget(head.uri) else {
             return refuse(.badRequest, "A request's target is a path, with UTF-8 in its escapes.")
         }
         requests += 1
         let request = HTTPRequest(
-            method: head.method, target: target, headers: head.headers, body: body,
+            method: head.method, target: target, headers: head.headers, body: body, receiver: receiver,
             peerAddress: place?.peerAddress ?? socketAddress,
             id: RequestID(connection: place?.number ?? 0, number: requests),
             isEncrypted: server.configuration.certificate != nil)
@@ -250,6 +300,7 @@ extension HTTPConnection {
 extension HTTPConnection {
     /// How much of an answer is handed to the socket at once, in bytes.
     private static let flightBytes = 1 << 16
+    private static let fileFlightBytes = 1 << 18
 
     private func finish(_ answer: HTTPAnswer, _ id: RequestID) {
         guard case .atWork(let head) = phase, id.number == requests else { return }
@@ -263,13 +314,32 @@ extension HTTPConnection {
         phase = .writing
         var head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: answer.headers)
         if answer.status.mayHaveResponseBody {
-            head.headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))
+            head.headers.replaceOrAdd(
+                name: "Content-Length", value: String(answer.file?.length ?? answer.body.readableBytes))
         }
         head.headers.replaceOrAdd(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
-        // There is nothing to compress, and the length is that of the answer to GET.
-        if request.method == .HEAD { head.headers.replaceOrAdd(name: "Content-Encoding", value: "identity") }
+        // There is nothing to compress, or no use in it, and the length is that of the answer to GET.
+        if request.method == .HEAD || answer.file != nil { head.headers.replaceOrAdd(name: "Content-Encoding", value: "identity") }
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
+        if let file = answer.file, request.method != .HEAD { return send(file, from: 0) }
         send(request.method == .HEAD ? ByteBuffer() : answer.body)
+    }
+
+    /// Writes what is left of a file, as fast as the client takes it.
+    private func send(_ file: HTTPFile, from offset: Int) {
+        guard let context else { return }
+        guard offset < file.length else { return endAnswer() }
+        expire(after: bounds.writeTimeout) { $0.cut() }
+        NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) {
+            try file.bytes(from: offset, count: min(Self.fileFlightBytes, file.length - offset))
+        }.assumeIsolated().whenComplete { result in
+            guard let context = self.context else { return }
+            // One that was shorter than it was said to be, or cannot be read, ends with the connection.
+            guard case .success(let bytes) = result, bytes.readableBytes > 0 else { return self.cut() }
+            let written = context.eventLoop.makePromise(of: Void.self)
+            written.futureResult.assumeIsolated().whenSuccess { self.send(file, from: offset + bytes.readableBytes) }
+            context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(bytes))), promise: written)
+        }
     }
 
     /// Writes what is left of an answer, as fast as the client takes it. The next request comes once all of it is with the
@@ -301,13 +371,14 @@ extension HTTPConnection {
         switch phase {
         case .idle: expire(after: bounds.idleTimeout) { $0.cut() }
         case .leaving: leave()
-        case .awaitingHead, .receiving, .atWork, .writing, .closed: break
+        case .awaitingHead, .receiving, .passingOn, .atWork, .writing, .closed: break
         }
     }
 
     /// Answers, and closes: what the client sends is not understood, or not wanted.
     private func refuse(_ status: HTTPResponseStatus, _ why: String) {
         let answer = conversation.refusal(status, why, of: phase.head?.headers ?? [:])
+        discardBody()
         phase = .leaving
         var headers = answer.headers
         headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))

@@ -10,6 +10,9 @@ package struct HTTPRequest: Sendable {
     package let headers: HTTPHeaders
     package let body: ByteBuffer
 
+    /// What has taken the body, where it was not held.
+    package var receiver: (any HTTPBodyReceiver)?
+
     /// Where the socket's other end is, or where a balancer's PROXY header says that the client is.
     package let peerAddress: String
 
@@ -31,6 +34,9 @@ package struct HTTPAnswer: Sendable {
     package var status: HTTPResponseStatus
     package var headers: HTTPHeaders
     package var body: ByteBuffer
+
+    /// What is the body in place of that; nil: that is.
+    package var file: HTTPFile?
 
     /// Makes of the connection one of another protocol, once the head is written; nil: it stays one of HTTP. What is
     /// thrown closes it.
@@ -57,6 +63,15 @@ package protocol HTTPConversation: Sendable {
     /// - Parameter headers: the request's, as far as they came.
     func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer
 
+    /// What takes a request's body in place of its being held; nil: it is held. Asked before any of it has come.
+    ///
+    /// - Throws: `HTTPRefusal` where none of it is wanted.
+    func receiver(of head: HTTPRequestHead) throws(HTTPRefusal) -> (any HTTPBodyReceiver)?
+
     /// The connection is closed.
     func close() async
+}
+
+extension HTTPConversation {
+    package func receiver(of head: HTTPRequestHead) throws(HTTPRefusal) -> (any HTTPBodyReceiver)? { nil }
 }

@@ -22,23 +22,26 @@ extension Console {
     /// The page at `/`, and what it is made of below `/console/`.
     var routes: [Route] {
         let config = JSONObject([.init(name: "people", value: .array(people.map(\.json)))])
+        let policy = Self.policy(pictureOrigins)
         return [
-            Route(.GET, "/") { _ throws(ProtocolError) in try Self.file("index.html") },
+            Route(.GET, "/") { _ throws(ProtocolError) in try Self.file("index.html", policy) },
             Route(.GET, "/console/config.json") { _ throws(ProtocolError) in .json(config) },
             Route(.GET, "/console/{file}") { exchange throws(ProtocolError) in
-                try Self.file(exchange.captures["file"] ?? "")
+                try Self.file(exchange.captures["file"] ?? "", policy)
             },
         ]
     }
 
-    /// Nothing but what comes from this server, and nobody's frame.
-    private static let policy =
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    /// Nothing but what comes from this server, or where its pictures are, and nobody's frame.
+    private static func policy(_ pictures: [String]) -> String {
+        let pictures = pictures.map { " \($0)" }.joined()
+        return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:\(pictures); "
+            + "connect-src 'self'\(pictures); base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    }
 
     private static let files = Dictionary(uniqueKeysWithValues: ConsoleFile.embedded.map { ($0.path, $0) })
 
-    private static func file(_ path: String) throws(ProtocolError) -> HTTPAnswer {
+    private static func file(_ path: String, _ policy: String) throws(ProtocolError) -> HTTPAnswer {
         guard let file = files[path] else { throw ProtocolError(.notFound, "The console has no such file.") }
         return HTTPAnswer(
             .ok,

@@ -87,7 +87,8 @@ extension Schema {
             "attachment",
             .object([
                 ("url", .string), ("mime_type", .string.nullable), ("width", .integer.nullable),
-                ("height", .integer.nullable), ("bytes", .integer.nullable),
+                ("height", .integer.nullable), ("bytes", .integer.nullable), ("media_id", .uuid.nullable),
+                ("blurhash", .string.nullable),
             ]).nullable
         ),
         ("is_read", .bool), ("version", .integer), ("created_at", .timestamp), ("edited_at", .timestamp.nullable),

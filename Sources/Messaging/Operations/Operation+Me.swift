@@ -15,7 +15,7 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.update_me", "select api.update_me($1::jsonb, $2::bigint)"),
-            [params.patch(without: Parameter.version.name), params.version])
+            [params.patch(without: Parameter.version.name).text, params.version])
     }
 
     private static let updatePhysical = Operation(
@@ -24,7 +24,7 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.update_physical", "select api.update_physical($1::jsonb, $2::bigint)"),
-            [params.patch(without: Parameter.version.name), params.version])
+            [params.patch(without: Parameter.version.name).text, params.version])
     }
 
     private static let changeUsername = Operation(
@@ -41,9 +41,13 @@ extension Operation {
         "me.set_avatar", .user, "Sets or removes the user's avatar.", avatar + [.version], result: .me,
         errors: [.versionConflict]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
-            Statement("api.set_avatar", "select api.set_avatar($1, $2, $3, $4::bigint)"),
-            avatar.map { params.string($0.name) } + [params.version])
+        let given = params.patch(without: Parameter.version.name)
+        let avatar = try await given.locatingPicture(.avatar, as: "avatar_url", path: "", in: session)
+        return try await session.change(
+            Statement("api.set_avatar", "select api.set_avatar($1, $2, $3, $4::bigint, $5::uuid)"),
+            ["avatar_type", "avatar_id", "avatar_url"].map { avatar.text(of: $0) } + [
+                params.version, avatar.text(of: "media_id"),
+            ])
     }
 
     private static let save = Operation(
@@ -56,9 +60,14 @@ extension Operation {
         ],
         result: .me, errors: [.usernameTaken, .usernameCooldown, .versionConflict]
     ) { session, params throws(ProtocolError) in
-        try await session.change(
-            Statement("api.save_me", "select api.save_me($1::jsonb, $2::bigint)"),
-            [params.patch(without: Parameter.version.name), params.version])
+        var patch = params.patch(without: Parameter.version.name)
+        if let given = params.object("avatar") {
+            let avatar = try await given.locatingPicture(.avatar, as: "avatar_url", path: "avatar.", in: session)
+            patch = JSONObject(
+                patch.members.filter { $0.name != "avatar" } + [.init(name: "avatar", value: .object(avatar))])
+        }
+        return try await session.change(
+            Statement("api.save_me", "select api.save_me($1::jsonb, $2::bigint)"), [patch.text, params.version])
     }
 
     private static let delete = Operation(
@@ -113,7 +122,8 @@ extension Operation {
         Parameter("avatar_id", .string(.any), .optional, "What a built-in one needs: one of avatars.list."),
         Parameter(
             "avatar_url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .optional,
-            "What a custom one needs."),
+            "What a custom one needs, or a media_id."),
+        Parameter("media_id", .uuid, .optional, "A picture that was uploaded as an avatar: media.create."),
     ]
 
     private static let dateOfBirth = Parameter(
@@ -127,6 +137,14 @@ extension Parameter {
 
     fileprivate static func newUsername(_ presence: Presence) -> Parameter {
         Parameter("username", .string(.username, heldBy: .database), presence, "Nobody else's, in any case.")
+    }
+}
+
+extension JSONObject {
+    /// A member that is a string.
+    fileprivate func text(of name: String) -> String? {
+        guard case .string(let text)? = self[name] else { return nil }
+        return text
     }
 }
 

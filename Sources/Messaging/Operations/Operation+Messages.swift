@@ -20,9 +20,11 @@ extension Operation {
         result: .message, errors: [.notFound, .clientIDReused]
     ) { session, params throws(ProtocolError) in
         try await session.limits.takeSend(of: session.token.user)
+        let attachment = try await params.object("attachment")?
+            .locatingPicture(.message, as: "url", path: "attachment.", in: session)
         let message: [String?] = [
             params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
-            params.string("kind"), params.object("attachment"),
+            params.string("kind"), attachment?.text,
         ]
         do throws(ProtocolError) {
             return try await session.write(
@@ -38,11 +40,17 @@ extension Operation {
     }
 
     private static let attachment = [
-        Parameter("url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), "Where the picture is."),
+        Parameter("media_id", .uuid, .optional, "A picture that was uploaded for this conversation: media.create."),
+        Parameter(
+            "url", .string(.httpsURL(maxBytes: 2_048), heldBy: .database), .optional,
+            "In place of that: where the picture is."),
         Parameter("mime_type", .string(.bytes(0...255), heldBy: .database), .optional, "What it is."),
         Parameter("width", .integer(count), .optional, "In pixels."),
         Parameter("height", .integer(count), .optional, "In pixels."),
         Parameter("bytes", .integer(count), .optional, "How large it is."),
+        Parameter(
+            "blurhash", .string(.characters(0...128), heldBy: .database), .optional,
+            "What is shown until the picture is there."),
     ]
 
     /// What a double holds exactly, as every client does.

@@ -122,15 +122,14 @@ extension Params {
         return "{\(ids.joined(separator: ","))}"
     }
 
-    /// An object as JSON text.
-    func object(_ name: String) -> String? {
+    func object(_ name: String) -> JSONObject? {
         guard case .object(let members)? = value(of: name) else { return nil }
-        return members.text
+        return members
     }
 
-    /// The params as one JSON text, for functions that take a patch: an absent member stays absent, null stays null.
-    func patch(without name: String) -> String {
-        JSONObject(object.members.filter { $0.name != name }).text
+    /// The params as one object, for functions that take a patch: an absent member stays absent, null stays null.
+    func patch(without name: String) -> JSONObject {
+        JSONObject(object.members.filter { $0.name != name })
     }
 }
 

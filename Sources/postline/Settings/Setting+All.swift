@@ -5,7 +5,7 @@ internal import Messaging
 
 extension Setting {
     /// All settings, in the order in which help and the README show them.
-    static let all: [Setting] = database + lines + http + operations + accounts + push + bounds + timeouts + log
+    static let all: [Setting] = database + lines + http + operations + accounts + push + media + bounds + timeouts + log
 
     private static let database = [
         Setting(
@@ -128,6 +128,35 @@ extension Setting {
         Setting(
             "push_authorities_file", \.push.authoritiesFile, .file,
             "Certificates (PEM) to trust in those who take pushes, beside those of the system."),
+    ]
+
+    private static let media = [
+        Setting(
+            "media_dir", \.media.directory, .text, otherwise: "none, and `dev` has its own",
+            "A folder for pictures, which the HTTP port serves. Several nodes share it."),
+        Setting(
+            "media_url", \.media.url, .text, otherwise: "none, and `dev` knows",
+            "How apps reach the HTTP port, such as `https://chat.example.com`: what pictures' addresses begin with."),
+        Setting(
+            "media_secret", \.media.secret, .text, otherwise: "as --jwt-secret",
+            "What pictures' addresses are signed with: at least 32 bytes, the same on every node."),
+        Setting(
+            "media_max_bytes", \.media.maxBytes, .integer(in: 1_024...1_073_741_824), "A picture's bytes at most."),
+        Setting(
+            "media_s3_endpoint", \.media.s3Endpoint, .text,
+            "In place of a folder: a store that speaks S3, such as `https://s3.eu-central-1.amazonaws.com`."),
+        Setting("media_s3_region", \.media.s3Region, .text, "Its region."),
+        Setting(
+            "media_s3_bucket", \.media.s3Bucket, .text, "The bucket of messages' pictures, which nobody else reads."),
+        Setting(
+            "media_s3_public_bucket", \.media.s3PublicBucket, .text, otherwise: "as --media-s3-bucket",
+            "The bucket of avatars, of which everybody may read what begins with `avatars/`."),
+        Setting("media_s3_public_url", \.media.s3PublicURL, .text, "What everybody reads that bucket by."),
+        Setting("media_s3_access_key_id", \.media.s3AccessKeyID, .text, "The key's id."),
+        Setting("media_s3_secret_access_key", \.media.s3SecretAccessKey, .text, "The key."),
+        Setting(
+            "media_s3_authorities_file", \.media.s3AuthoritiesFile, .file,
+            "Certificates (PEM) to trust in the store, beside those of the system."),
     ]
 
     private static let bounds = [

@@ -47,6 +47,7 @@ struct Settings: Sendable {
     var hasRateLimits = true
     var rates = Rates()
     var push = PushSources()
+    var media = MediaSources()
     var logLevel = Logger.Level.info
 
     /// Environment variables that begin as settings do and are none, in order.

@@ -1,0 +1,157 @@
+internal import Crypto
+public import FoundationEssentials
+public import Messaging
+internal import NIOPosix
+
+/// Pictures in a folder, which the gateway serves: `avatars/` and `messages/`, and in `incoming/` what is just coming.
+///
+/// A file has its picture's id for a name. It is there once all of it is on disk and is what was promised, and is never
+/// written again.
+public struct FolderStore: MediaStore {
+    public let maxBytes: Int
+    private let directory: String
+    private let url: String
+    private let key: SymmetricKey
+
+    /// - Throws: `MediaError` where the folder cannot be used.
+    public init(_ settings: MediaSettings.Folder) throws {
+        maxBytes = settings.maxBytes
+        directory = settings.directory
+        url = settings.url.hasSuffix("/") ? String(settings.url.dropLast()) : settings.url
+        key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(data: Array(settings.secret.utf8)), info: Array("postline media".utf8),
+            outputByteCount: 32)
+        do {
+            for name in Picture.Purpose.allCases.map(Self.folder) + ["incoming"] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(directory)/\(name)", withIntermediateDirectories: true,
+                    attributes: [.posixPermissions: 0o700])
+            }
+            let probe = "\(directory)/incoming/.probe-\(ID.random())"
+            guard FileManager.default.createFile(atPath: probe, contents: nil) else {
+                throw MediaError("\(directory) cannot be written.")
+            }
+            try FileManager.default.removeItem(atPath: probe)
+        } catch let error as MediaError {
+            throw error
+        } catch {
+            throw MediaError("\(directory) cannot be used: \(error)")
+        }
+    }
+
+    public func upload(of picture: Picture) -> PictureUpload {
+        let expires = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + MediaTimes.upload)
+        let signature = sign(Self.words(of: picture, until: expires))
+        let query =
+            "for=\(picture.purpose.rawValue)&type=\(picture.type.rawValue.replacing("/", with: "%2F"))"
+            + "&bytes=\(picture.bytes)&expires=\(expires.seconds)&signature=\(signature)"
+        return PictureUpload(
+            url: "\(url)/v1/media/\(picture.id)?\(query)", headers: [("Content-Type", picture.type.rawValue)],
+            expiresAt: expires)
+    }
+
+    public func address(of id: ID, _ purpose: Picture.Purpose) -> String { "\(url)/v1/media/\(id)" }
+
+    public func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
+        let expires = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + MediaTimes.reading)
+        let signature = sign(Self.words(reading: id, until: expires))
+        return ("\(address(of: id, .message))?expires=\(expires.seconds)&signature=\(signature)", expires)
+    }
+
+    public func accept(_ picture: Picture) async throws -> MediaVerdict {
+        let path = path(of: picture.id, picture.purpose)
+        return try await NIOThreadPool.singleton.runIfActive {
+            FileManager.default.fileExists(atPath: path) ? .stored : .missing
+        }
+    }
+
+    public func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
+        let path = path(of: id, purpose)
+        try await NIOThreadPool.singleton.runIfActive {
+            guard FileManager.default.fileExists(atPath: path) else { return }
+            try FileManager.default.removeItem(atPath: path)
+        }
+    }
+
+    /// Removes what a node was receiving when it ended.
+    public func tidy() async throws {
+        let folder = "\(directory)/incoming"
+        try await NIOThreadPool.singleton.runIfActive {
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+                let path = "\(folder)/\(name)"
+                let changed = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+                if let changed, changed.timeIntervalSinceNow < -MediaTimes.upload {
+                    try? FileManager.default.removeItem(atPath: path)
+                }
+            }
+        }
+    }
+}
+
+/// What the gateway does.
+extension FolderStore {
+    /// The picture that an address lets somebody put there; nil where it was not signed here, or is over.
+    ///
+    /// - Parameter query: the address's.
+    public func picture(_ id: ID, putBy query: [(name: String, value: String)]) -> Picture? {
+        let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
+        guard query.count == 5, fields.count == 5,
+            let purpose = fields["for"].flatMap(Picture.Purpose.init),
+            let type = fields["type"].flatMap(PictureType.init), let bytes = fields["bytes"].flatMap({ Int($0) }),
+            let expires = Self.date(fields["expires"]), let signature = fields["signature"]
+        else { return nil }
+        let picture = Picture(id: id, purpose: purpose, type: type, bytes: bytes)
+        return isSigned(Self.words(of: picture, until: expires), signature) && expires > Date() ? picture : nil
+    }
+
+    /// Where a picture is that an address shows, and until when; nil where it shows none to whoever has no more than the
+    /// address.
+    public func file(_ id: ID, readBy query: [(name: String, value: String)]) -> (path: String, until: Date?)? {
+        if query.isEmpty { return (path(of: id, .avatar), nil) }
+        let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
+        guard query.count == 2, fields.count == 2, let expires = Self.date(fields["expires"]),
+            let signature = fields["signature"], expires > Date(),
+            isSigned(Self.words(reading: id, until: expires), signature)
+        else { return nil }
+        return (path(of: id, .message), expires)
+    }
+
+    /// Begins to take a picture.
+    ///
+    /// - Throws: `MediaError` where it is there already.
+    public func receive(_ picture: Picture) throws -> IncomingPicture {
+        let destination = path(of: picture.id, picture.purpose)
+        if FileManager.default.fileExists(atPath: destination) { throw MediaError("The picture is there already.") }
+        return IncomingPicture(
+            picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination)
+    }
+
+    private func path(of id: ID, _ purpose: Picture.Purpose) -> String {
+        "\(directory)/\(Self.folder(purpose))/\(id)"
+    }
+
+    private static func folder(_ purpose: Picture.Purpose) -> String { "\(purpose.rawValue)s" }
+
+    private static func words(of picture: Picture, until: Date) -> String {
+        "PUT \(picture.id) \(picture.purpose.rawValue) \(picture.type.rawValue) \(picture.bytes) \(until.seconds)"
+    }
+
+    private static func words(reading id: ID, until: Date) -> String { "GET \(id) \(until.seconds)" }
+
+    private func sign(_ words: String) -> String {
+        HMAC<SHA256>.authenticationCode(for: Array(words.utf8), using: key).hexadecimal
+    }
+
+    private func isSigned(_ words: String, _ signature: String) -> Bool {
+        guard let code = [UInt8](hexadecimal: signature) else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array(words.utf8), using: key)
+    }
+
+    private static func date(_ text: String?) -> Date? {
+        text.flatMap { Int64($0) }.map { Date(timeIntervalSince1970: TimeInterval($0)) }
+    }
+}
+
+extension Date {
+    fileprivate var seconds: String { "\(Int64(timeIntervalSince1970))" }
+}

@@ -1,0 +1,91 @@
+public import Messaging
+public import NIOCore
+internal import Synchronization
+internal import SystemPackage
+
+/// A picture that is just coming to a folder. It is there once it has all come and is what was promised; until then, and
+/// where it is not, nothing of it is.
+///
+/// Its methods wait for the disk. They are called one after another.
+public final class IncomingPicture: Sendable {
+    private struct State {
+        var file: SystemPackage.FileDescriptor?
+        var received = 0
+        var firstBytes: [UInt8] = []
+        var isOver = false
+    }
+
+    public let picture: Picture
+    private let path: FilePath
+    private let destination: FilePath
+    private let state: Mutex<State>
+
+    init(_ picture: Picture, at path: String, destination: String) {
+        self.picture = picture
+        self.path = FilePath(path)
+        self.destination = FilePath(destination)
+        state = Mutex(State())
+    }
+
+    /// Takes the next bytes.
+    ///
+    /// - Throws: `MediaError` where they cannot be written, or are more than was promised.
+    public func write(_ bytes: ByteBuffer) throws {
+        try state.withLock { state in
+            guard !state.isOver else { throw MediaError("It is not wanted any more.") }
+            state.received += bytes.readableBytes
+            guard state.received <= picture.bytes else {
+                throw MediaError("There are more than the \(picture.bytes) bytes that were promised.")
+            }
+            let missing = PictureType.tellingBytes - state.firstBytes.count
+            if missing > 0 { state.firstBytes += bytes.readableBytesView.prefix(missing) }
+            let file = try state.file ?? open()
+            state.file = file
+            do {
+                try file.writeAll(bytes.readableBytesView)
+            } catch {
+                throw MediaError("The picture cannot be written: \(error)")
+            }
+        }
+    }
+
+    /// All has come: holds it to what was promised, and puts it where it is found, on disk.
+    ///
+    /// - Throws: `MediaError` where it is something else, or is there already.
+    public func finish() throws {
+        defer { discard() }
+        try state.withLock { state in
+            guard let file = state.file, state.received == picture.bytes else {
+                throw MediaError("There are \(state.received) bytes in place of the \(picture.bytes) that were promised.")
+            }
+            guard PictureType(firstBytes: state.firstBytes) == picture.type else {
+                throw MediaError("By its first bytes this is no \(picture.type.rawValue).")
+            }
+            guard sync(file), link(path, destination) else {
+                throw MediaError("The picture is there already, or cannot be written.")
+            }
+        }
+    }
+
+    /// Removes what has come.
+    public func discard() {
+        state.withLock { state in
+            state.isOver = true
+            guard let file = state.file else { return }
+            state.file = nil
+            try? file.close()
+            remove(path)
+        }
+    }
+
+    deinit { discard() }
+
+    private func open() throws -> SystemPackage.FileDescriptor {
+        do {
+            return try SystemPackage.FileDescriptor.open(
+                path, .writeOnly, options: [.create, .exclusiveCreate, .closeOnExec], permissions: [.ownerReadWrite])
+        } catch {
+            throw MediaError("The picture cannot be written: \(error)")
+        }
+    }
+}

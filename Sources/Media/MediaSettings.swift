@@ -1,0 +1,69 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// Where pictures are kept (`docs/media.md`).
+public enum MediaSettings: Sendable {
+    /// A folder of this node, or one that all nodes share, which the gateway serves.
+    case folder(Folder)
+    /// A store that speaks S3.
+    case s3(S3)
+
+    public struct Folder: Sendable {
+        /// Where the files are.
+        public var directory: String
+        /// How clients reach the gateway, such as `https://chat.example.com`.
+        public var url: String
+        /// What addresses are signed with, the same on every node.
+        public var secret: String
+        /// How many bytes a picture may have.
+        public var maxBytes: Int
+
+        public init(directory: String, url: String, secret: String, maxBytes: Int) {
+            self.directory = directory
+            self.url = url
+            self.secret = secret
+            self.maxBytes = maxBytes
+        }
+    }
+
+    public struct S3: Sendable {
+        /// Where the store is, such as `https://s3.eu-central-1.amazonaws.com`.
+        public var endpoint: String
+        public var region: String
+        /// Where pictures of messages are, and what is just being uploaded. Nobody reads it without a signature.
+        public var bucket: String
+        /// Where avatars are.
+        public var publicBucket: String
+        /// What everybody reads that bucket by.
+        public var publicURL: String
+        public var accessKeyID: String
+        public var secretAccessKey: String
+        /// How many bytes a picture may have.
+        public var maxBytes: Int
+        /// A file of certificates (PEM) to trust beside those of the system; nil: none.
+        public var authorities: String?
+
+        public init(
+            endpoint: String, region: String, bucket: String, publicBucket: String, publicURL: String,
+            accessKeyID: String, secretAccessKey: String, maxBytes: Int, authorities: String? = nil
+        ) {
+            self.endpoint = endpoint
+            self.region = region
+            self.bucket = bucket
+            self.publicBucket = publicBucket
+            self.publicURL = publicURL
+            self.accessKeyID = accessKeyID
+            self.secretAccessKey = secretAccessKey
+            self.maxBytes = maxBytes
+            self.authorities = authorities
+        }
+    }
+}
+
+/// How long addresses are good.
+enum MediaTimes {
+    /// One to put a picture to. app.queue_removal waits a little longer than this.
+    static let upload: TimeInterval = 3_600
+    /// One to read a message's picture by: whoever is a member no more reads it for as long.
+    static let reading: TimeInterval = 600
+}

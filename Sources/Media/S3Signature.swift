@@ -1,0 +1,63 @@
+internal import Crypto
+internal import FoundationEssentials
+
+/// Signs addresses of a store that speaks S3 (AWS Signature Version 4, "Authenticating Requests: Using Query Parameters").
+struct S3Signature: Sendable {
+    let region: String
+    let accessKeyID: String
+    let secretAccessKey: String
+
+    /// An address with all that it needs.
+    ///
+    /// - Parameters:
+    ///   - host: with its port, where that is not the scheme's.
+    ///   - path: decoded, from the first slash on.
+    ///   - headers: those that must be sent as they are here.
+    ///   - seconds: for how long it is good; a week at most.
+    func url(
+        _ method: String, scheme: String = "https", host: String, path: String,
+        headers: [(name: String, value: String)] = [], seconds: Int, at now: Date = Date()
+    ) -> String {
+        let time = now.formatted(
+            Date.ISO8601FormatStyle(dateSeparator: .omitted, timeSeparator: .omitted, timeZone: .gmt))
+        let day = String(time.prefix(8))
+        let scope = "\(day)/\(region)/s3/aws4_request"
+        let signed = (headers.map { ($0.name.lowercased(), $0.value) } + [("host", host)]).sorted { $0.0 < $1.0 }
+        let names = signed.map(\.0).joined(separator: ";")
+        let query = [
+            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", "\(accessKeyID)/\(scope)"),
+            ("X-Amz-Date", time), ("X-Amz-Expires", "\(seconds)"), ("X-Amz-SignedHeaders", names),
+        ].map { "\($0.0)=\(Self.encoded($0.1, keepingSlashes: false))" }.joined(separator: "&")
+        let path = Self.encoded(path, keepingSlashes: true)
+        let request = [
+            method, path, query, signed.map { "\($0.0):\($0.1)\n" }.joined(), names, "UNSIGNED-PAYLOAD",
+        ].joined(separator: "\n")
+        let text = [
+            "AWS4-HMAC-SHA256", time, scope, SHA256.hash(data: Array(request.utf8)).hexadecimal,
+        ].joined(separator: "\n")
+        var key = Array("AWS4\(secretAccessKey)".utf8)
+        for part in [day, region, "s3", "aws4_request"] { key = Self.code(part, key) }
+        let signature = Self.code(text, key).hexadecimal
+        return "\(scheme)://\(host)\(path)?\(query)&X-Amz-Signature=\(signature)"
+    }
+
+    private static func code(_ text: String, _ key: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key)))
+    }
+
+    /// RFC 3986's unreserved characters stay.
+    private static func encoded(_ text: String, keepingSlashes: Bool) -> String {
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                encoded.unicodeScalars.append(UnicodeScalar(byte))
+            case UInt8(ascii: "/") where keepingSlashes: encoded += "/"
+            default: encoded += "%" + [byte].hexadecimal.uppercased()
+            }
+        }
+        return encoded
+    }
+}

@@ -1,0 +1,204 @@
+internal import AsyncHTTPClient
+public import FoundationEssentials
+public import Messaging
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOSSL
+internal import Synchronization
+
+/// Pictures in a store that speaks S3. Their bytes go between it and clients, and never through a node.
+///
+/// A client puts a picture to `uploads/` by an address that is signed for its length and type. Once it is used the node
+/// looks at its first bytes and has the store copy just what it has looked at to where it stays: what is put afterwards, by
+/// the same address, is never seen.
+public struct S3Store: MediaStore {
+    public let maxBytes: Int
+    private let settings: MediaSettings.S3
+    private let signature: S3Signature
+    private let scheme: String
+    private let host: String
+    private let base: String
+    private let client: HTTPClient
+
+    /// How long the store is waited for.
+    private static let patience = TimeAmount.seconds(10)
+
+    /// For how long a node's own addresses are good.
+    private static let ownSeconds = 60
+
+    /// - Throws: `MediaError` where the endpoint is none.
+    public init(_ settings: MediaSettings.S3) throws {
+        guard let url = URL(string: settings.endpoint), let scheme = url.scheme, let host = url.host() else {
+            throw MediaError("\(settings.endpoint) is no address of a store.")
+        }
+        self.settings = settings
+        maxBytes = settings.maxBytes
+        signature = S3Signature(
+            region: settings.region, accessKeyID: settings.accessKeyID, secretAccessKey: settings.secretAccessKey)
+        self.scheme = scheme
+        self.host = url.port.map { "\(host):\($0)" } ?? host
+        let path = url.path()
+        base = path.hasSuffix("/") ? String(path.dropLast()) : path
+        client = try Self.client(trusting: settings.authorities)
+    }
+
+    /// One for each file of authorities, for as long as the process is there.
+    private static let clients = Mutex<[String?: HTTPClient]>([:])
+
+    private static func client(trusting authorities: String?) throws -> HTTPClient {
+        try clients.withLock { clients in
+            if let client = clients[authorities] { return client }
+            let client = try makeClient(trusting: authorities)
+            clients[authorities] = client
+            return client
+        }
+    }
+
+    private static func makeClient(trusting authorities: String?) throws -> HTTPClient {
+        var configuration = HTTPClient.Configuration()
+        configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
+        configuration.redirectConfiguration = .disallow
+        if let authorities {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(authorities))]
+            configuration.tlsConfiguration = tls
+        }
+        return HTTPClient(configuration: configuration)
+    }
+
+    public func upload(of picture: Picture) -> PictureUpload {
+        let headers = [("Content-Type", picture.type.rawValue), ("Content-Length", "\(picture.bytes)")]
+        return PictureUpload(
+            url: url("PUT", settings.bucket, Self.upload(picture.id), headers, seconds: Int(MediaTimes.upload)),
+            headers: headers, expiresAt: Date() + MediaTimes.upload)
+    }
+
+    public func address(of id: ID, _ purpose: Picture.Purpose) -> String {
+        switch purpose {
+        case .avatar: "\(settings.publicURL)/\(Self.key(id, purpose))"
+        case .message: "\(scheme)://\(host)\(base)/\(settings.bucket)/\(Self.key(id, purpose))"
+        }
+    }
+
+    public func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
+        let url = url("GET", settings.bucket, Self.key(id, .message), seconds: Int(MediaTimes.reading))
+        return (url, Date() + MediaTimes.reading)
+    }
+
+    public func accept(_ picture: Picture) async throws -> MediaVerdict {
+        let upload = Self.upload(picture.id)
+        let range = [("Range", "bytes=0-\(PictureType.tellingBytes - 1)")]
+        let first = try await send("GET", settings.bucket, upload, range)
+        guard first.status != .notFound else { return try await isThere(picture) ? .stored : .missing }
+        guard let total = first.total, let tag = first.headers.first(name: "ETag") else {
+            throw MediaError("The store answers \(first.status.code).")
+        }
+        guard total == picture.bytes else {
+            try await delete(settings.bucket, upload)
+            return .wrong("has \(total) bytes in place of the \(picture.bytes) that were promised")
+        }
+        guard PictureType(firstBytes: first.body.readableBytesView) == picture.type else {
+            try await delete(settings.bucket, upload)
+            return .wrong("is no \(picture.type.rawValue), by its first bytes")
+        }
+        let copied = try await send(
+            "PUT", bucket(picture.purpose), Self.key(picture.id, picture.purpose),
+            [
+                ("x-amz-copy-source", "/\(settings.bucket)/\(upload)"), ("x-amz-copy-source-if-match", tag),
+                ("x-amz-metadata-directive", "REPLACE"), ("Content-Type", picture.type.rawValue),
+                ("Cache-Control", "\(picture.purpose == .avatar ? "public" : "private"), max-age=31536000, immutable"),
+            ])
+        // Another came to its place while this was looked at.
+        if copied.status == .preconditionFailed { return .wrong("changed while it was looked at: put it once") }
+        // A copy that failed may be answered with 200 and an error.
+        guard copied.status == .ok, try await isThere(picture) else {
+            throw MediaError("The store does not copy: \(copied.status.code).")
+        }
+        try await delete(settings.bucket, upload)
+        return .stored
+    }
+
+    public func remove(_ id: ID, _ purpose: Picture.Purpose) async throws {
+        try await delete(settings.bucket, Self.upload(id))
+        try await delete(bucket(purpose), Self.key(id, purpose))
+    }
+
+    public func tidy() async throws {}
+
+    /// What is wrong with the store, or with how it is asked; nil where a picture can be put there and taken away again.
+    public func check() async -> String? {
+        do {
+            let key = "uploads/.check-\(ID.random())"
+            for bucket in Set([settings.bucket, settings.publicBucket]) {
+                let put = try await send("PUT", bucket, key, [("Content-Length", "0")])
+                guard put.status == .ok else { return "\(bucket): PUT is answered with \(put.status.code)" }
+                try await delete(bucket, key)
+            }
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+}
+
+extension S3Store {
+    private struct StoreAnswer {
+        let status: HTTPResponseStatus
+        let headers: HTTPHeaders
+        let body: ByteBuffer
+
+        /// How long all of it is, of which a part was asked for (RFC 9110, section 14.4).
+        var total: Int? {
+            switch status {
+            case .ok: headers.first(name: "Content-Length").flatMap { Int($0) }
+            case .partialContent:
+                headers.first(name: "Content-Range")?.split(separator: "/").last.flatMap { Int($0) }
+            default: nil
+            }
+        }
+    }
+
+    private func isThere(_ picture: Picture) async throws -> Bool {
+        let answer = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
+        return answer.status == .ok && answer.total == picture.bytes
+    }
+
+    private func delete(_ bucket: String, _ key: String) async throws {
+        let answer = try await send("DELETE", bucket, key)
+        guard [.ok, .noContent, .notFound].contains(answer.status) else {
+            throw MediaError("The store does not delete: \(answer.status.code).")
+        }
+    }
+
+    private func send(
+        _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = []
+    ) async throws -> StoreAnswer {
+        var request = HTTPClientRequest(url: url(method, bucket, key, headers, seconds: Self.ownSeconds))
+        request.method = HTTPMethod(rawValue: method)
+        for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
+        if method == "PUT" { request.body = .bytes(ByteBuffer()) }
+        let answer = try await client.execute(request, timeout: Self.patience)
+        // Of a picture no more than was asked for is wanted, also where the store gives all of it.
+        var body = ByteBuffer()
+        for try await part in answer.body {
+            body.writeImmutableBuffer(part)
+            if body.readableBytes >= 65_536 { break }
+        }
+        return StoreAnswer(status: answer.status, headers: answer.headers, body: body)
+    }
+
+    private func url(
+        _ method: String, _ bucket: String, _ key: String, _ headers: [(name: String, value: String)] = [],
+        seconds: Int
+    ) -> String {
+        signature.url(
+            method, scheme: scheme, host: host, path: "\(base)/\(bucket)/\(key)", headers: headers, seconds: seconds)
+    }
+
+    private func bucket(_ purpose: Picture.Purpose) -> String {
+        purpose == .avatar ? settings.publicBucket : settings.bucket
+    }
+
+    private static func upload(_ id: ID) -> String { "uploads/\(id)" }
+    private static func key(_ id: ID, _ purpose: Picture.Purpose) -> String { "\(purpose.rawValue)s/\(id)" }
+}

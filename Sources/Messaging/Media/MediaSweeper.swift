@@ -1,0 +1,55 @@
+internal import Logging
+internal import Postgres
+
+/// Removes the bytes of pictures that are not wanted any more, as the database says (`sql/functions/app/media.sql`).
+struct MediaSweeper: Sendable {
+    let store: any MediaStore
+    let database: Database
+    let logger: Logger
+
+    /// How many are removed at a time.
+    private static let most = 100
+
+    /// Runs until it is cancelled.
+    func run() async {
+        var rounds = 0
+        while !Task.isCancelled {
+            do {
+                // Those who are many go one after another, and a little later each.
+                while try await removeDue() == Self.most {}
+                if rounds.isMultiple(of: 60) { try await store.tidy() }
+            } catch is CancellationError {
+                return
+            } catch {
+                logger.warning("pictures cannot be removed now", metadata: ["error": "\(error)"])
+            }
+            rounds += 1
+            try? await Task.sleep(for: .seconds(.random(in: 4...6)))
+        }
+    }
+
+    private func removeDue() async throws -> Int {
+        let rows = try await database.rows(Self.dueRemovals, ["\(Self.most)"], as: .feed)
+        var removed: [ID] = []
+        for row in 0..<rows.count {
+            guard let id = rows.text(row, 0).flatMap({ ID($0) }),
+                let purpose = rows.text(row, 1).flatMap(Picture.Purpose.init)
+            else { continue }
+            do {
+                try await store.remove(id, purpose)
+                removed.append(id)
+            } catch {
+                // It is due again in a minute.
+                logger.warning("a picture cannot be removed", metadata: ["id": "\(id)", "error": "\(error)"])
+            }
+        }
+        if !removed.isEmpty {
+            let ids = "{\(removed.map(\.description).joined(separator: ","))}"
+            _ = try await database.rows(Self.removedMedia, [ids], as: .feed)
+        }
+        return rows.count
+    }
+
+    private static let dueRemovals = Statement("app.due_removals", "select * from app.due_removals($1::int)")
+    private static let removedMedia = Statement("app.removed_media", "select app.removed_media($1::uuid[])")
+}

@@ -1,0 +1,171 @@
+internal import FoundationEssentials
+internal import Logging
+internal import NIOCore
+internal import Postgres
+
+extension Operation {
+    /// `media.*`: pictures, of which the database has what they are and a store the bytes.
+    static let media = [createMedia, mediaURLs]
+
+    private static let createMedia = Operation(
+        "media.create", .user, "Says where to put a picture that is about to be used.",
+        [
+            Parameter("purpose", .string(.choice(Picture.Purpose.allCases.map(\.rawValue))), "What it is for."),
+            Parameter("mime_type", .string(.choice(PictureType.allCases.map(\.rawValue))), "What it is."),
+            Parameter("bytes", .integer(1...(1 << 30)), "How long it is, exactly."),
+            Parameter("conversation_id", .uuid, .optional, "Of a message's picture: where it is to be sent."),
+            Parameter("width", .integer(1...65_535), .optional, "In pixels."),
+            Parameter("height", .integer(1...65_535), .optional, "In pixels."),
+        ],
+        result: .object([
+            ("id", .uuid),
+            (
+                "upload",
+                .object([
+                    ("method", .choice(["PUT"])), ("url", .string),
+                    ("headers", Schema(["type": .string("object")]).described("To be sent with it.")),
+                    ("expires_at", .timestamp),
+                ])
+            ),
+        ]),
+        errors: [.notFound, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let store = try session.service.requireMedia()
+        let bytes = Int(params.integer("bytes") ?? 0)
+        guard bytes <= store.maxBytes else {
+            throw .invalid("bytes", "must be 1 to \(store.maxBytes): make the picture smaller")
+        }
+        let answer = try await session.change(
+            Statement("api.create_media", "select api.create_media($1, $2, $3::bigint, $4::uuid, $5::int, $6::int)"),
+            [
+                params.string("purpose"), params.string("mime_type"), "\(bytes)", params.uuid("conversation_id"),
+                params.digits("width"), params.digits("height"),
+            ])
+        guard let created = answer.object, case .string(let text)? = created["id"], let id = ID(text),
+            let purpose = params.string("purpose").flatMap(Picture.Purpose.init),
+            let type = params.string("mime_type").flatMap(PictureType.init)
+        else { throw .fault("api.create_media answers otherwise") }
+        let upload = store.upload(of: Picture(id: id, purpose: purpose, type: type, bytes: bytes))
+        return Answer(
+            .object([
+                "id": .string("\(id)"),
+                "upload": .object([
+                    "method": .string("PUT"), "url": .string(upload.url),
+                    "headers": .object(
+                        JSONObject(upload.headers.map { .init(name: $0.name, value: .string($0.value)) })),
+                    "expires_at": .string(Timestamp.text(upload.expiresAt)),
+                ]),
+            ]))
+    }
+
+    private static let mediaURLs = Operation(
+        "media.urls", .user, "Where pictures of messages can be read, for some minutes.",
+        [Parameter("ids", .uuids(1...100), "Of attachments: those that the caller may not see are left out.")],
+        result: .object([
+            ("media", .array(of: .object([("id", .uuid), ("url", .string), ("expires_at", .timestamp)])))
+        ]),
+        errors: [.forbidden]
+    ) { session, params throws(ProtocolError) in
+        let store = try session.service.requireMedia()
+        let answer = try await session.read(
+            Statement("api.seen_media", "select api.seen_media($1::uuid[])"), [params.uuids("ids")])
+        guard case .array(let ids)? = answer.object?["media"] else { throw .fault("api.seen_media answers otherwise") }
+        return Answer(
+            .object([
+                "media": .array(
+                    ids.compactMap { id -> JSON? in
+                        guard case .string(let text) = id, let id = ID(text) else { return nil }
+                        let (url, expiresAt) = store.signedAddress(of: id)
+                        return .object([
+                            "id": .string("\(id)"), "url": .string(url),
+                            "expires_at": .string(Timestamp.text(expiresAt)),
+                        ])
+                    })
+            ]))
+    }
+}
+
+extension MessagingService {
+    /// - Throws: `forbidden` where there is no store.
+    func requireMedia() throws(ProtocolError) -> any MediaStore {
+        guard let media else {
+            throw ProtocolError(
+                .forbidden, "This server keeps no pictures: its operator turns that on by POSTLINE_MEDIA_….")
+        }
+        return media
+    }
+}
+
+extension Session {
+    /// Sees to it that a picture may be used, and says where it is: that its bytes are there and are what was promised. Of
+    /// one that waits for nobody's use, or is another's, the database says what there is to say.
+    ///
+    /// - Parameter field: what names it in the request.
+    /// - Throws: `invalid_params` where its bytes are missing or wrong, `unavailable` where the store cannot be reached.
+    func address(
+        ofPicture id: ID, _ purpose: Picture.Purpose, field: String
+    ) async throws(ProtocolError) -> String {
+        let store = try service.requireMedia()
+        let address = store.address(of: id, purpose)
+        let answer = try await read(
+            Statement("api.waiting_media", "select coalesce(api.waiting_media($1::uuid), '{}')"), ["\(id)"])
+        guard let waiting = answer.object, case .bool(false)? = waiting["is_stored"],
+            case .string(purpose.rawValue)? = waiting["purpose"],
+            case .string(let text)? = waiting["mime_type"], let type = PictureType(rawValue: text),
+            case .number(let number)? = waiting["bytes"], let bytes = number.integer
+        else { return address }
+        let verdict: MediaVerdict
+        do {
+            verdict = try await store.accept(Picture(id: id, purpose: purpose, type: type, bytes: Int(bytes)))
+        } catch {
+            service.logger.warning("the pictures' store cannot be asked", metadata: ["error": "\(error)"])
+            throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
+        }
+        switch verdict {
+        case .stored:
+            _ = try await service.database.rows(
+                Statement("app.note_stored", "select app.note_stored($1::uuid)"), ["\(id)"], as: .feed)
+            return address
+        case .missing: throw .invalid(field, "has no bytes yet: PUT them to the url that media.create gave")
+        case .wrong(let why): throw .invalid(field, why)
+        }
+    }
+}
+
+extension JSONObject {
+    /// What names a picture that was uploaded, with where it is: what the database takes. Others stay as they are.
+    ///
+    /// - Parameter path: what stands before its members' names in a refusal.
+    func locatingPicture(
+        _ purpose: Picture.Purpose, as member: String, path: String, in session: isolated Session
+    ) async throws(ProtocolError) -> JSONObject {
+        let field = path + "media_id"
+        switch self["media_id"] {
+        case nil, .null: return self
+        case .string(let text)?:
+            guard let id = ID(text) else { throw .invalid(field, "must be a UUID") }
+            guard self[member] ?? .null == .null else {
+                throw .invalid(path + member, "is what media_id stands for: leave it out")
+            }
+            let address = try await session.address(ofPicture: id, purpose, field: field)
+            let others = members.filter { $0.name != member && $0.name != "media_id" }
+            return JSONObject(
+                others + [
+                    .init(name: "media_id", value: .string("\(id)")), .init(name: member, value: .string(address)),
+                ])
+        case .some: throw .invalid(field, "must be a UUID")
+        }
+    }
+}
+
+extension Answer {
+    /// A result that is an object of the database's.
+    fileprivate var object: JSONObject? {
+        switch content {
+        case .result(let json):
+            guard case .object(let object)? = try? JSON(parsing: json) else { return nil }
+            return object
+        case .failure: return nil
+        }
+    }
+}

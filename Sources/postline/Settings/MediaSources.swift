@@ -1,0 +1,103 @@
+internal import FoundationEssentials
+internal import Media
+internal import Messaging
+
+/// Where the settings of pictures stand.
+struct MediaSources: Sendable {
+    var directory: String?
+    var url: String?
+    var secret: String?
+    var maxBytes = 10 << 20
+    var s3Endpoint: String?
+    var s3Region = "us-east-1"
+    var s3Bucket: String?
+    var s3PublicBucket: String?
+    var s3PublicURL: String?
+    var s3AccessKeyID: String?
+    var s3SecretAccessKey: String?
+    var s3AuthoritiesFile: String?
+
+    /// What they say; nil where no pictures are kept.
+    ///
+    /// - Parameter jwtSecret: what addresses are signed with where nothing else is set.
+    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    func settings(jwtSecret: String?) throws(SettingsError) -> MediaSettings? {
+        let s3 = [
+            ("BUCKET", s3Bucket), ("ENDPOINT", s3Endpoint), ("PUBLIC_URL", s3PublicURL),
+            ("ACCESS_KEY_ID", s3AccessKeyID), ("SECRET_ACCESS_KEY", s3SecretAccessKey),
+        ]
+        if s3.contains(where: { $0.1 != nil }) {
+            guard directory == nil else {
+                throw SettingsError(
+                    "Set POSTLINE_MEDIA_DIR or POSTLINE_MEDIA_S3_…, not both: pictures are in one place.")
+            }
+            if let missing = s3.first(where: { $0.1 == nil })?.0 {
+                throw SettingsError("Pictures in a store of S3 need POSTLINE_MEDIA_S3_\(missing) too.")
+            }
+            let (endpoint, publicURL) = (s3Endpoint ?? "", s3PublicURL ?? "")
+            try Self.check(endpoint, "POSTLINE_MEDIA_S3_ENDPOINT")
+            try Self.check(publicURL, "POSTLINE_MEDIA_S3_PUBLIC_URL")
+            return .s3(
+                .init(
+                    endpoint: endpoint, region: s3Region, bucket: s3Bucket ?? "",
+                    publicBucket: s3PublicBucket ?? s3Bucket ?? "", publicURL: publicURL,
+                    accessKeyID: s3AccessKeyID ?? "", secretAccessKey: s3SecretAccessKey ?? "", maxBytes: maxBytes,
+                    authorities: s3AuthoritiesFile))
+        }
+        guard let directory else { return nil }
+        guard let url else {
+            throw SettingsError(
+                "POSTLINE_MEDIA_DIR needs POSTLINE_MEDIA_URL: how apps reach the HTTP port, such as "
+                    + "https://chat.example.com.")
+        }
+        try Self.check(url, "POSTLINE_MEDIA_URL")
+        guard let secret = secret ?? jwtSecret, secret.utf8.count >= TokenKeys.minSecretBytes else {
+            throw SettingsError(
+                "POSTLINE_MEDIA_DIR needs POSTLINE_MEDIA_SECRET, of at least \(TokenKeys.minSecretBytes) bytes, where "
+                    + "there is no POSTLINE_JWT_SECRET.")
+        }
+        return .folder(.init(directory: directory, url: url, secret: secret, maxBytes: maxBytes))
+    }
+
+    private static func check(_ url: String, _ name: String) throws(SettingsError) {
+        guard url.hasPrefix("https://") || url.hasPrefix("http://"), let parts = URL(string: url), parts.host() != nil,
+            parts.query() == nil, parts.fragment() == nil
+        else { throw SettingsError("\(name) must be a URL that begins with https:// or http://, without a query.") }
+    }
+}
+
+extension MediaSettings {
+    /// The store that they speak of.
+    ///
+    /// - Throws: `SettingsError` where it cannot be used.
+    func store() throws(SettingsError) -> any MediaStore {
+        do {
+            switch self {
+            case .folder(let settings): return try FolderStore(settings)
+            case .s3(let settings): return try S3Store(settings)
+            }
+        } catch {
+            throw SettingsError("\(setting) cannot be used: \(error)")
+        }
+    }
+
+    private var setting: String {
+        switch self {
+        case .folder: "POSTLINE_MEDIA_DIR"
+        case .s3: "POSTLINE_MEDIA_S3_ENDPOINT"
+        }
+    }
+
+    /// Where the console's page gets pictures from, beside its own server.
+    var origins: [String] {
+        switch self {
+        case .folder: []
+        case .s3(let settings): [settings.endpoint, settings.publicURL].compactMap(Self.origin)
+        }
+    }
+
+    private static func origin(_ url: String) -> String? {
+        guard let url = URL(string: url), let scheme = url.scheme, let host = url.host() else { return nil }
+        return "\(scheme)://\(host)" + (url.port.map { ":\($0)" } ?? "")
+    }
+}
