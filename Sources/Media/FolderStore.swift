@@ -2,6 +2,7 @@ internal import Crypto
 public import FoundationEssentials
 public import Messaging
 internal import NIOPosix
+internal import Synchronization
 
 /// Pictures in a folder, which the gateway serves: `avatars/` and `messages/`, and in `incoming/` what is just coming.
 ///
@@ -10,14 +11,14 @@ internal import NIOPosix
 public struct FolderStore: MediaStore {
     public let maxBytes: Int
     private let directory: String
-    private let url: String
+    private let base: Base
     private let key: SymmetricKey
 
     /// - Throws: `MediaError` where the folder cannot be used.
     public init(_ settings: MediaSettings.Folder) throws {
         maxBytes = settings.maxBytes
         directory = settings.directory
-        url = settings.url.hasSuffix("/") ? String(settings.url.dropLast()) : settings.url
+        base = Base()
         key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(settings.secret.utf8)), info: Array("postline media".utf8),
             outputByteCount: 32)
@@ -37,7 +38,20 @@ public struct FolderStore: MediaStore {
         } catch {
             throw MediaError("\(directory) cannot be used: \(error)")
         }
+        if let url = settings.url { isServed(at: url) }
     }
+
+    /// Says how clients reach the gateway, before anybody is told of a picture.
+    public func isServed(at url: String) {
+        base.url.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }
+    }
+
+    /// What addresses begin with.
+    private final class Base: Sendable {
+        let url = Mutex("")
+    }
+
+    private var url: String { base.url.withLock(\.self) }
 
     public func upload(of picture: Picture) -> PictureUpload {
         let expires = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + MediaTimes.upload)

@@ -11,14 +11,14 @@ public enum MediaSettings: Sendable {
     public struct Folder: Sendable {
         /// Where the files are.
         public var directory: String
-        /// How clients reach the gateway, such as `https://chat.example.com`.
-        public var url: String
+        /// How clients reach the gateway, such as `https://chat.example.com`; nil: as `FolderStore.isServed(at:)` says.
+        public var url: String?
         /// What addresses are signed with, the same on every node.
         public var secret: String
         /// How many bytes a picture may have.
         public var maxBytes: Int
 
-        public init(directory: String, url: String, secret: String, maxBytes: Int) {
+        public init(directory: String, url: String?, secret: String, maxBytes: Int) {
             self.directory = directory
             self.url = url
             self.secret = secret

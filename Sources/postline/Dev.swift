@@ -81,12 +81,9 @@ private struct DevWorld {
         self.settings.listenDatabaseURL = nil
         self.settings.adminDatabaseURL = await postgres.url(database: Self.database)
         self.settings.jwtSecret = try settings.jwtSecret ?? Self.secret(in: directory)
-        if let port = settings.httpPort, port != 0, settings.media.s3Endpoint == nil {
-            let host = settings.httpHost ?? settings.lines.host
-            let scheme = settings.tlsCertificate == nil ? "http" : "https"
+        if settings.httpPort != nil, settings.media.s3Endpoint == nil {
             self.settings.media.directory = settings.media.directory ?? "\(directory)/media"
-            self.settings.media.url =
-                settings.media.url ?? "\(scheme)://\(["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host):\(port)"
+            self.settings.media.isAtHand = true
         }
         try writeSettings()
     }
@@ -131,7 +128,7 @@ private struct DevWorld {
         // One's own certificate is its own authority.
         let trust = certificate.map { " --tls-ca \($0)" } ?? ""
         var lines = ["lines: \(address.host):\(address.port)"]
-        if let http { lines.append("console: \(certificate == nil ? "http" : "https")://\(http.host):\(http.port)/") }
+        if let http { lines.append("console: \(http.url(isEncrypted: certificate != nil))/") }
         if let operations { lines.append("operations: http://\(operations.host):\(operations.port)/metrics") }
         lines += ["psql: \(psql)", "data: \(data)"]
         lines += emails.map { "user: \($0) \(password)" }

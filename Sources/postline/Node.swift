@@ -180,6 +180,9 @@ struct Node: Sendable {
             // Where the server cannot listen, the group says why.
             if let address = try? await server.address {
                 let http = try? await gateway?.address
+                if let http, settings.media.url == nil, let folder = media?.store as? FolderStore {
+                    folder.isServed(at: http.url(isEncrypted: lines.certificate != nil))
+                }
                 if gateway == nil || http != nil { ready(address, http) }
             }
             try await tasks.waitForAll()
@@ -200,5 +203,13 @@ struct Node: Sendable {
         configuration.console?.pictureOrigins = media?.settings.origins ?? []
         return Gateway(
             configuration: configuration, service: service, lines: server, logger: logger, metrics: Self.registry)
+    }
+}
+
+extension LineServer.Address {
+    /// How it is reached over HTTP on this machine.
+    func url(isEncrypted: Bool) -> String {
+        let host = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host
+        return "\(isEncrypted ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 }

@@ -6,6 +6,9 @@ internal import Messaging
 struct MediaSources: Sendable {
     var directory: String?
     var url: String?
+
+    /// Whether apps reach the HTTP port where it listens, as those of `dev` do.
+    var isAtHand = false
     var secret: String?
     var maxBytes = 10 << 20
     var s3Endpoint: String?
@@ -45,12 +48,12 @@ struct MediaSources: Sendable {
                     authorities: s3AuthoritiesFile))
         }
         guard let directory else { return nil }
-        guard let url else {
+        guard url != nil || isAtHand else {
             throw SettingsError(
                 "POSTLINE_MEDIA_DIR needs POSTLINE_MEDIA_URL: how apps reach the HTTP port, such as "
                     + "https://chat.example.com.")
         }
-        try Self.check(url, "POSTLINE_MEDIA_URL")
+        if let url { try Self.check(url, "POSTLINE_MEDIA_URL") }
         guard let secret = secret ?? jwtSecret, secret.utf8.count >= TokenKeys.minSecretBytes else {
             throw SettingsError(
                 "POSTLINE_MEDIA_DIR needs POSTLINE_MEDIA_SECRET, of at least \(TokenKeys.minSecretBytes) bytes, where "
