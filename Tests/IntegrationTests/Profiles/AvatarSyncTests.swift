@@ -20,11 +20,26 @@ struct AvatarSyncTests {
 
     @Test("Test Case 2: Custom Photo Selection and Sync", .covers("B18", "C27"))
     func customPhoto() async throws {
-        try await withTwoNodes { one, other in
-            let circle = try await ProfileScenario(one, other)
-            try await circle.change("me.set_avatar", to: .builtIn("blue_circle"))
-            try await circle.change("me.set_avatar", to: .custom(Self.photo))
-            try await circle.expectEverywhere(.custom(Self.photo))
+        try await PictureFolder.with { folder in
+            var settings = NodeSettings()
+            settings.pictures = folder.path
+            try await withTwoNodes(settings) { one, other in
+                let circle = try await ProfileScenario(one, other)
+                try await circle.change("me.set_avatar", to: .builtIn("blue_circle"))
+                // The photo itself, from its bytes on.
+                let url = try await circle.alice.wear(type: .jpeg, bytes: 500_000)
+                try await circle.elsewhere.follow("her photo") { $0.me?["avatar_url"] == .string(url) }
+                for client in circle.contacts {
+                    try await client.follow("her photo") {
+                        $0.profiles[Person.alice.id]?["avatar_url"] == .string(url)
+                    }
+                }
+                try await circle.expectEverywhere(.custom(url))
+                #expect(try await PictureAnswer.get(url).body == picture(.jpeg, bytes: 500_000))
+                // And one that is elsewhere.
+                try await circle.change("me.set_avatar", to: .custom(Self.photo))
+                try await circle.expectEverywhere(.custom(Self.photo))
+            }
         }
     }
 

@@ -55,6 +55,23 @@ actor BarePeer {
         return received.bytes
     }
 
+    /// Sends that and closes the connection, whatever comes back.
+    func sendAndClose(_ bytes: [UInt8]) async throws {
+        try await channel.executeThenClose { _, outbound in try await outbound.write(ByteBuffer(bytes: bytes)) }
+    }
+
+    /// As ``exchange``, a byte a segment.
+    func exchangeByByte(_ bytes: [UInt8]) async throws -> [UInt8] {
+        try await within("the server's end of the connection") { [channel] in
+            try await channel.executeThenClose { inbound, outbound in
+                for byte in bytes { try await outbound.write(ByteBuffer(bytes: [byte])) }
+                var received: [UInt8] = []
+                for try await buffer in inbound { received += buffer.readableBytesView }
+                return received
+            }
+        }
+    }
+
     /// What has come, also where the end of the connection is an error.
     private final class Received: Sendable {
         private let state = Mutex<[UInt8]>([])

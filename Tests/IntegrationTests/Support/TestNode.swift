@@ -3,6 +3,7 @@ import Gateway
 import LineServer
 import Logging
 import LineClient
+import Media
 import Messaging
 import Metering
 import Postgres
@@ -95,6 +96,9 @@ struct NodeSettings: Sendable {
 
     /// Off: who comes and goes would be pushed between what a test waits for.
     var presence: PresenceTimes?
+
+    /// A folder for pictures of up to a mebibyte; nil: none are kept.
+    var pictures: String?
 }
 
 /// Runs a node on a fresh database for as long as `body` does.
@@ -145,11 +149,16 @@ func withNode<Value: Sendable>(
     configuration.presence = settings.presence
     // Devices can be registered; a node that pushes is a process of its own (PushSetup).
     configuration.pushes = Set(DevicePlatform.allCases)
+    let pictures = try settings.pictures.map {
+        try FolderStore(.init(directory: $0, url: nil, secret: TestNode.secret, maxBytes: 1 << 20))
+    }
+    configuration.media = pictures
     configuration.endedSessionGrace = settings.endedSessionGrace
     let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
     var http = Gateway.Configuration()
     http.port = 0
+    http.pictures = pictures
     let gateway = Gateway(
         configuration: http, service: service, lines: server, logger: settings.logger, metrics: metrics)
     let group = ServiceGroup(
@@ -158,6 +167,7 @@ func withNode<Value: Sendable>(
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         do {
+            pictures?.isServed(at: "http://127.0.0.1:\(try await gateway.address.port)")
             let value = try await body(
                 TestNode(
                     database: database, port: try await server.address.port, metrics: metrics, service: service,

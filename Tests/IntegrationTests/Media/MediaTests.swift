@@ -1,0 +1,214 @@
+import BoundedWait
+import Foundation
+import LineClient
+import Media
+import Messaging
+import TestSupport
+import Testing
+
+@Suite("Pictures")
+struct MediaTests {
+    /// A node with a folder for pictures.
+    private func withPictures(_ body: @Sendable (TestNode, PictureFolder) async throws -> Void) async throws {
+        try await PictureFolder.with { folder in
+            var settings = NodeSettings()
+            settings.pictures = folder.path
+            try await withNode(settings) { node in try await body(node, folder) }
+        }
+    }
+
+    @Test("a picture of each kind is uploaded, worn, shown to everybody, and gone with the next", .covers("B17"))
+    func avatars() async throws {
+        try await withPictures { node, folder in
+            let alice = try await node.signedIn(.alice)
+            for type in PictureType.allCases {
+                let url = try await alice.wear(type: type, bytes: 100_000)
+                let answer = try await PictureAnswer.get(url)
+                #expect(answer.status == 200 && answer.body == picture(type, bytes: 100_000))
+                for line in [
+                    "Content-Type: \(type.rawValue)", "X-Content-Type-Options: nosniff", "max-age=31536000, immutable",
+                    "default-src 'none'; sandbox",
+                ] { #expect(answer.head.contains(line), "\(answer.head)") }
+                let head = try await PictureAnswer.request("HEAD", url)
+                #expect(head.status == 200 && head.body.isEmpty && head.head.contains("Content-Length: 100000"))
+                #expect(try await alice.call("me.get")["avatar_url"] == .string(url))
+                try await within("the former to be gone") { while try folder.files.count > 1 {} }
+            }
+            // By me.save likewise; and with no avatar there is no picture.
+            let id = try await alice.upload(.avatar)
+            let avatar: JSON = .object(["avatar_type": "custom", "media_id": .string(id)])
+            let me = try await alice.call("me.save", ["bio": "Look.", "avatar": avatar])
+            #expect(me["bio"] == "Look." && me["avatar_url"]?.stringValue?.hasSuffix(id) == true)
+            _ = try await alice.call("me.set_avatar", ["avatar_type": .null])
+            try await within("it to be gone") { while try !folder.files.isEmpty {} }
+        }
+    }
+
+    @Test(
+        "a message's picture is read by members alone, as long as they are, and goes with its message",
+        .covers("C38"))
+    func members() async throws {
+        try await withPictures { node, folder in
+            let alice = try await node.signedIn(.alice)
+            let carol = try await node.signedIn(.carol)
+            let stranger = try await node.stranger()
+            let group = try await node.database.makeGroup("Views", [Person.alice.id, Person.carol.id])
+            let sent = try await carol.sendPicture(to: group)
+            let attachment = try #require(sent["attachment"])
+            #expect(attachment["mime_type"] == "image/png" && attachment["bytes"] == 1_000)
+            let id = try #require(attachment["media_id"]?.stringValue)
+            for reader in [alice, carol] {
+                let url = try #require(try await reader.address(of: id))
+                let answer = try await PictureAnswer.get(url)
+                #expect(answer.status == 200 && answer.body == picture())
+                #expect(answer.head.contains("Cache-Control: private, max-age="))
+            }
+            #expect(try await stranger.address(of: id) == nil)
+            // Its lasting address shows nothing, nor does one that was changed.
+            let lasting = try #require(attachment["url"]?.stringValue)
+            #expect(try await PictureAnswer.get(lasting).status == 404)
+            let url = try #require(try await alice.address(of: id))
+            let other = try #require(try await alice.sendPicture(to: group)["attachment"]?["media_id"]?.stringValue)
+            for wrong in [
+                url.replacing("expires=", with: "expires=9"), url.replacing(id, with: other), url + "&x=1",
+                String(url.dropLast()), url.replacing("signature=", with: "signature=00"),
+            ] { #expect(try await PictureAnswer.get(wrong).status == 404, "\(wrong)") }
+            // Removed, also from what she has sent herself.
+            _ = try await alice.call(
+                "conversations.remove_member", ["conversation_id": .string(group), "user_id": .string(Person.carol.id)])
+            #expect(try await carol.address(of: id) == nil)
+            #expect(try await alice.address(of: id) != nil)
+            #expect(try folder.files.count == 2)
+            _ = try await alice.call("messages.delete", ["conversation_id": .string(group), "seq": sent["seq"] ?? 0])
+            #expect(try await alice.address(of: id) == nil)
+            try await within("its bytes to be gone") { while try folder.files.count > 1 {} }
+            #expect(try await PictureAnswer.get(url).status == 404)
+        }
+    }
+
+    @Test("row 67: what is longer, shorter, of another type, late, forged or put twice is refused, and nothing is kept")
+    func refused() async throws {
+        try await withPictures { node, folder in
+            let alice = try await node.signedIn(.alice)
+            func put(_ body: [UInt8], _ type: PictureType = .png, length: Int? = nil, at change: (String) -> String = { $0 })
+                async throws -> Int
+            {
+                let url = try await alice.promise(.avatar).url
+                return try await PictureAnswer.put(body, to: change(url), type: type, length: length).status
+            }
+            #expect(try await put(picture(bytes: 999)) == 400)
+            #expect(try await put(picture(bytes: 1_001)) == 400)
+            #expect(try await put(picture(.jpeg)) == 400)
+            #expect(try await put(picture(.jpeg), .jpeg) == 400)
+            let html = Array("<html><script>alert(1)</script>".utf8) + [UInt8](repeating: 32, count: 969)
+            let svg = Array("<svg xmlns='http://www.w3.org/2000/svg'>".utf8) + [UInt8](repeating: 32, count: 960)
+            #expect(try await put(html) == 400)
+            #expect(try await put(svg) == 400)
+            for change: (String) -> String in [
+                { $0.replacing("bytes=1000", with: "bytes=1001") },
+                { $0.replacing("type=image%2Fpng", with: "type=image%2Fjpeg") },
+                { $0.replacing("for=avatar", with: "for=message") },
+                { $0.replacing("expires=", with: "expires=9") },
+                { $0.replacing("/v1/media/", with: "/v1/media/0") }, { $0 + "&bytes=1001" }, { String($0.dropLast()) },
+                { $0.replacing("/v1/media/", with: "/v1/media/..%2F") },
+                { String($0.prefix { $0 != "?" }) },
+            ] { #expect(try await put(picture(), at: change) == 403) }
+            // Cut in the middle, and without a length.
+            let url = try await alice.promise(.avatar).url
+            let start = "PUT \(url.dropFirst(url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }) HTTP/1.1\r\nHost: h\r\n"
+            let cut = try await BarePeer.connect(port: node.httpPort)
+            let half = Array((start + "Content-Length: 1000\r\n\r\n").utf8) + picture().prefix(500)
+            try await cut.sendAndClose(half)
+            let chunked = try await BarePeer.connect(port: node.httpPort)
+            let answer = try await chunked.exchange(
+                Array((start + "Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n").utf8))
+            #expect(try PictureAnswer(answer).status == 411)
+            try await within("nothing to be kept") { while try !folder.files.isEmpty {} }
+            // None of it may be used.
+            let id = try await alice.promise(.avatar).id
+            for media in [id, nobody] {
+                try await alice.refused(
+                    .invalidParams, "me.set_avatar", ["avatar_type": "custom", "media_id": .string(media)],
+                    field: "media_id")
+            }
+            // Twice at once: one is kept, whole, and a third is refused.
+            let twice = try await alice.promise(.avatar)
+            async let one = PictureAnswer.put(picture(), to: twice.url).status
+            async let two = PictureAnswer.put(picture(), to: twice.url).status
+            let both = try await [one, two].sorted()
+            #expect(both[0] == 204 && both[1] >= 400)
+            #expect(try await PictureAnswer.put(picture(), to: twice.url).status == 409)
+            try await within("one to be kept") { while try folder.files != ["avatars/\(twice.id)"] {} }
+            // Bits of one byte are one picture.
+            let slow = try await alice.promise(.avatar, bytes: 100)
+            let path = slow.url.dropFirst(slow.url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }
+            let peer = try await BarePeer.connect(port: node.httpPort)
+            let head = Array("PUT \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 100\r\n\r\n".utf8)
+            #expect(
+                try PictureAnswer(try await peer.exchangeByByte(head + picture(bytes: 100))).status == 204)
+            // Larger than is taken, and where no pictures are kept.
+            try await alice.refused(
+                .invalidParams, "media.create",
+                ["purpose": "avatar", "mime_type": "image/png", "bytes": .integer(1_048_577)], field: "bytes")
+        }
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            try await alice.refused(
+                .forbidden, "media.create", ["purpose": "avatar", "mime_type": "image/png", "bytes": 10])
+            try await alice.refused(.forbidden, "media.urls", ["ids": [.string(nobody)]])
+        }
+    }
+
+    @Test("a picture is sent once, in its conversation, by who has uploaded it; a repeated send is the same message")
+    func sentOnce() async throws {
+        try await withPictures { node, _ in
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            let id = try await alice.upload(.message, in: Room.aliceBob)
+            func params(_ room: String, _ key: String) -> JSONObject {
+                [
+                    "conversation_id": .string(room), "kind": "image", "client_id": .string(key),
+                    "attachment": .object(["media_id": .string(id), "blurhash": "LEHV6nWB2yk8pyo0adR*.7kCMdnj"]),
+                ]
+            }
+            let keys = (1...3).map { "00000000-0000-4000-8000-00000000000\($0)" }
+            try await bob.refused(
+                .invalidParams, "messages.send", params(Room.aliceBob, keys[0]), field: "attachment.media_id")
+            try await alice.refused(
+                .invalidParams, "messages.send", params(Room.aliceCarol, keys[0]), field: "attachment.media_id")
+            let sent = try await alice.call("messages.send", params(Room.aliceBob, keys[1]))
+            #expect(sent["attachment"]?["blurhash"] == "LEHV6nWB2yk8pyo0adR*.7kCMdnj")
+            #expect(try await alice.call("messages.send", params(Room.aliceBob, keys[1]))["id"] == sent["id"])
+            try await alice.refused(
+                .invalidParams, "messages.send", params(Room.aliceBob, keys[2]), field: "attachment.media_id")
+            // Also once it is deleted, and its bytes with it.
+            let place: JSONObject = ["conversation_id": .string(Room.aliceBob), "seq": sent["seq"] ?? 0]
+            _ = try await alice.call("messages.delete", place)
+            #expect(try await alice.call("messages.send", params(Room.aliceBob, keys[1]))["id"] == sent["id"])
+        }
+    }
+
+    @Test("what nobody uses is gone after a day, on disk too, and what is used stays")
+    func orphans() async throws {
+        try await withPictures { node, folder in
+            let alice = try await node.signedIn(.alice)
+            _ = try await alice.wear()
+            let (waiting, _) = try await alice.promise(.avatar)
+            let stored = try await alice.upload(.message, in: Room.aliceBob)
+            #expect(try folder.files.count == 2)
+            try await node.database.psql("update public.media set created_at = now() - interval '25 hours'")
+            try await within("what was not used to be gone") {
+                while try folder.files.count > 1 {}
+                while try await node.database.value("select count(*) from public.media") != "1" {}
+            }
+            for id in [waiting, stored] {
+                try await alice.refused(
+                    .invalidParams, "messages.send",
+                    [
+                        "conversation_id": .string(Room.aliceBob), "kind": "image",
+                        "attachment": .object(["media_id": .string(id)]),
+                    ], field: "attachment.media_id")
+            }
+        }
+    }
+}

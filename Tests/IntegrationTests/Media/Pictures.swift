@@ -1,0 +1,128 @@
+import BoundedWait
+import Foundation
+import LineClient
+import Media
+import Messaging
+import NIOCore
+import NIOPosix
+import Testing
+
+/// A folder for the pictures of a test's nodes.
+struct PictureFolder: Sendable {
+    let path: String
+
+    /// Makes one for as long as `body` runs.
+    static func with<Value: Sendable>(_ body: @Sendable (PictureFolder) async throws -> Value) async throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "postline-media-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await body(PictureFolder(path: folder.path))
+    }
+
+    /// The files that are there, finished or not.
+    var files: [String] {
+        get throws {
+            try FileManager.default.subpathsOfDirectory(atPath: path).filter { $0.contains("/") }
+        }
+    }
+}
+
+/// The bytes of a picture, of which a store looks at the first.
+func picture(_ type: PictureType = .png, bytes: Int = 1_000) -> [UInt8] {
+    let first: [UInt8] =
+        switch type {
+        case .jpeg: [0xFF, 0xD8, 0xFF, 0xE0]
+        case .png: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        case .gif: Array("GIF89a".utf8)
+        case .webp: Array("RIFF0000WEBP".utf8)
+        case .heic: [0, 0, 0, 24] + Array("ftypheic".utf8)
+        }
+    return first + (first.count..<bytes).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+}
+
+/// What came back for a request on a connection of its own, closed after it.
+struct PictureAnswer: Sendable {
+    let status: Int
+    let head: String
+    let body: [UInt8]
+
+    init(_ bytes: [UInt8]) throws {
+        let end = try #require(bytes.indices.first { bytes[$0...].starts(with: Array("\r\n\r\n".utf8)) })
+        head = String(decoding: bytes[..<end], as: UTF8.self)
+        body = Array(bytes[(end + 4)...])
+        status = try #require(head.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+    }
+
+    /// Asks for an address of this machine.
+    ///
+    /// - Parameter headers: lines, without Host and Connection.
+    static func request(
+        _ method: String, _ url: String, headers: [String] = [], body: [UInt8] = []
+    ) async throws -> PictureAnswer {
+        let address = try #require(URL(string: url))
+        let path = url.dropFirst(url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }
+        let head = (["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close"] + headers)
+            .joined(separator: "\r\n")
+        let peer = try await BarePeer.connect(port: try #require(address.port))
+        return try PictureAnswer(try await peer.exchange(Array((head + "\r\n\r\n").utf8) + body))
+    }
+
+    static func get(_ url: String) async throws -> PictureAnswer { try await request("GET", url) }
+
+    static func put(
+        _ body: [UInt8], to url: String, type: PictureType = .png, length: Int? = nil
+    ) async throws -> PictureAnswer {
+        try await request(
+            "PUT", url, headers: ["Content-Type: \(type.rawValue)", "Content-Length: \(length ?? body.count)"],
+            body: body)
+    }
+}
+
+extension TestClient {
+    /// Promises a picture. Gives its id and where to put it.
+    func promise(
+        _ purpose: Picture.Purpose, in conversation: String? = nil, type: PictureType = .png, bytes: Int = 1_000
+    ) async throws -> (id: String, url: String) {
+        var params: [JSONObject.Member] = [
+            .init(name: "purpose", value: .string(purpose.rawValue)),
+            .init(name: "mime_type", value: .string(type.rawValue)), .init(name: "bytes", value: .integer(bytes)),
+        ]
+        if let conversation { params.append(.init(name: "conversation_id", value: .string(conversation))) }
+        let answer = try await call("media.create", JSONObject(params))
+        return (
+            try #require(answer["id"]?.stringValue), try #require(answer["upload"]?["url"]?.stringValue)
+        )
+    }
+
+    /// Uploads a picture, and gives its id.
+    func upload(
+        _ purpose: Picture.Purpose, in conversation: String? = nil, type: PictureType = .png, bytes: Int = 1_000
+    ) async throws -> String {
+        let (id, url) = try await promise(purpose, in: conversation, type: type, bytes: bytes)
+        let answer = try await PictureAnswer.put(picture(type, bytes: bytes), to: url, type: type)
+        #expect(answer.status == 204, "\(answer.head)")
+        return id
+    }
+
+    /// Uploads a picture and wears it. Gives where it is shown.
+    func wear(type: PictureType = .png, bytes: Int = 1_000) async throws -> String {
+        let id = try await upload(.avatar, type: type, bytes: bytes)
+        let me = try await call("me.set_avatar", ["avatar_type": "custom", "media_id": .string(id)])
+        return try #require(me["avatar_url"]?.stringValue)
+    }
+
+    /// Uploads a picture and sends it.
+    func sendPicture(to conversation: String) async throws -> JSON {
+        let id = try await upload(.message, in: conversation)
+        return try await call(
+            "messages.send",
+            [
+                "conversation_id": .string(conversation), "kind": "image",
+                "attachment": .object(["media_id": .string(id)]),
+            ])
+    }
+
+    /// Where a picture can be read now; nil where this client does not see it.
+    func address(of id: String) async throws -> String? {
+        try await call("media.urls", ["ids": .array([.string(id)])])["media"]?.arrayValue?.first?["url"]?.stringValue
+    }
+}
