@@ -77,6 +77,6 @@ $$;
 create or replace function admin.utc(value timestamptz) returns text
 language plpgsql stable set search_path = '' as $$
 begin
-    return app.utc(least(value, '9999-12-31T23:59:59Z'));
+    return case when value is not null then app.utc(least(value, '9999-12-31T23:59:59Z')) end;
 end
 $$;
