@@ -31,7 +31,9 @@ struct AdminFailure: Error, Equatable {
                 isDevWorld
                 ? "Start `postline dev` in another terminal: the dev world's database runs as long as that does."
                 : "See that PostgreSQL runs, and to POSTLINE_ADMIN_DATABASE_URL or POSTLINE_DATABASE_URL."
-            self.init("The database cannot be reached: \(reason). \(way)", Self.failed)
+            // libpq's own words may end with a question.
+            let end = reason.hasSuffix("?") || reason.hasSuffix(".") ? "" : "."
+            self.init("The database cannot be reached: \(reason)\(end) \(way)", Self.failed)
         case .connectionLost(sent: true, _), .deadlineExceeded, .cancelled:
             self.init(
                 "Nobody knows whether it was done: \(error). Look with `postline admin log`, and ask again.",

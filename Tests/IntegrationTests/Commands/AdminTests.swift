@@ -128,11 +128,13 @@ struct AdminTests {
         try await TestDatabase.with { database in
             try await database.psql(
                 """
-                alter table public.user_profiles disable trigger user;
-                update public.user_profiles set full_name = E'Al\\u001b[31mice' where username = 'alice'
+                insert into app.mails (kind, email, last_error)
+                values ('confirm_email', 'alice@example.com', E'550 \\u001b[31mred\\r\\nmore')
                 """)
-            let run = try await admin("user", "alice", on: database)
-            #expect(run.status == 0 && run.output.contains("name            Al\u{241B}[31mice"))
+            let run = try await admin("mail", on: database)
+            #expect(run.status == 0 && run.output.contains("550 \u{241B}[31mred\u{240A}more\n"))
+            let refused = try await admin("enable", "\u{1B}[31m", on: database)
+            #expect(refused.status == 3 && !refused.errors.contains("\u{1B}"))
         }
     }
 
@@ -238,6 +240,20 @@ struct AdminTests {
             #expect(try await database.value("select count(*) from admin.audit") == "0")
             #expect(try await done("user", "alice", "--auth", "external", on: database)["users"] != nil)
             #expect(try await done("delete", "alice", "--yes", "--auth", "external", on: database)["user"] != nil)
+        }
+    }
+
+    @Test("on Supabase the owner, who is no superuser, finds and deletes users, and that is noted")
+    func supabase() async throws {
+        try await SupabaseServer.with { server in
+            let ada = SupabaseUser.ada.id
+            for order in [["user", ada], ["delete", ada, "--yes", "--as", "ops"], ["log"]] {
+                let run = try await Command.run(["admin"] + order + ["--json"], environment: server.environment)
+                #expect(run.status == 0 && run.output.contains(ada), "\(run.errors)")
+            }
+            let noted = try await server.psql(
+                as: "postgres", "select operator, database_role, action, user_id from admin.audit")
+            #expect(noted == "ops|postgres|delete|\(ada)")
         }
     }
 
