@@ -20,21 +20,16 @@ struct AdminOptions: ParsableArguments {
     @Option(help: "A JSON file of settings; the environment variable is POSTLINE_CONFIG.", completion: .file())
     var config: String?
 
-    @Option(parsing: .unconditional, help: "The database, as its owner (POSTLINE_ADMIN_DATABASE_URL).")
+    @Option(parsing: .unconditional, help: "The database, as its owner; POSTLINE_ADMIN_DATABASE_URL.")
     var adminDatabaseURL: String?
 
     @Option(
         parsing: .unconditional,
-        help: "The database where the owner's URL is not set (POSTLINE_DATABASE_URL).")
-    var databaseURL: String?
-
-    @Option(
-        parsing: .unconditional,
-        help: "Who keeps the accounts (POSTLINE_AUTH): builtin, or external for another server.")
+        help: "Who keeps the accounts: builtin, or external for another server; POSTLINE_AUTH.")
     var auth: String?
 
     func validate() throws {
-        if directory != nil, [config, adminDatabaseURL, databaseURL, auth].contains(where: { $0 != nil }) {
+        if directory != nil, [config, adminDatabaseURL, auth].contains(where: { $0 != nil }) {
             throw ValidationError("--directory names a dev world, which has its own settings: leave the others out.")
         }
         if operatorName?.isEmpty == true { throw ValidationError("--as must not be empty.") }
@@ -90,7 +85,11 @@ extension AdminOptions {
             return AdminDatabase(url: url, isExternal: false, isDevWorld: true)
         }
         let settings = try Settings(SettingOptions(config: config, given: given))
-        let url = try settings.adminDatabaseURL ?? settings.requireDatabaseURL()
+        guard let url = settings.adminDatabaseURL ?? settings.databaseURL else {
+            throw SettingsError(
+                "No database: set POSTLINE_ADMIN_DATABASE_URL to the URL of its owner, or say --directory .postline for "
+                    + "that of `postline dev`.")
+        }
         return AdminDatabase(url: url, isExternal: settings.accountProvider == .external, isDevWorld: false)
     }
 
@@ -98,7 +97,6 @@ extension AdminOptions {
     private var given: [String: String] {
         var given: [String: String] = [:]
         given["admin_database_url"] = adminDatabaseURL
-        given["database_url"] = databaseURL
         given["auth"] = auth
         return given
     }

@@ -55,7 +55,8 @@ struct AdminTests {
             try await client.signIn(.alice)
             #expect(
                 try await one.database.column(
-                    "select concat_ws(' ', operator, action, user_id, detail ->> 'reason') from admin.audit order by id")
+                    "select concat_ws(' ', operator, action, user_id, detail ->> 'reason') from admin.audit order by id"
+                )
                     == ["ops disable \(Person.alice.id) spam", "ops enable \(Person.alice.id)"])
         }
     }
@@ -188,19 +189,24 @@ struct AdminTests {
             #expect(try await admin("retry-push", nobody, on: database).status == 3)
             let log = try await done("log", on: database)
             #expect(log["total"] == 4)
-            #expect(log["orders"]?[0]?.names == ["id", "at", "operator", "database_role", "action", "user_id", "detail"])
+            #expect(
+                log["orders"]?[0]?.names == ["id", "at", "operator", "database_role", "action", "user_id", "detail"])
         }
     }
 
-    @Test("what is asked for wrongly is told with what to do, and exits with 2", arguments: [
-        (["user"], "Missing expected argument"), (["user", "x", "--pull"], "Unknown option '--pull'"),
-        (["mail", "--limit", "0"], "A limit is between 1 and 1000."), (["retry-mail"], "or --all"),
-        (["retry-push", nobody, "--all"], "or --all"), (["disable", "alice", "--until", "soon"], "2026-12-01T08:00:00Z"),
-        (["end-sessions", "alice", "--session", "x"], "That is no id of a session: x."), (["user", " "], "Say who"),
-        (["log", "--directory", "/nowhere"], "/nowhere holds no dev world"),
-        (["log", "--directory", "/nowhere", "--auth", "builtin"], "leave the others out"),
-        (["log", "--auth", "none"], "POSTLINE_AUTH must be one of"), (["explain"], "explain"),
-    ])
+    @Test(
+        "what is asked for wrongly is told with what to do, and exits with 2",
+        arguments: [
+            (["user"], "Missing expected argument"), (["user", "x", "--pull"], "Unknown option '--pull'"),
+            (["mail", "--limit", "0"], "A limit is between 1 and 1000."), (["retry-mail"], "or --all"),
+            (["retry-push", nobody, "--all"], "or --all"),
+            (["disable", "alice", "--until", "soon"], "2026-12-01T08:00:00Z"),
+            (["end-sessions", "alice", "--session", "x"], "That is no id of a session: x."),
+            (["user", " "], "Say who"),
+            (["log", "--directory", "/nowhere"], "/nowhere holds no dev world"),
+            (["log", "--directory", "/nowhere", "--auth", "builtin"], "leave the others out"),
+            (["log", "--auth", "none"], "POSTLINE_AUTH must be one of"), (["explain"], "explain"),
+        ])
     func usage(arguments: [String], sentence: String) async throws {
         try await TestDatabase.with { database in
             let run = try await Command.run(
@@ -217,7 +223,7 @@ struct AdminTests {
         #expect(away.status == 1 && away.output == "")
         #expect(away.errors.hasPrefix("postline: The database cannot be reached: "))
         let none = try await Command.run(["admin", "log"])
-        #expect(none.status == 2 && none.errors.contains("No database: set POSTLINE_DATABASE_URL"))
+        #expect(none.status == 2 && none.errors.contains("No database: set POSTLINE_ADMIN_DATABASE_URL"))
         try await TestDatabase.with { database in
             let service = try await Command.run(
                 ["admin", "disable", "alice"], environment: ["POSTLINE_DATABASE_URL": database.url])

@@ -31,6 +31,8 @@ begin
     if one is not null and not exists (select from app.sessions s where s.id = one and s.user_id = whom) then
         raise exception using errcode = 'PA002', message = 'This user has no such session.';
     end if;
+    -- A sign-in under way is waited for, and what it opened is ended.
+    perform 1 from auth.users u where u.id = whom for update;
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = whom and s.revoked_at is null and (one is null or s.id = one);
     get diagnostics ended = row_count;

@@ -1,7 +1,8 @@
 -- Who is who.
 
 -- All users of that id, email address or username; the last two in any case, the username also with an @ before it.
--- `who` is trimmed. An address may be that of several, where accounts come from an enterprise's sign-in (`is_sso_user`).
+-- `who` is trimmed. An address may be that of several, where accounts come from an enterprise's sign-in
+-- (`is_sso_user`).
 create or replace function admin.named(who text) returns setof uuid
 language plpgsql stable set search_path = '' as $$
 declare
