@@ -55,7 +55,7 @@ struct AdminFailure: Error, Equatable {
         case .noSuchSchema, .noSuchFunction:
             self.init(
                 "The database has not been migrated by this version: run `postline migrate` first.", Self.failed)
-        default: self.init("The database refuses: \(error)", Self.failed)
+        default: self.init("The database refuses, and nothing was done: \(error)", Self.failed)
         }
     }
 }

@@ -263,6 +263,28 @@ struct AdminTests {
         }
     }
 
+    @Test("--directory leads to the dev world, whatever the environment names, and says so when dev is not running")
+    func devWorld() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
+            .path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let dev = try Command(["dev", "--directory", directory, "--port", "0"])
+        defer { dev.signal(SIGKILL) }
+        try await dev.says("stop: ")
+        let elsewhere = ["POSTLINE_ADMIN_DATABASE_URL": "postgresql://postline@127.0.0.1:1/postline"]
+        let order = ["admin", "end-sessions", "alice", "--directory", directory]
+        let done = try await Command.run(order, environment: elsewhere)
+        #expect(done.status == 0 && done.output.hasSuffix("sessions ended: 0.\n"), "\(done.errors)")
+        let log = try await Command.run(["admin", "log", "--json", "--directory", directory], environment: elsewhere)
+        let noted = try JSON(parsing: log.output)["orders"]?[0]
+        // Nobody said who: it is the user of the system.
+        #expect(noted?["operator"]?.stringValue == ProcessInfo.processInfo.userName)
+        dev.signal(SIGINT)
+        #expect(try await dev.exit() == 0)
+        let late = try await Command.run(order, environment: elsewhere)
+        #expect(late.status == 1 && late.errors.contains("Start `postline dev` in another terminal"))
+    }
+
     @Test("help names every command, and each has its own")
     func help() async throws {
         let names = [
