@@ -263,6 +263,53 @@ struct AdminTests {
         }
     }
 
+    @Test("what programs read has the names that docs/operations.md says")
+    func names() async throws {
+        let page = try Repository.text("docs/operations.md").split(separator: "\n")
+        /// What stands between backquotes in the row that begins so, before its parentheses.
+        @Sendable func documented(_ row: String) throws -> [String] {
+            let cells = try #require(page.first { $0.hasPrefix("| \(row) | `") }).split(separator: "|")
+            return try #require(cells.last { $0.contains("`") }).replacing(/\([^)]*\)/, with: "")
+                .split(separator: "`").enumerated().filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
+        }
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                insert into app.sessions (user_id) values ('\(Person.alice.id)');
+                insert into app.mails (kind, email) values ('confirm_email', 'alice@example.com');
+                insert into app.devices (user_id, platform, token, environment)
+                values ('\(Person.alice.id)', 'apns', 'a secret token', 'production');
+                insert into app.pushes (device_id, conversation_id, seq, noted_at, due_at)
+                select id, '\(Room.aliceBob)', 1, now(), now() from app.devices
+                """)
+            let users = try await done("user", "alice", on: database)
+            #expect(try users.names == documented("`user`"))
+            #expect(try users["users"]?[0]?.names == documented("of `user` and `users`"))
+            let sessions = try await done("sessions", "alice", on: database)
+            #expect(try sessions.names == documented("`sessions`"))
+            #expect(try sessions["user"]?.names == documented("of `user` and `users`"))
+            #expect(try sessions["sessions"]?[0]?.names == documented("of `sessions`"))
+            for (command, list) in [("mail", "mails"), ("push", "pushes")] {
+                let answer = try await done(command, on: database)
+                #expect(try answer.names == documented("`\(command)`"))
+                #expect(try answer[list]?[0]?.names == documented("of `\(list)`"))
+                let retried = try await done("retry-\(command)", "--all", on: database)
+                #expect(try retried.names == documented("`retry-mail`, `retry-push`"))
+            }
+            for order in [["end-sessions", "alice"], ["disable", "alice"], ["delete", "bob", "--yes"]] {
+                let run = try await Command.run(
+                    ["admin"] + order + ["--json"], environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL])
+                #expect(
+                    try JSON(parsing: run.output).names == documented("`end-sessions`, `disable`, `delete`"), "\(order)"
+                )
+            }
+            #expect(try await done("enable", "alice", on: database).names == documented("`enable`"))
+            let log = try await done("log", on: database)
+            #expect(try log.names == documented("`log`"))
+            #expect(try log["orders"]?[0]?.names == documented("of `orders`"))
+        }
+    }
+
     @Test("--directory leads to the dev world, whatever the environment names, and says so when dev is not running")
     func devWorld() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
