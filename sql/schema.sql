@@ -5865,6 +5865,8 @@ CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USIN
 
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.mails ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.media_removals ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
