@@ -242,6 +242,7 @@ let package = Package(
                 "Postgres",
                 "PrivatePostgres",
                 "Push",
+                "TerminalText",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Configuration", package: "swift-configuration", condition: server),
                 .product(name: "Logging", package: "swift-log"),

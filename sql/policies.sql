@@ -6,6 +6,7 @@
 -- postline_feed     the feed: reads all that clients may be told; of writes it may say who is online on its node, and
 --                   what became of pushes
 -- postline_accounts may call accounts.*, nothing else
+-- nobody           what is in the schema admin: it is the owner's
 -- The login role owns nothing and is granted nothing: a request that sets no role can do nothing.
 --
 -- Membership is asked in one of two forms, each run once a query. On messages, the large table, as an array: an index
@@ -13,7 +14,7 @@
 -- array would be walked for every row (a reset of 500 conversations: 6,000 ms, hashed 130 ms).
 
 -- Schemas.
-revoke all on schema app, api, rest, accounts, feed
+revoke all on schema app, api, rest, accounts, feed, admin
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
 grant usage on schema public to anon, authenticated, service_role, postline_feed;
 grant usage on schema app to anon, authenticated, service_role, postline_feed;
@@ -27,9 +28,9 @@ revoke all on public.built_in_avatars, public.user_profiles, public.user_private
     public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
     public.media
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
-revoke all on all tables in schema app, rest
+revoke all on all tables in schema app, rest, admin
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
-revoke execute on all functions in schema app, api, accounts, feed
+revoke execute on all functions in schema app, api, accounts, feed, admin
     from public, anon, authenticated, service_role, postline_feed, postline_accounts;
 revoke execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     from public, anon, authenticated, service_role;
@@ -57,6 +58,8 @@ alter table app.unsettled_users enable row level security;
 alter table app.devices enable row level security;
 alter table app.pushes enable row level security;
 alter table app.push_cursor enable row level security;
+alter table app.mails enable row level security;
+alter table admin.audit enable row level security;
 alter table if exists app.migrations enable row level security;
 
 -- Trusted backends.

@@ -2,6 +2,8 @@
 
 CREATE SCHEMA accounts;
 
+CREATE SCHEMA admin;
+
 CREATE SCHEMA api;
 
 CREATE SCHEMA app;
@@ -392,6 +394,453 @@ begin
 end
 $$;
 
+CREATE FUNCTION admin.check_limit(most integer) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if not coalesce(most between 1 and 1000, false) then
+        raise exception using errcode = 'PA001', message = 'A limit is between 1 and 1000.';
+    end if;
+end
+$$;
+
+CREATE FUNCTION admin.checked_id(value text, what text) RETURNS uuid
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $_$
+begin
+    if not coalesce(value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', false) then
+        raise exception using errcode = 'PA001',
+            message = pg_catalog.format('That is no id of a %s: %s.', what, pg_catalog.left(value, 80));
+    end if;
+    return value::uuid;
+end
+$_$;
+
+CREATE FUNCTION admin.checked_until(until text) RETURNS timestamp with time zone
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $_$
+declare
+    ends_at timestamptz;
+begin
+    if until is null then
+        return null;
+    elsif until ~ '^[1-9][0-9]{0,4}[mhd]$' then
+        return pg_catalog.now() + pg_catalog.left(until, -1)::integer
+            * case pg_catalog.right(until, 1)
+                  when 'm' then interval '1 minute' when 'h' then interval '1 hour' else interval '1 day' end;
+    end if;
+    begin
+        ends_at := app.checked_time('until',
+            case when until ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}$' then until || 'T00:00:00Z' else until end);
+    exception when sqlstate 'PL001' then
+        raise exception using errcode = 'PA001',
+            message = 'Until when is a time (2026-12-01T08:00:00Z), a day (2026-12-01), or so long from now (30m, 12h, '
+                || '7d).';
+    end;
+    if ends_at <= pg_catalog.now() then
+        raise exception using errcode = 'PA001', message = 'That time has passed: say one to come.';
+    end if;
+    return ends_at;
+end
+$_$;
+
+CREATE FUNCTION admin.delete_user(operator text, who text, reason text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users := admin.locked_user(who);
+    living integer := (select count(*) from app.sessions s where s.user_id = account.id and s.revoked_at is null);
+begin
+    if pg_catalog.octet_length(reason) > 1000 then
+        raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
+    end if;
+    -- One that no trigger saw come has no profile yet.
+    perform app.adopt_account(account);
+    update public.user_profiles p set is_deleted = true where p.id = account.id;
+    perform admin.note(operator, 'delete', account.id, pg_catalog.jsonb_build_object(
+        'reason', reason, 'ended_sessions', living));
+    return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
+end
+$$;
+
+CREATE FUNCTION admin.disable(operator text, who text, until text, reason text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users := admin.locked_user(who);
+    -- Not infinity, which Supabase's auth server cannot read.
+    ends_at timestamptz := coalesce(admin.checked_until(until), '9999-12-31T00:00:00Z');
+    living integer := (select count(*) from app.sessions s where s.user_id = account.id and s.revoked_at is null);
+begin
+    if pg_catalog.octet_length(reason) > 1000 then
+        raise exception using errcode = 'PA001', message = 'A reason has at most 1000 bytes.';
+    end if;
+    update auth.users u set banned_until = ends_at, updated_at = pg_catalog.now() where u.id = account.id;
+    perform admin.note(operator, 'disable', account.id, pg_catalog.jsonb_build_object(
+        'until', admin.utc(ends_at), 'reason', reason, 'ended_sessions', living));
+    return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'ended_sessions', living);
+end
+$$;
+
+CREATE FUNCTION admin.enable(operator text, who text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users := admin.locked_user(who);
+    was_disabled boolean := app.is_banned(account);
+begin
+    update auth.users u set banned_until = null, updated_at = pg_catalog.now()
+     where u.id = account.id and u.banned_until is not null;
+    perform admin.note(operator, 'enable', account.id, pg_catalog.jsonb_build_object('was_disabled', was_disabled));
+    return pg_catalog.json_build_object('user', admin.user_object(account.id, false), 'was_disabled', was_disabled);
+end
+$$;
+
+CREATE FUNCTION admin.end_sessions(operator text, who text, session text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    whom uuid := admin.user_id(who);
+    one uuid := case when session is not null then admin.checked_id(session, 'session') end;
+    ended integer;
+begin
+    if one is not null and not exists (select from app.sessions s where s.id = one and s.user_id = whom) then
+        raise exception using errcode = 'PA002', message = 'This user has no such session.';
+    end if;
+    -- A sign-in under way is waited for, and what it opened is ended.
+    perform 1 from auth.users u where u.id = whom for update;
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.user_id = whom and s.revoked_at is null and (one is null or s.id = one);
+    get diagnostics ended = row_count;
+    perform admin.note(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
+        'session', one, 'ended_sessions', ended));
+    return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'ended_sessions', ended);
+end
+$$;
+
+CREATE TABLE auth.users (
+    instance_id uuid,
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    aud character varying(255),
+    role character varying(255),
+    email character varying(255),
+    encrypted_password character varying(255),
+    email_confirmed_at timestamp with time zone,
+    invited_at timestamp with time zone,
+    confirmation_token character varying(255),
+    confirmation_sent_at timestamp with time zone,
+    recovery_token character varying(255),
+    recovery_sent_at timestamp with time zone,
+    email_change_token_new character varying(255),
+    email_change character varying(255),
+    email_change_sent_at timestamp with time zone,
+    last_sign_in_at timestamp with time zone,
+    raw_app_meta_data jsonb,
+    raw_user_meta_data jsonb,
+    is_super_admin boolean,
+    created_at timestamp with time zone,
+    updated_at timestamp with time zone,
+    phone text,
+    phone_confirmed_at timestamp with time zone,
+    phone_change text DEFAULT ''::text,
+    phone_change_token character varying(255) DEFAULT ''::character varying,
+    phone_change_sent_at timestamp with time zone,
+    confirmed_at timestamp with time zone GENERATED ALWAYS AS (LEAST(email_confirmed_at, phone_confirmed_at)) STORED,
+    email_change_token_current character varying(255) DEFAULT ''::character varying,
+    email_change_confirm_status smallint DEFAULT 0,
+    banned_until timestamp with time zone,
+    reauthentication_token character varying(255) DEFAULT ''::character varying,
+    reauthentication_sent_at timestamp with time zone,
+    is_sso_user boolean DEFAULT false NOT NULL,
+    deleted_at timestamp with time zone,
+    is_anonymous boolean DEFAULT false NOT NULL
+);
+
+CREATE FUNCTION admin.locked_user(who text) RETURNS auth.users
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users;
+begin
+    select u.* into account from auth.users u where u.id = admin.user_id(who) for update;
+    if exists (select from public.user_profiles p where p.id = account.id and p.is_deleted) then
+        raise exception using errcode = 'PA004', message = 'This account is deleted, and stays so.';
+    end if;
+    return account;
+end
+$$;
+
+CREATE FUNCTION admin.log(who text, most integer) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    whom uuid := case when who is not null then admin.user_id(who) end;
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('orders', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'id', a.id, 'at', app.utc(a.at), 'operator', a.operator, 'database_role', a.database_role,
+                   'action', a.action, 'user_id', a.user_id, 'detail', a.detail) order by a.id desc)
+          from (select * from admin.audit l where whom is null or l.user_id = whom
+                 order by l.id desc limit most) a), '[]'),
+        'total', (select count(*) from admin.audit l where whom is null or l.user_id = whom));
+end
+$$;
+
+CREATE FUNCTION admin.mails(most integer, in_full boolean) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('mails', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'id', l.id, 'kind', l.kind, 'email', admin.shown_email(l.email, in_full), 'user_id', l.user_id,
+                   'state', case when l.due_at is null then 'given_up' else 'waiting' end,
+                   'created_at', app.utc(l.created_at), 'attempts', l.attempts, 'due_at', app.utc(l.due_at),
+                   -- A mail server likes to quote the address.
+                   'last_error', case when in_full then l.last_error else pg_catalog.regexp_replace(
+                       l.last_error, '[^\s<>"]+@[^\s<>"]+', '…', 'g') end)
+                   order by l.created_at, l.id)
+          from (select * from app.mails m order by m.created_at, m.id limit most) l), '[]'),
+        'total', (select count(*) from app.mails));
+end
+$$;
+
+CREATE FUNCTION admin.named(who text) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $_$
+declare
+    wanted text := pg_catalog.lower(pg_catalog.btrim(who, E' \t\n\r'));
+begin
+    if coalesce(wanted, '') = '' then
+        raise exception using errcode = 'PA001', message = 'Say who: an id, an email address or a username.';
+    end if;
+    return query
+        select u.id from auth.users u
+         where u.id = case when wanted ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then wanted::uuid end
+        union
+        select u.id from auth.users u where u.email = wanted
+        union
+        select p.id from public.user_profiles p where p.username = pg_catalog.ltrim(wanted, '@');
+end
+$_$;
+
+CREATE FUNCTION admin.note(operator text, action text, user_id uuid, detail jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
+        raise exception using errcode = 'PA001',
+            message = 'Who gives the order is not said: give --as NAME, of at most 200 bytes.';
+    end if;
+    insert into admin.audit (operator, action, user_id, detail)
+    values (note.operator, note.action, note.user_id, pg_catalog.jsonb_strip_nulls(note.detail));
+end
+$$;
+
+CREATE FUNCTION admin.pushes(most integer) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('pushes', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'device_id', l.device_id, 'platform', d.platform, 'user_id', d.user_id, 'username', p.username,
+                   'conversation_id', l.conversation_id, 'seq', l.seq, 'attempts', l.attempts,
+                   'noted_at', app.utc(l.noted_at), 'due_at', app.utc(l.due_at))
+                   order by l.noted_at, l.device_id, l.conversation_id)
+          from (select * from app.pushes w where w.due_at is not null
+                 order by w.noted_at, w.device_id, w.conversation_id limit most) l
+          join app.devices d on d.id = l.device_id
+          left join public.user_profiles p on p.id = d.user_id), '[]'),
+        'total', (select count(*) from app.pushes w where w.due_at is not null));
+end
+$$;
+
+CREATE FUNCTION admin.refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    raise exception using errcode = 'restrict_violation', message = 'The audit is added to and never changed.';
+end
+$$;
+
+CREATE FUNCTION admin.retry_mails(operator text, mail text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    one uuid := case when mail is not null then admin.checked_id(mail, 'mail') end;
+    whom uuid := (select m.user_id from app.mails m where m.id = one);
+    retried integer;
+begin
+    update app.mails m set due_at = pg_catalog.now(), attempts = 0 where one is null or m.id = one;
+    get diagnostics retried = row_count;
+    if one is not null and retried = 0 then
+        raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
+    end if;
+    perform admin.note(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object('mail', one, 'retried', retried));
+    return pg_catalog.json_build_object('retried', retried);
+end
+$$;
+
+CREATE FUNCTION admin.retry_pushes(operator text, device text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+declare
+    one uuid := case when device is not null then admin.checked_id(device, 'device') end;
+    whom uuid := (select d.user_id from app.devices d where d.id = one);
+    retried integer;
+begin
+    if one is not null and whom is null then
+        raise exception using errcode = 'PA002', message = 'There is no such device.';
+    end if;
+    update app.pushes p set due_at = pg_catalog.clock_timestamp(), attempts = 0
+     where p.due_at is not null and (one is null or p.device_id = one);
+    get diagnostics retried = row_count;
+    perform admin.note(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
+        'device', one, 'retried', retried));
+    return pg_catalog.json_build_object('retried', retried);
+end
+$$;
+
+CREATE FUNCTION admin.sessions(who text, ended boolean, most integer) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    whom uuid := admin.user_id(who);
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'sessions', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'id', l.id, 'created_at', app.utc(l.created_at), 'refreshed_at', app.utc(l.refreshed_at),
+                   'ended_at', app.utc(l.revoked_at),
+                   'devices', array(select d.platform from app.devices d where d.session_id = l.id order by 1))
+                   order by l.refreshed_at desc, l.id)
+          from (select * from app.sessions s
+                 where s.user_id = whom and (ended or s.revoked_at is null)
+                 order by s.refreshed_at desc, s.id limit most) l), '[]'));
+end
+$$;
+
+CREATE FUNCTION admin.shown_email(email text, in_full boolean) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $_$
+begin
+    return case when in_full then email else pg_catalog.regexp_replace(email, '^(.).*(@[^@]*)$', '\1…\2') end;
+end
+$_$;
+
+CREATE FUNCTION admin.user_id(who text) RETURNS uuid
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    found_ids uuid[] := array(select n from admin.named(who) n order by n limit 11);
+begin
+    if pg_catalog.cardinality(found_ids) = 1 then
+        return found_ids[1];
+    elsif pg_catalog.cardinality(found_ids) = 0 then
+        raise exception using errcode = 'PA002',
+            message = pg_catalog.format(
+                'Nobody has the id, email address or username %s. `postline admin user` looks for parts of names too.',
+                pg_catalog.left(who, 320));
+    end if;
+    raise exception using errcode = 'PA003',
+        message = pg_catalog.format('%s may be one of several; name one by its id: %s.', pg_catalog.left(who, 320),
+            (select pg_catalog.string_agg(
+                        pg_catalog.concat_ws(' ', f.id::text, '(' || p.full_name || ')', '@' || p.username), ', '
+                        order by f.place)
+               from unnest(found_ids) with ordinality f (id, place)
+               left join public.user_profiles p on p.id = f.id));
+end
+$$;
+
+CREATE FUNCTION admin.user_object(user_id uuid, in_full boolean) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return (
+        select pg_catalog.json_build_object(
+                   'id', u.id, 'username', p.username, 'full_name', p.full_name,
+                   'email', admin.shown_email(nullif(u.email::text, ''), in_full),
+                   'email_confirmed_at', admin.utc(u.email_confirmed_at),
+                   'is_guest', coalesce(u.is_anonymous, false),
+                   'created_at', admin.utc(coalesce(u.created_at, p.created_at)),
+                   'last_sign_in_at', admin.utc(u.last_sign_in_at),
+                   'disabled_until', case when app.is_banned(u) then admin.utc(u.banned_until) end,
+                   'is_deleted', u.deleted_at is not null or coalesce(p.is_deleted, false),
+                   'deleted_at', admin.utc(u.deleted_at),
+                   'sessions', (select count(*) from app.sessions s
+                                 where s.user_id = u.id and s.revoked_at is null),
+                   'devices', (select count(*) from app.devices d where d.user_id = u.id),
+                   'conversations', (select count(*) from public.conversation_members m
+                                      where m.user_id = u.id and not m.is_deleted))
+          from auth.users u left join public.user_profiles p on p.id = u.id
+         where u.id = user_object.user_id);
+end
+$$;
+
+CREATE FUNCTION admin.users(query text, most integer, in_full boolean) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+declare
+    exact uuid[] := array(select n from admin.named(query) n);
+    literal text := pg_catalog.regexp_replace(pg_catalog.btrim(query, E' \t\n\r'), '([\\%_])', '\\\1', 'g');
+    ids uuid[];
+begin
+    perform admin.check_limit(most);
+    -- One more than is shown says that there are more.
+    ids := array(
+        select f.id from (
+            select e as id, 0 as rank, null::text as name from unnest(exact) e
+            union all
+            (select p.id, 1, pg_catalog.lower(p.full_name) from public.user_profiles p
+              where (p.full_name ilike '%' || literal || '%' or p.username ilike '%' || literal || '%')
+                and p.id <> all (exact)
+              order by pg_catalog.lower(p.full_name), p.id limit most + 1)) f
+         order by f.rank, f.name, f.id limit most + 1);
+    if pg_catalog.cardinality(ids) = 0 then
+        raise exception using errcode = 'PA002',
+            message = pg_catalog.format(
+                'Nobody has the id, email address or username %s, or a name with that in it.',
+                pg_catalog.left(query, 320));
+    end if;
+    return pg_catalog.json_build_object(
+        'users', (select pg_catalog.json_agg(admin.user_object(i.id, in_full) order by i.place)
+                    from unnest(ids[:most]) with ordinality i (id, place)),
+        'has_more', pg_catalog.cardinality(ids) > most);
+end
+$$;
+
+CREATE FUNCTION admin.utc(value timestamp with time zone) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return case when value is not null then app.utc(least(value, '9999-12-31T23:59:59Z')) end;
+end
+$$;
+
 CREATE FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -582,6 +1031,35 @@ begin
     made := app.make_group(title);
     insert into public.conversation_members (conversation_id, user_id) select made, u.id from unnest(others) as u (id);
     return api.conversation(made, profiles);
+end
+$$;
+
+CREATE FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid DEFAULT NULL::uuid, width integer DEFAULT NULL::integer, height integer DEFAULT NULL::integer) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.caller();
+    if not coalesce(purpose in ('avatar', 'message'), false) then
+        perform app.refuse_param('purpose', 'A picture is for an "avatar" or a "message".');
+    elsif not coalesce(mime_type in ('image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/heic'), false) then
+        perform app.refuse_param('mime_type', 'A picture is of "image/jpeg", "image/png", "image/webp", "image/gif" '
+            'or "image/heic".');
+    elsif not coalesce(bytes between 1 and 1073741824, false) then
+        perform app.refuse_param('bytes', 'A picture has at least a byte.');
+    elsif not coalesce(width between 1 and 65535, true) then
+        perform app.refuse_param('width', 'A width is from 1 to 65,535.');
+    elsif not coalesce(height between 1 and 65535, true) then
+        perform app.refuse_param('height', 'A height is from 1 to 65,535.');
+    elsif purpose = 'avatar' and conversation_id is not null then
+        perform app.refuse_param('conversation_id', 'An avatar is of no conversation.');
+    elsif purpose = 'message' and conversation_id is null then
+        perform app.refuse_param('conversation_id', 'A picture of a message is for one conversation.');
+    elsif purpose = 'message' and not app.is_member(conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    return pg_catalog.json_build_object(
+        'id', app.create_media(purpose, mime_type, bytes, conversation_id, width, height));
 end
 $$;
 
@@ -1053,6 +1531,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.seen_media(ids uuid[]) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.caller();
+    return (
+        select pg_catalog.json_build_object('media', coalesce(pg_catalog.json_agg(m.id order by w.position), '[]'))
+          from (select u.id, min(u.position) as position
+                  from unnest(ids) with ordinality as u (id, position) group by u.id) w
+          join public.media m on m.id = w.id
+         where m.purpose = 'message' and m.used_at is not null and m.removed_at is null);
+end
+$$;
+
 CREATE FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid DEFAULT NULL::uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -1068,6 +1561,9 @@ begin
         perform app.refuse_param('kind', 'A message is of kind "text" or "image".');
     elsif pg_catalog.char_length(content) > 8000 then
         perform app.refuse_param('content', 'A message has 1 to 8000 characters.');
+    end if;
+    if attachment is not null and attachment ? 'media_id' then
+        attachment := app.whole_attachment(attachment);
     end if;
     insert into public.messages (conversation_id, sender_id, client_id, kind, content, attachment)
     values (conversation_id, me, client_id, kind, content, attachment);
@@ -1085,6 +1581,9 @@ declare
 begin
     kind := coalesce(kind, 'text');
     content := coalesce(content, case when kind = 'image' then '' end);
+    if attachment is not null and attachment ? 'media_id' then
+        attachment := app.whole_attachment(attachment);
+    end if;
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
@@ -1099,14 +1598,14 @@ begin
 end
 $$;
 
-CREATE FUNCTION api.set_avatar(avatar_type text, avatar_id text DEFAULT NULL::text, avatar_url text DEFAULT NULL::text, if_version bigint DEFAULT NULL::bigint) RETURNS json
+CREATE FUNCTION api.set_avatar(avatar_type text, avatar_id text DEFAULT NULL::text, avatar_url text DEFAULT NULL::text, if_version bigint DEFAULT NULL::bigint, media_id uuid DEFAULT NULL::uuid) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 begin
     perform app.locked_caller(if_version);
     perform app.change_avatar(pg_catalog.jsonb_build_object(
-        'avatar_type', avatar_type, 'avatar_id', avatar_id, 'avatar_url', avatar_url));
+        'avatar_type', avatar_type, 'avatar_id', avatar_id, 'avatar_url', avatar_url, 'media_id', media_id));
     return api.me();
 end
 $$;
@@ -1500,6 +1999,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.waiting_media(id uuid) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return (
+        select pg_catalog.json_build_object(
+                   'purpose', m.purpose, 'mime_type', m.mime_type, 'bytes', m.bytes,
+                   'is_stored', m.stored_at is not null)
+          from public.media m
+         where m.id = waiting_media.id and m.owner_id = app.caller() and m.used_at is null);
+end
+$$;
+
 CREATE FUNCTION app.add_participants() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -1531,44 +2044,6 @@ begin
     end if;
 end
 $$;
-
-CREATE TABLE auth.users (
-    instance_id uuid,
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
-    aud character varying(255),
-    role character varying(255),
-    email character varying(255),
-    encrypted_password character varying(255),
-    email_confirmed_at timestamp with time zone,
-    invited_at timestamp with time zone,
-    confirmation_token character varying(255),
-    confirmation_sent_at timestamp with time zone,
-    recovery_token character varying(255),
-    recovery_sent_at timestamp with time zone,
-    email_change_token_new character varying(255),
-    email_change character varying(255),
-    email_change_sent_at timestamp with time zone,
-    last_sign_in_at timestamp with time zone,
-    raw_app_meta_data jsonb,
-    raw_user_meta_data jsonb,
-    is_super_admin boolean,
-    created_at timestamp with time zone,
-    updated_at timestamp with time zone,
-    phone text,
-    phone_confirmed_at timestamp with time zone,
-    phone_change text DEFAULT ''::text,
-    phone_change_token character varying(255) DEFAULT ''::character varying,
-    phone_change_sent_at timestamp with time zone,
-    confirmed_at timestamp with time zone GENERATED ALWAYS AS (LEAST(email_confirmed_at, phone_confirmed_at)) STORED,
-    email_change_token_current character varying(255) DEFAULT ''::character varying,
-    email_change_confirm_status smallint DEFAULT 0,
-    banned_until timestamp with time zone,
-    reauthentication_token character varying(255) DEFAULT ''::character varying,
-    reauthentication_sent_at timestamp with time zone,
-    is_sso_user boolean DEFAULT false NOT NULL,
-    deleted_at timestamp with time zone,
-    is_anonymous boolean DEFAULT false NOT NULL
-);
 
 CREATE FUNCTION app.adopt_account(account auth.users) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
@@ -1646,7 +2121,8 @@ CREATE FUNCTION app.attachment_object(attachment jsonb) RETURNS json
     AS $$
     select pg_catalog.row_to_json(w) from (select
         attachment -> 'url' as url, attachment -> 'mime_type' as mime_type, attachment -> 'width' as width,
-        attachment -> 'height' as height, attachment -> 'bytes' as bytes) w
+        attachment -> 'height' as height, attachment -> 'bytes' as bytes, attachment -> 'media_id' as media_id,
+        attachment -> 'blurhash' as blurhash) w
 $$;
 
 CREATE FUNCTION app.bury() RETURNS trigger
@@ -1695,8 +2171,9 @@ declare
     new_type text := app.patched_text(avatar, 'avatar_type', null, path);
     new_id text := app.patched_text(avatar, 'avatar_id', null, path);
     new_url text := app.patched_text(avatar, 'avatar_url', null, path);
+    media_id text := app.patched_text(avatar, 'media_id', null, path);
 begin
-    perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url'], path);
+    perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url', 'media_id'], path);
     if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
         perform app.refuse_param(path || 'avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
     elsif new_id is not null and new_type is distinct from 'built_in' then
@@ -1705,6 +2182,11 @@ begin
         perform app.refuse_param(path || 'avatar_url', 'An "avatar_url" is of a custom avatar.');
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
+    elsif media_id is not null then
+        if new_type is distinct from 'custom' then
+            perform app.refuse_param(path || 'media_id', 'A "media_id" is of a custom avatar.');
+        end if;
+        perform app.take_avatar(media_id, new_url, path);
     elsif new_type = 'custom' then
         perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
     end if;
@@ -1819,25 +2301,29 @@ $$;
 CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
-    AS $$
+    AS $_$
 begin
     if not coalesce(
         pg_catalog.jsonb_typeof(attachment) = 'object'
-        and attachment - '{url,mime_type,width,height,bytes}'::text[] = '{}'
+        and attachment - '{url,media_id,mime_type,width,height,bytes,blurhash}'::text[] = '{}'
         and pg_catalog.jsonb_typeof(attachment -> 'url') = 'string'
-        and app.is_https(attachment ->> 'url')
+        and case when attachment ? 'media_id'
+                 then coalesce(app.is_media_url(attachment ->> 'url', app.media_id(attachment)), false)
+                 else app.is_https(attachment ->> 'url') end
+        and coalesce(pg_catalog.jsonb_typeof(attachment -> 'blurhash'), 'null') in ('string', 'null')
+        and coalesce(attachment ->> 'blurhash', '') operator(pg_catalog.~) '^[0-9A-Za-z#$%*+,.:;=?@^_{|}~\[\]-]{0,128}$'
         and coalesce(pg_catalog.jsonb_typeof(attachment -> 'mime_type'), 'null') in ('string', 'null')
         and pg_catalog.octet_length(coalesce(attachment ->> 'mime_type', '')) <= 255
         and app.is_count(attachment -> 'width')
         and app.is_count(attachment -> 'height')
         and app.is_count(attachment -> 'bytes'), false)
     then
-        perform app.refuse_param('attachment', 'An attachment is an object with a "url" (https, up to 2,048 bytes) '
-            'and, where you know them, "mime_type" (up to 255 bytes) and "width", "height" and "bytes" (whole numbers '
-            'from 0 to 2^53).');
+        perform app.refuse_param('attachment', 'An attachment is an object with a "media_id" (of media.create) or a '
+            '"url" (https, up to 2,048 bytes) and, where you know them, "mime_type" (up to 255 bytes), "width", '
+            '"height" and "bytes" (whole numbers from 0 to 2^53) and "blurhash" (up to 128 of its characters).');
     end if;
 end
-$$;
+$_$;
 
 CREATE FUNCTION app.check_avatar_url(field text, url text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -1913,6 +2399,33 @@ exception
 end
 $_$;
 
+CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    me uuid := app.caller();
+    waiting record;
+    new_id uuid;
+begin
+    -- One after another, so that all are counted; and nobody's who is just being deleted.
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for update;
+    if not found then
+        perform app.refuse_hidden('There is no such user.');
+    end if;
+    select count(*) as number, coalesce(sum(m.bytes), 0) as bytes into waiting
+      from public.media m where m.owner_id = me and m.used_at is null;
+    if waiting.number >= 100 or waiting.bytes + create_media.bytes > 268435456 then
+        perform app.refuse_forbidden('Too many pictures were uploaded and not used: use them, or wait until they go, '
+            'a day after they came.');
+    end if;
+    insert into public.media (owner_id, purpose, conversation_id, mime_type, bytes, width, height)
+    values (me, purpose, create_media.conversation_id, mime_type, create_media.bytes, width, height)
+    returning id into new_id;
+    return new_id;
+end
+$$;
+
 CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql IMMUTABLE
     SET search_path TO ''
@@ -1924,6 +2437,15 @@ begin
     return array(select u.id from unnest(ids) with ordinality as u (id, place)
                   where u.id <> all (without) group by u.id order by min(u.place));
 end
+$$;
+
+CREATE FUNCTION app.drop_unused_avatars(account uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    delete from public.media m
+     where m.owner_id = account and m.purpose = 'avatar' and m.used_at is not null
+       and not exists (select from public.user_profiles p where p.id = account and p.avatar_url = m.url)
 $$;
 
 CREATE FUNCTION app.due_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer)
@@ -1990,6 +2512,24 @@ begin
               from public.conversation_members m join public.conversations r on r.id = m.conversation_id
              where m.user_id = j.user_id) b
      where j.verdict in ('tell', 'read', 'late');
+end
+$$;
+
+CREATE FUNCTION app.due_removals(most integer) RETURNS TABLE(id uuid, purpose text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+begin
+    delete from public.media m
+     where m.id in (select u.id from public.media u
+                     where u.used_at is null and u.created_at < pg_catalog.now() - interval '24 hours'
+                     order by u.created_at limit most for update skip locked);
+    return query
+        update app.media_removals r set due_at = pg_catalog.clock_timestamp() + interval '1 minute'
+         where r.id in (select d.id from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
+                         order by d.due_at limit most for update skip locked)
+        returning r.id, r.purpose;
 end
 $$;
 
@@ -2127,6 +2667,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.follow_avatar() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
+    return null;
+end
+$$;
+
 CREATE FUNCTION app.follow_message() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2137,6 +2687,22 @@ begin
                                        else c.last_message_content end,
            last_message_xid = pg_catalog.pg_current_xact_id()
      where c.id = new.conversation_id;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.follow_picture() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
+        update public.media m set removed_at = pg_catalog.now()
+         where m.id = app.media_id(old.attachment) and m.message_id = old.id and m.removed_at is null;
+    else
+        update public.media m set conversation_id = new.conversation_id, owner_id = new.sender_id
+         where m.id = app.media_id(new.attachment) and m.message_id = new.id;
+    end if;
     return null;
 end
 $$;
@@ -2298,6 +2864,16 @@ CREATE FUNCTION app.is_https(value text) RETURNS boolean
     select pg_catalog.octet_length(value) operator(pg_catalog.<=) 2048
        and value operator(pg_catalog.~) '^https://[^\s"\\/?#\u0001-\u0020\u007f]+[^\s"\\\u0001-\u0020\u007f]*$'
 $_$;
+
+CREATE FUNCTION app.is_media_url(url text, id uuid) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO ''
+    AS $$
+begin
+    return app.is_https(pg_catalog.regexp_replace(url, '^http://', 'https://'))
+       and pg_catalog.strpos(url, id::text) > 0;
+end
+$$;
 
 CREATE FUNCTION app.is_member(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -2535,6 +3111,10 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
+        if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
+           and app.media_id(new.attachment) is not null then
+            perform app.take_picture(new);
+        end if;
     end if;
     new.first_sent := coalesce(old.first_sent, app.message_hash(old.kind, old.content, old.attachment));
     new.version := old.version + 1;
@@ -2642,7 +3222,8 @@ begin
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
-    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging() then
+    if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
+       and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
         perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
     if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
@@ -2743,7 +3324,7 @@ CREATE TABLE public.user_profiles (
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT user_profiles_attributes_valid CHECK ((jsonb_typeof(attributes) = 'object'::text)),
     CONSTRAINT user_profiles_avatar_type_valid CHECK ((((avatar_type IS NULL) AND (avatar_id IS NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'built_in'::text) AND (avatar_id IS NOT NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'custom'::text) AND (avatar_id IS NULL) AND (avatar_url IS NOT NULL)))),
-    CONSTRAINT user_profiles_avatar_url_valid CHECK (((char_length(avatar_url) <= 2048) AND (avatar_url ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text))),
+    CONSTRAINT user_profiles_avatar_url_valid CHECK (((char_length(avatar_url) <= 2048) AND (avatar_url ~ '^https?://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text))),
     CONSTRAINT user_profiles_bio_valid CHECK (((char_length(bio) >= 1) AND (char_length(bio) <= 500))),
     CONSTRAINT user_profiles_full_name_valid CHECK ((((char_length(full_name) >= 1) AND (char_length(full_name) <= 100)) AND (full_name IS NFC NORMALIZED) AND (full_name !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
     CONSTRAINT user_profiles_language_code_valid CHECK (((char_length(language_code) <= 35) AND (language_code ~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'::text))),
@@ -2867,6 +3448,20 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.media_id(attachment jsonb) RETURNS uuid
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+    select case when attachment ->> 'media_id' operator(pg_catalog.~) '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+                then (attachment ->> 'media_id')::uuid end
+$_$;
+
+CREATE FUNCTION app.merge_media(guest uuid, account uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    update public.media m set owner_id = account where m.owner_id = guest
+$$;
+
 CREATE FUNCTION app.merge_profiles(guest uuid, account uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -2975,7 +3570,9 @@ begin
         merged.conversations := merged.conversations + room.present::integer;
     end loop;
 
+    perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
+    perform app.drop_unused_avatars(account);
     update app.merged_guests g set conversations = merged.conversations, messages = merged.messages
      where g.guest_id = guest;
     return merged;
@@ -3292,6 +3889,13 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.note_stored(id uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
+$$;
+
 CREATE FUNCTION app.note_username() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3381,6 +3985,9 @@ begin
         end if;
         perform app.refuse_message();
     end if;
+    if new.attachment is not null and new.attachment ? 'media_id' then
+        perform app.take_picture(new);
+    end if;
 
     new.version := 1;
     new.sent_xid := xid;
@@ -3442,6 +4049,20 @@ CREATE FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_a
     select pg_catalog.concat(
         '{"user_id":"', user_id, case when is_online then '","is_online":true' else '","is_online":false' end,
         ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}')
+$$;
+
+CREATE FUNCTION app.queue_removal() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    insert into app.media_removals (id, purpose, due_at)
+    values (old.id, old.purpose,
+            case when old.stored_at is null then greatest(pg_catalog.now(), old.created_at + interval '70 minutes')
+                 else pg_catalog.now() end)
+    on conflict do nothing;
+    return null;
+end
 $$;
 
 CREATE FUNCTION app.quoted(value text) RETURNS text
@@ -3599,6 +4220,13 @@ begin
                      order by o.registered_at desc, o.id offset 31);
     return device;
 end
+$$;
+
+CREATE FUNCTION app.removed_media(ids uuid[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    delete from app.media_removals r where r.id = any (ids)
 $$;
 
 CREATE FUNCTION app.renew_epoch() RETURNS text
@@ -3901,6 +4529,42 @@ CREATE FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, 
                     sync_page.messages_per_conversation, sync_page.max_bytes) p
 $$;
 
+CREATE FUNCTION app.take_avatar(media_id text, url text, path text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    picture uuid := app.media_id(pg_catalog.jsonb_build_object('media_id', media_id));
+begin
+    if not coalesce(app.is_media_url(url, picture), false) then
+        perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
+    end if;
+    update public.media m set used_at = pg_catalog.clock_timestamp(), url = take_avatar.url
+     where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar' and m.stored_at is not null
+       and m.used_at is null;
+    if not found then
+        perform app.refuse_param(path || 'media_id', 'An avatar is one that you have uploaded as such and not used yet.');
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.take_picture(message public.messages) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
+     where m.id = app.media_id(message.attachment) and m.owner_id = message.sender_id
+       and m.conversation_id = message.conversation_id and m.stored_at is not null and m.used_at is null
+       and coalesce(message.attachment ->> 'mime_type', m.mime_type) = m.mime_type
+       and coalesce((message.attachment ->> 'bytes')::numeric, m.bytes) = m.bytes;
+    if not found then
+        perform app.refuse_param('attachment.media_id',
+            'A picture is one that its sender has uploaded for this conversation and not sent yet.');
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3989,6 +4653,21 @@ CREATE FUNCTION app.utc(value timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
     select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+$$;
+
+CREATE FUNCTION app.whole_attachment(attachment jsonb) RETURNS jsonb
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    known jsonb;
+begin
+    select pg_catalog.jsonb_build_object('mime_type', m.mime_type, 'bytes', m.bytes)
+           || pg_catalog.jsonb_strip_nulls(pg_catalog.jsonb_build_object('width', m.width, 'height', m.height))
+      into known
+      from public.media m where m.id = app.media_id(attachment) and m.owner_id = app.caller();
+    return coalesce(known, '{}') || attachment;
+end
 $$;
 
 CREATE FUNCTION auth.jwt() RETURNS jsonb
@@ -4477,6 +5156,27 @@ CREATE FUNCTION public.unread_count(conversation public.conversations) RETURNS b
          where m.conversation_id = conversation.id and m.user_id = auth.uid()), 0)
 $$;
 
+CREATE TABLE admin.audit (
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    operator text NOT NULL,
+    database_role text DEFAULT SESSION_USER NOT NULL,
+    action text NOT NULL,
+    user_id uuid,
+    detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    CONSTRAINT audit_detail CHECK ((octet_length((detail)::text) <= 8192)),
+    CONSTRAINT audit_operator CHECK (((octet_length(operator) >= 1) AND (octet_length(operator) <= 200)))
+);
+
+ALTER TABLE admin.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME admin.audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.conversation_members (
     conversation_id uuid NOT NULL,
     user_id uuid NOT NULL,
@@ -4562,6 +5262,20 @@ CREATE TABLE app.former_members (
     changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
+CREATE TABLE app.mails (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text NOT NULL,
+    email text NOT NULL,
+    user_id uuid,
+    locale text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone DEFAULT now(),
+    last_error text,
+    CONSTRAINT mails_email CHECK (((octet_length(email) >= 3) AND (octet_length(email) <= 320))),
+    CONSTRAINT mails_kind CHECK ((kind = ANY (ARRAY['confirm_email'::text, 'change_email'::text, 'email_changed'::text, 'reset_password'::text])))
+);
+
 CREATE VIEW app.profile_objects WITH (security_invoker='true') AS
  SELECT p.id,
     p.username,
@@ -4632,6 +5346,12 @@ CREATE VIEW app.me_objects WITH (security_invoker='true') AS
             app.utc(s.username_changed_at) AS username_changed_at,
             s.username_change_count,
             app.utc((s.username_changed_at + '90 days'::interval)) AS username_change_allowed_at) w);
+
+CREATE TABLE app.media_removals (
+    id uuid NOT NULL,
+    purpose text NOT NULL,
+    due_at timestamp with time zone NOT NULL
+);
 
 CREATE VIEW app.sender_objects WITH (security_invoker='true') AS
  SELECT p.id,
@@ -4734,6 +5454,29 @@ CREATE TABLE public.built_in_avatars (
     CONSTRAINT built_in_avatars_id_check CHECK ((id ~ '^[a-z0-9_]{1,40}$'::text))
 );
 
+CREATE TABLE public.media (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    owner_id uuid NOT NULL,
+    purpose text NOT NULL,
+    conversation_id uuid,
+    mime_type text NOT NULL,
+    bytes bigint NOT NULL,
+    width integer,
+    height integer,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    stored_at timestamp with time zone,
+    used_at timestamp with time zone,
+    message_id uuid,
+    url text,
+    removed_at timestamp with time zone,
+    CONSTRAINT media_bytes_valid CHECK (((bytes >= 1) AND (bytes <= 1073741824))),
+    CONSTRAINT media_height_valid CHECK (((height >= 1) AND (height <= 65535))),
+    CONSTRAINT media_mime_type_valid CHECK ((mime_type = ANY (ARRAY['image/jpeg'::text, 'image/png'::text, 'image/webp'::text, 'image/gif'::text, 'image/heic'::text]))),
+    CONSTRAINT media_place CHECK (((purpose = 'message'::text) = (conversation_id IS NOT NULL))),
+    CONSTRAINT media_purpose_valid CHECK ((purpose = ANY (ARRAY['avatar'::text, 'message'::text]))),
+    CONSTRAINT media_width_valid CHECK (((width >= 1) AND (width <= 65535)))
+);
+
 CREATE TABLE public.presence (
     user_id uuid NOT NULL,
     is_online boolean DEFAULT false NOT NULL,
@@ -4763,6 +5506,9 @@ ALTER TABLE public.username_history ALTER COLUMN id ADD GENERATED ALWAYS AS IDEN
     CACHE 1
 );
 
+ALTER TABLE ONLY admin.audit
+    ADD CONSTRAINT audit_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY app.devices
     ADD CONSTRAINT devices_one_token UNIQUE (platform, token);
 
@@ -4771,6 +5517,12 @@ ALTER TABLE ONLY app.devices
 
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
+
+ALTER TABLE ONLY app.mails
+    ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY app.media_removals
+    ADD CONSTRAINT media_removals_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_pkey PRIMARY KEY (guest_id);
@@ -4826,6 +5578,9 @@ ALTER TABLE ONLY public.conversations
 ALTER TABLE ONLY public.conversations
     ADD CONSTRAINT conversations_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.media
+    ADD CONSTRAINT media_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (id);
 
@@ -4847,6 +5602,8 @@ ALTER TABLE ONLY public.user_profiles
 ALTER TABLE ONLY public.username_history
     ADD CONSTRAINT username_history_pkey PRIMARY KEY (id);
 
+CREATE INDEX audit_user_id ON admin.audit USING btree (user_id) WHERE (user_id IS NOT NULL);
+
 CREATE INDEX devices_session_id ON app.devices USING btree (session_id) WHERE (session_id IS NOT NULL);
 
 CREATE INDEX devices_user_id ON app.devices USING btree (user_id);
@@ -4854,6 +5611,12 @@ CREATE INDEX devices_user_id ON app.devices USING btree (user_id);
 CREATE INDEX former_members_changed_xid ON app.former_members USING btree (changed_xid);
 
 CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
+
+CREATE INDEX mails_due_at ON app.mails USING btree (due_at) WHERE (due_at IS NOT NULL);
+
+CREATE INDEX mails_user_id ON app.mails USING btree (user_id);
+
+CREATE INDEX media_removals_due_at ON app.media_removals USING btree (due_at);
 
 CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_id);
 
@@ -4897,6 +5660,12 @@ CREATE INDEX conversations_changed_xid ON public.conversations USING btree (chan
 
 CREATE INDEX conversations_participant2_id ON public.conversations USING btree (participant2_id);
 
+CREATE INDEX media_conversation_id ON public.media USING btree (conversation_id) WHERE (conversation_id IS NOT NULL);
+
+CREATE INDEX media_owner_id ON public.media USING btree (owner_id);
+
+CREATE INDEX media_unused ON public.media USING btree (created_at) WHERE (used_at IS NULL);
+
 CREATE INDEX messages_changed_xid ON public.messages USING btree (changed_xid);
 
 CREATE UNIQUE INDEX messages_client_id_key ON public.messages USING btree (conversation_id, sender_id, client_id) WHERE (client_id IS NOT NULL);
@@ -4921,6 +5690,8 @@ CREATE INDEX username_history_old_username ON public.username_history USING btre
 
 CREATE INDEX username_history_user_id ON public.username_history USING btree (user_id);
 
+CREATE TRIGGER refuse_change BEFORE DELETE OR UPDATE OR TRUNCATE ON admin.audit FOR EACH STATEMENT EXECUTE FUNCTION admin.refuse_change();
+
 CREATE TRIGGER end_session BEFORE UPDATE ON app.sessions FOR EACH ROW WHEN ((new.revoked_at IS DISTINCT FROM old.revoked_at)) EXECUTE FUNCTION app.end_session();
 
 CREATE TRIGGER forget_devices AFTER UPDATE ON app.sessions FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION app.forget_devices();
@@ -4937,9 +5708,13 @@ CREATE TRIGGER bury BEFORE UPDATE ON public.user_profiles FOR EACH ROW WHEN ((ne
 
 CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN ((new.is_deleted AND (NOT old.is_deleted))) EXECUTE FUNCTION app.erase_user();
 
+CREATE TRIGGER follow_avatar AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN (((old.avatar_url IS NOT NULL) AND (new.avatar_url IS DISTINCT FROM old.avatar_url))) EXECUTE FUNCTION app.follow_avatar();
+
 CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.follow_message();
 
 CREATE TRIGGER follow_new_preference AFTER INSERT ON public.user_private FOR EACH ROW WHEN (((new.preferences ->> 'presence'::text) = 'nobody'::text)) EXECUTE FUNCTION app.follow_preference();
+
+CREATE TRIGGER follow_picture AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.attachment IS NOT NULL) AND (old.attachment ? 'media_id'::text) AND (((new.conversation_id IS DISTINCT FROM old.conversation_id) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.attachment IS DISTINCT FROM old.attachment)))) EXECUTE FUNCTION app.follow_picture();
 
 CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH ROW WHEN (((old.preferences -> 'presence'::text) IS DISTINCT FROM (new.preferences -> 'presence'::text))) EXECUTE FUNCTION app.follow_preference();
 
@@ -4976,6 +5751,10 @@ CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH
 CREATE TRIGGER note_username AFTER INSERT OR UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.note_username();
 
 CREATE TRIGGER number BEFORE INSERT ON public.messages FOR EACH ROW EXECUTE FUNCTION app.number_message();
+
+CREATE TRIGGER queue_removal AFTER DELETE ON public.media FOR EACH ROW EXECUTE FUNCTION app.queue_removal();
+
+CREATE TRIGGER queue_removed AFTER UPDATE ON public.media FOR EACH ROW WHEN (((new.removed_at IS NOT NULL) AND (old.removed_at IS NULL))) EXECUTE FUNCTION app.queue_removal();
 
 CREATE TRIGGER refuse_delete BEFORE DELETE ON public.conversations FOR EACH STATEMENT EXECUTE FUNCTION app.refuse_delete();
 
@@ -5015,6 +5794,9 @@ ALTER TABLE ONLY app.former_members
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE ONLY app.mails
+    ADD CONSTRAINT mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.user_profiles(id);
 
@@ -5048,6 +5830,12 @@ ALTER TABLE ONLY public.conversations
 ALTER TABLE ONLY public.conversations
     ADD CONSTRAINT conversations_participant2_id_fkey FOREIGN KEY (participant2_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE ONLY public.media
+    ADD CONSTRAINT media_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.media
+    ADD CONSTRAINT media_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES public.user_profiles(id);
+
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
 
@@ -5069,11 +5857,17 @@ ALTER TABLE ONLY public.user_profiles
 ALTER TABLE ONLY public.username_history
     ADD CONSTRAINT username_history_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE admin.audit ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.devices ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USING (true);
 
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.mails ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.media_removals ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
 
@@ -5139,6 +5933,8 @@ CREATE POLICY manager_insert ON public.conversation_members FOR INSERT TO authen
 
 CREATE POLICY manager_update ON public.conversations FOR UPDATE TO authenticated USING ((id IN ( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)));
 
+ALTER TABLE public.media ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY member_select ON public.conversation_members FOR SELECT TO authenticated USING ((conversation_id IN ( SELECT app.my_conversations() AS my_conversations)));
 
 CREATE POLICY member_select ON public.conversations FOR SELECT TO authenticated USING (((id IN ( SELECT app.my_conversations() AS my_conversations)) OR ((created_by = ( SELECT auth.uid() AS uid)) AND (version = 1) AND (changed_xid = pg_current_xact_id_if_assigned()))));
@@ -5171,6 +5967,8 @@ CREATE POLICY own_update ON public.user_profiles FOR UPDATE TO authenticated USI
 
 ALTER TABLE public.presence ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text))) OR ((used_at IS NOT NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
+
 CREATE POLICY sender_update ON public.messages FOR UPDATE TO authenticated USING ((((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))) OR (conversation_id = ANY (ARRAY( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)))));
 
 CREATE POLICY service_all ON public.built_in_avatars TO service_role USING (true) WITH CHECK (true);
@@ -5180,6 +5978,8 @@ CREATE POLICY service_all ON public.conversation_members TO service_role USING (
 CREATE POLICY service_all ON public.conversation_mutes TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.conversations TO service_role USING (true) WITH CHECK (true);
+
+CREATE POLICY service_all ON public.media TO service_role USING (true) WITH CHECK (true);
 
 CREATE POLICY service_all ON public.messages TO service_role USING (true) WITH CHECK (true);
 
@@ -5278,6 +6078,50 @@ GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash t
 REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION admin.check_limit(most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.checked_id(value text, what text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.checked_until(until text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.delete_user(operator text, who text, reason text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.disable(operator text, who text, until text, reason text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.enable(operator text, who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.end_sessions(operator text, who text, session text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.locked_user(who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.log(who text, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.mails(most integer, in_full boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.named(who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.note(operator text, action text, user_id uuid, detail jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.pushes(most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.refuse_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.retry_mails(operator text, mail text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.retry_pushes(operator text, device text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.sessions(who text, ended boolean, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.shown_email(email text, in_full boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.user_id(who text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.user_object(user_id uuid, in_full boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.users(query text, most integer, in_full boolean) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION admin.utc(value timestamp with time zone) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean) TO authenticated;
 
@@ -5296,6 +6140,9 @@ GRANT ALL ON FUNCTION api.conversations(max_results integer, before text) TO aut
 
 REVOKE ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.delete_message(conversation_id uuid, seq bigint) TO authenticated;
@@ -5345,14 +6192,17 @@ GRANT ALL ON FUNCTION api.save_me(patch jsonb, if_version bigint) TO authenticat
 REVOKE ALL ON FUNCTION api.search_profiles(query text, max_results integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.search_profiles(query text, max_results integer) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.seen_media(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.seen_media(ids uuid[]) TO authenticated;
+
 REVOKE ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text, attachment jsonb) TO authenticated;
 
-REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint) TO authenticated;
+REVOKE ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint, media_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.set_avatar(avatar_type text, avatar_id text, avatar_url text, if_version bigint, media_id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean) TO authenticated;
@@ -5371,6 +6221,9 @@ GRANT ALL ON FUNCTION api.update_me(patch jsonb, if_version bigint) TO authentic
 
 REVOKE ALL ON FUNCTION api.update_physical(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.update_physical(patch jsonb, if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.waiting_media(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.waiting_media(id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.add_participants() FROM PUBLIC;
 
@@ -5422,11 +6275,19 @@ GRANT ALL ON FUNCTION app.checked_name(field text, value text, label text) TO au
 REVOKE ALL ON FUNCTION app.checked_time(field text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.drop_unused_avatars(account uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.due_pushes(most integer, with_text boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.due_pushes(most integer, with_text boolean) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.due_removals(most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.due_removals(most integer) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.empty_conversation(conversation_id uuid) FROM PUBLIC;
 
@@ -5445,7 +6306,11 @@ REVOKE ALL ON FUNCTION app.erase_user() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_account() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.follow_avatar() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.follow_message() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.follow_picture() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_preference() FROM PUBLIC;
 
@@ -5476,6 +6341,8 @@ REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_https(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_https(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.is_media_url(url text, id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_member(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
@@ -5561,6 +6428,11 @@ GRANT ALL ON FUNCTION app.manages(conversation_id uuid) TO authenticated;
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.media_id(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.media_id(attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.merge_media(guest uuid, account uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.merge_profiles(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.merge_users(guest uuid, account uuid) FROM PUBLIC;
@@ -5624,6 +6496,9 @@ REVOKE ALL ON FUNCTION app.note_read() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_removal() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.note_stored(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.note_stored(id uuid) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.note_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.now() FROM PUBLIC;
@@ -5642,6 +6517,8 @@ GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, pa
 REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
@@ -5674,6 +6551,9 @@ GRANT ALL ON FUNCTION app.refuse_username() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment text, locale text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.removed_media(ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.removed_media(ids uuid[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
 
@@ -5711,6 +6591,11 @@ GRANT ALL ON FUNCTION app.spellings(word text) TO authenticated;
 REVOKE ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.take_avatar(media_id text, url text, path text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.take_avatar(media_id text, url text, path text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.take_picture(message public.messages) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
@@ -5721,6 +6606,9 @@ GRANT ALL ON FUNCTION app.users_in_sight() TO authenticated;
 REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO authenticated;
 GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.whole_attachment(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.whole_attachment(attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION auth.jwt() FROM PUBLIC;
 GRANT ALL ON FUNCTION auth.jwt() TO anon;
@@ -5859,6 +6747,9 @@ GRANT SELECT ON TABLE app.words TO authenticated;
 GRANT ALL ON TABLE public.built_in_avatars TO service_role;
 GRANT SELECT ON TABLE public.built_in_avatars TO anon;
 GRANT SELECT ON TABLE public.built_in_avatars TO authenticated;
+
+GRANT ALL ON TABLE public.media TO service_role;
+GRANT SELECT ON TABLE public.media TO authenticated;
 
 GRANT SELECT ON TABLE public.presence TO service_role;
 GRANT SELECT ON TABLE public.presence TO postline_feed;

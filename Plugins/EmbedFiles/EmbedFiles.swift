@@ -16,7 +16,7 @@ struct EmbedFiles: BuildToolPlugin {
                     "SQLFile", package.appending(path: "sql"),
                     [
                         "bootstrap", "migrations", "functions/app", "functions/api", "functions/accounts",
-                        "functions/feed", "doctor",
+                        "functions/feed", "functions/admin", "doctor",
                     ], ["policies.sql", "seed.sql"]
                 )
             }

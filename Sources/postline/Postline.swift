@@ -6,7 +6,9 @@ struct Postline: AsyncParsableCommand {
         commandName: "postline",
         abstract: "A messaging backend that is one binary and one PostgreSQL.",
         version: version,
-        subcommands: [Dev.self, Serve.self, Migrate.self, Token.self, DoctorCommand.self, ChatCommand.self])
+        subcommands: [
+            Dev.self, Serve.self, Migrate.self, Token.self, DoctorCommand.self, Admin.self, ChatCommand.self,
+        ])
 
     static let version = "0.1.0"
 
@@ -20,6 +22,11 @@ struct Postline: AsyncParsableCommand {
             }
         } catch {
             let text = fullMessage(for: error)
+            if CommandLine.arguments.dropFirst().first == Admin.configuration.commandName,
+                exitCode(for: error) == .validationFailure
+            {
+                ProcessEnd.end(AdminFailure.usage.rawValue, saying: text)
+            }
             // A flag that there is not would be a setting that its author believes in, as a key of a config file would.
             let unknown = message(for: error)
             if unknown.hasPrefix("Unknown option ") {

@@ -10,11 +10,11 @@ with roles (name, shown) as (
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where c.relkind in ('r', 'p', 'v', 'm')
        and (n.nspname || '.' || c.relname = any ($1::text[])
-            or n.nspname in ('app', 'api', 'rest', 'accounts', 'feed'))
+            or n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin'))
 ), functions as (
     select p.oid, n.nspname || '.' || p.proname as name, n.nspname || '.*' as all_of_schema
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed')
+     where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin')
         or n.nspname = 'public' and p.proname in ('is_read', 'unread_count')
 )
 select r.shown || ' may ' || v.privilege || ' on ' || t.name as granted, null as wider

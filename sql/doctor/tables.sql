@@ -9,6 +9,7 @@ select coalesce(there.name, wanted.name) as name,
       select n.nspname || '.' || c.relname as name, c.relrowsecurity, c.relforcerowsecurity
         from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind in ('r', 'p')
-         and (n.nspname in ('app', 'api', 'accounts', 'feed') or n.nspname || '.' || c.relname = any ($1::text[]))
+         and (n.nspname in ('app', 'api', 'accounts', 'feed', 'admin')
+              or n.nspname || '.' || c.relname = any ($1::text[]))
   ) as there on there.name = wanted.name
  order by name

@@ -4,27 +4,27 @@ select plan(11);
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed') and c.relkind in ('r', 'p')
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and c.relkind in ('r', 'p')
        and not c.relrowsecurity
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 $$, 'row 38: every table has row-level security');
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed') and c.relkind = 'v'
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and c.relkind = 'v'
        and not coalesce(c.reloptions @> array['security_invoker=true'], false)
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 $$, 'row 38: every view runs with its caller''s rights');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed') and p.prosecdef
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosecdef
        and not coalesce(p.proconfig @> array['search_path=""'], false)
 $$, 'row 38: every definer function pins an empty search_path');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('app', 'api', 'accounts', 'feed')
+     where n.nspname in ('app', 'api', 'accounts', 'feed', 'admin')
        and has_function_privilege('public', p.oid, 'execute')
 $$, 'no function is for everybody');
 
@@ -35,18 +35,18 @@ $$, 'operations and the feed run with their caller''s rights');
 
 select set_eq($$
     select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('app', 'api', 'accounts', 'feed')
+     where n.nspname in ('app', 'api', 'accounts', 'feed', 'admin')
        and has_function_privilege('anon', p.oid, 'execute')
 $$, array['api.avatars()'], 'anon may call one function');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('accounts', 'feed') and has_function_privilege('authenticated', p.oid, 'execute')
-$$, 'a user calls no function of accounts or feed');
+     where n.nspname in ('accounts', 'feed', 'admin') and has_function_privilege('authenticated', p.oid, 'execute')
+$$, 'a user calls no function of accounts, feed or admin');
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('public', 'app', 'rest') and c.relkind in ('r', 'v', 'S', 'p')
+     where n.nspname in ('public', 'app', 'rest', 'admin') and c.relkind in ('r', 'v', 'S', 'p')
        and (has_table_privilege('tests_login', c.oid, 'select') or has_table_privilege('tests_login', c.oid, 'insert'))
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 $$, 'a login role of the service has no right on any table');

@@ -320,9 +320,25 @@ end $$;
 select from dblink('two', tests.with_ids(:'renewal')) as t (answer text);
 select is(tests.online() || (select count(*) from app.unsettled_users), 'bob0', 'the call after that sees to it');
 
+-- An operator's word and a sign-in.
+select is(tests.race('postline_accounts',
+        'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)',
+        'none', 'select admin.end_sessions(''me'', ''tap_frank'', null) ->> ''ended_sessions'''),
+    '1 waits 1', 'a sign-in under way is waited for, and ended');
+select is(tests.race('postline_accounts',
+        'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)',
+        'none', 'select admin.disable(''me'', ''tap_frank'', null, null) ->> ''ended_sessions'''),
+    '1 waits 1', 'so it is where the user is disabled');
+select admin.enable('me', 'tap_frank');
+select is(tests.race('none', 'select admin.disable(''me'', ''tap_frank'', null, null) ->> ''ended_sessions''',
+        'postline_accounts', 'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)'),
+    '0 waits PL003', 'a sign-in that came second is refused');
+
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;
+delete from app.sessions where user_id in (select id from tests.ids);
+delete from admin.audit;
 delete from public.messages where sender_id in (select id from tests.ids);
 delete from public.conversation_members where user_id in (select id from tests.ids);
 delete from app.former_members where user_id in (select id from tests.ids);

@@ -19,7 +19,7 @@ extension Setting {
             """),
         Setting(
             "admin_database_url", \.adminDatabaseURL, .connectionString, otherwise: "as --database-url",
-            "What `migrate` connects with: the owner."),
+            "What `migrate` and `admin` connect with: the owner."),
         Setting(
             "pool_size", \.poolSize, .integer(in: 1...1_000), "Connections to the database for requests."),
     ]

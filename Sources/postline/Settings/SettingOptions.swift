@@ -13,6 +13,12 @@ struct SettingOptions: ParsableArguments, CustomReflectable {
 
     init() {}
 
+    /// Those of a command that has flags of its own for a few settings.
+    init(config: String?, given: [String: String]) {
+        self.config = config
+        self.given = given
+    }
+
     init(from decoder: any Decoder) throws {
         let flags = try decoder.container(keyedBy: Flag.self)
         config = try flags.decode(Option<String?>.self, forKey: Self.config).wrappedValue

@@ -13,7 +13,7 @@ struct RequestIsolationTests {
             let database = node.database
             let tables = try await database.column(
                 """
-                select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'app', 'auth')
+                select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('public', 'app', 'admin', 'auth')
                 union all select format('%I.%I', schemaname, viewname) from pg_views where schemaname in ('public', 'app', 'rest', 'auth')
                 """
             ).compactMap { $0 }
@@ -24,7 +24,7 @@ struct RequestIsolationTests {
                               (select string_agg('null::' || format_type(t, null), ', ' order by i)
                                  from unnest(p.proargtypes) with ordinality as a (t, i)))
                   from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-                 where n.nspname in ('api', 'accounts', 'feed', 'app') and p.prorettype <> 'trigger'::regtype and p.prokind = 'f'
+                 where n.nspname in ('api', 'accounts', 'feed', 'admin', 'app') and p.prorettype <> 'trigger'::regtype and p.prokind = 'f'
                 """
             ).compactMap { $0 }
             #expect(functions.count >= 94)

@@ -113,6 +113,9 @@ struct DoctorTests {
             sql: "grant execute on all functions in schema app to authenticated", level: "problem", check: "rights",
             message: "authenticated may call app.", advice: "Revoke"),
         Damage(
+            sql: "grant execute on function admin.delete_user(text, text, text) to service_role, authenticated",
+            level: "problem", check: "rights", message: "authenticated may call admin.delete_user.", advice: "Revoke"),
+        Damage(
             sql: "alter database DATABASE set synchronous_commit = off", level: "warning", check: "durability",
             message: "synchronous_commit is off", advice: "Set synchronous_commit to on."),
         Damage(

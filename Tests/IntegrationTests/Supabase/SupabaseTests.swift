@@ -36,7 +36,7 @@ struct SupabaseTests {
                 as: "postgres",
                 """
                 select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                 where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed') and c.relowner <> 'postgres'::regrole
+                 where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin') and c.relowner <> 'postgres'::regrole
                 """)
             #expect(foreign == "0")
             let doctor = try await Command.run(["doctor"], environment: server.environment)

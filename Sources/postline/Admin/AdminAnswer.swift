@@ -1,0 +1,85 @@
+internal import Messaging
+internal import TerminalText
+
+/// What a function of the schema `admin` answered, for a person to read.
+struct AdminAnswer: Sendable {
+    private let value: JSON
+
+    /// - Throws: `AdminFailure` where it is no JSON.
+    init(_ text: String) throws {
+        do {
+            value = try JSON(parsing: text)
+        } catch {
+            throw AdminFailure("The database gave an answer that is no JSON.", AdminFailure.failed)
+        }
+    }
+
+    private init(_ value: JSON) { self.value = value }
+
+    /// A member of an object; null where there is none.
+    subscript(name: String) -> AdminAnswer {
+        guard case .object(let object) = value else { return AdminAnswer(JSON.null) }
+        return AdminAnswer(object[name] ?? .null)
+    }
+
+    /// The elements of an array.
+    var elements: [AdminAnswer] {
+        guard case .array(let elements) = value else { return [] }
+        return elements.map { AdminAnswer($0) }
+    }
+
+    var isNull: Bool { value == .null }
+
+    var isTrue: Bool { value == .bool(true) }
+
+    var count: Int { Int(shown) ?? 0 }
+
+    /// The value in a line of a terminal: times to the second, a hyphen for none.
+    var shown: String {
+        switch value {
+        case .null: "-"
+        case .bool(let isTrue): isTrue ? "yes" : "no"
+        case .number: value.text
+        case .string(let text): Self.isTime(text) ? Self.shortened(time: text) : PlainText.line(text)
+        case .array: elements.isEmpty ? "-" : elements.map(\.shown).joined(separator: " ")
+        case .object(let object):
+            object.members.isEmpty
+                ? "-" : object.members.map { "\($0.name)=\(AdminAnswer($0.value).shown)" }.joined(separator: " ")
+        }
+    }
+
+    /// As `app.utc` writes one: `2026-11-23T08:00:00.000000Z`.
+    private static func isTime(_ text: String) -> Bool {
+        text.utf8.count == 27 && text.hasSuffix("Z") && text.dropFirst(10).first == "T"
+    }
+
+    private static func shortened(time: String) -> String {
+        time.hasPrefix("9999-") ? "for good" : "\(time.prefix(19))Z"
+    }
+}
+
+extension AdminAnswer {
+    /// Those members, a line each: `name  value`.
+    func lines(_ members: [(title: String, name: String)]) -> [String] {
+        let width = members.map(\.title.count).max() ?? 0
+        return members.map { "\(TextWidth.fit($0.title, to: width))  \(self[$0.name].shown)" }
+    }
+
+    /// The elements as a table with a head, and in place of an empty one the sentence.
+    func table(_ columns: [(title: String, name: String)], otherwise none: String) -> [String] {
+        if elements.isEmpty { return [none] }
+        let rows = [columns.map(\.title)] + elements.map { element in columns.map { element[$0.name].shown } }
+        let widths = columns.indices.map { column in rows.map { TextWidth.of($0[column]) }.max() ?? 0 }
+        return rows.map { row in
+            let last = row.count - 1
+            return row.indices.map { $0 == last ? row[$0] : TextWidth.fit(row[$0], to: widths[$0]) }
+                .joined(separator: "  ")
+        }
+    }
+
+    /// Who that is, of a user's object: the name that says most, and the id.
+    var person: String {
+        let name = ["full_name", "username", "email"].map { self[$0] }.first { !$0.isNull }
+        return (name.map { "\($0.shown) " } ?? "") + "(\(self["id"].shown))"
+    }
+}

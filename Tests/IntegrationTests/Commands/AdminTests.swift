@@ -1,0 +1,349 @@
+import Foundation
+import LineClient
+import Messaging
+import TestSupport
+import Testing
+
+@Suite("postline admin, as an operator runs it", .timeLimit(.minutes(60)))
+struct AdminTests {
+    /// Runs it on that database, as its owner.
+    private func admin(
+        _ arguments: String..., on database: TestDatabase, environment: [String: String] = [:]
+    ) async throws -> (status: Int32, output: String, errors: String) {
+        try await Command.run(
+            ["admin"] + arguments,
+            environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL].merging(environment) { $1 })
+    }
+
+    /// What an order that is done answers with `--json`: one value, and nothing on standard error.
+    private func done(
+        _ arguments: String..., on database: TestDatabase, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> JSON {
+        let run = try await Command.run(
+            ["admin"] + arguments + ["--json"], environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL])
+        #expect(run.status == 0, "\(run.errors)", sourceLocation: sourceLocation)
+        #expect(run.errors == "", sourceLocation: sourceLocation)
+        return try JSON(parsing: run.output)
+    }
+
+    @Test("a disabled user's connections end on every node, and nothing lets it in again until it is enabled")
+    func disabled() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.connect()
+            let tokens = try await alice.logIn(Person.alice.email)
+            let elsewhere = [try await other.signedIn(.alice), try await other.signedIn(with: tokens)]
+            try await elsewhere[0].sync()
+            let bob = try await other.signedIn(.bob)
+
+            let answer = try await done(
+                "disable", "alice@example.com", "--until", "7d", "--reason", "spam", "--as", "ops", on: one.database)
+            #expect(answer["user"]?["id"]?.stringValue == Person.alice.id)
+            #expect(answer["ended_sessions"] == 2)
+            for client in [alice] + elsewhere { try await client.expectEnd() }
+            let client = try await other.connect()
+            try await client.refused(
+                .sessionRevoked, "session.authenticate", ["access_token": tokens["access_token"] ?? ""])
+            try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
+            let login: JSONObject = [
+                "email": .string(Person.alice.email), "password": .string(TestNode.password),
+            ]
+            try await client.refused(.invalidCredentials, "auth.login", login)
+            try await bob.call("me.get")
+
+            #expect(try await done("enable", "@alice", "--as", "ops", on: one.database)["was_disabled"] == true)
+            try await client.refused(.sessionRevoked, "auth.refresh", ["refresh_token": tokens["refresh_token"] ?? ""])
+            try await client.signIn(.alice)
+            #expect(
+                try await one.database.column(
+                    "select concat_ws(' ', operator, action, user_id, detail ->> 'reason') from admin.audit order by id"
+                )
+                    == ["ops disable \(Person.alice.id) spam", "ops enable \(Person.alice.id)"])
+        }
+    }
+
+    @Test("one session is ended, then all: connections go on every node, and the user signs in again")
+    func endSessions() async throws {
+        try await withTwoNodes { one, other in
+            let first = try await one.signedIn(.alice)
+            let listed = try await done("sessions", "alice", on: one.database)["sessions"]
+            let id = try #require(listed?[0]?["id"]?.stringValue)
+            let second = try await other.signedIn(.alice)
+            #expect(try await done("end-sessions", "alice", "--session", id, on: one.database)["ended_sessions"] == 1)
+            try await first.expectEnd()
+            try await second.call("me.get")
+            #expect(try await done("end-sessions", "alice", on: one.database)["ended_sessions"] == 1)
+            try await second.expectEnd()
+            #expect(try await done("sessions", "alice", on: one.database)["sessions"] == [])
+            #expect(
+                try await done("sessions", "alice", "--ended", on: one.database)["sessions"]?.arrayValue?.count == 2)
+            try await one.connect().signIn(.alice)
+        }
+    }
+
+    @Test("a deleted user is a tombstone to others, its connections end, and it is done once")
+    func deleted() async throws {
+        try await withTwoNodes { one, other in
+            let alice = try await one.signedIn(.alice)
+            let bob = try await other.signedIn(.bob)
+            try await bob.sync()
+            let unsure = try await admin("delete", "alice", on: one.database)
+            #expect(unsure.status == 2 && unsure.errors.contains("say --yes"))
+            try await alice.call("me.get")
+
+            let answer = try await done("delete", "alice", "--yes", on: one.database)
+            #expect(answer["user"]?["is_deleted"] == true)
+            try await alice.expectEnd()
+            try await bob.follow("the tombstone") { $0.profiles[Person.alice.id]?["is_deleted"] == true }
+            try await one.connect().refused(
+                .invalidCredentials, "auth.login",
+                ["email": .string(Person.alice.email), "password": .string(TestNode.password)])
+
+            let again = try await admin("delete", Person.alice.id, "--yes", on: one.database)
+            #expect(again.status == 1 && again.errors == "postline: This account is deleted, and stays so.\n")
+            #expect(try await admin("delete", "alice", "--yes", on: one.database).status == 3)
+            let log = try await done("log", "--user", Person.alice.id, on: one.database)
+            #expect(log["total"] == 1 && log["orders"]?[0]?["action"] == "delete")
+        }
+    }
+
+    @Test("a user is found by id, address, username and a part of the name, its address shortened unless asked for")
+    func found() async throws {
+        try await TestDatabase.with { database in
+            for query in [Person.alice.id, Person.alice.email, "alice", "@ALICE", "alice mor"] {
+                let users = try await done("user", query, on: database)["users"]
+                #expect(users?.arrayValue?.count == 1 && users?[0]?["id"]?.stringValue == Person.alice.id, "\(query)")
+                #expect(users?[0]?["email"] == "a…@example.com")
+            }
+            #expect(
+                try await done("user", "alice", "--full", on: database)["users"]?[0]?["email"] == "alice@example.com")
+            let text = try await admin("user", "alice", on: database)
+            #expect(text.output.contains("\nusername        alice\n"))
+            #expect(text.output.contains("\nconversations   "))
+            let all = try await done("user", "a", "--limit", "2", on: database)
+            #expect(all["has_more"] == true && all["users"]?.arrayValue?.count == 2)
+        }
+    }
+
+    @Test("what others wrote does not reach the terminal as it is")
+    func plain() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                insert into app.mails (kind, email, last_error)
+                values ('confirm_email', 'alice@example.com', E'550 \\u001b[31mred\\r\\nmore')
+                """)
+            let run = try await admin("mail", on: database)
+            #expect(run.status == 0 && run.output.contains("550 \u{241B}[31mred\u{240A}more\n"))
+            let refused = try await admin("enable", "\u{1B}[31m", on: database)
+            #expect(refused.status == 3 && !refused.errors.contains("\u{1B}"))
+        }
+    }
+
+    @Test("who may be one of several is not touched, and who is nobody is not found")
+    func ambiguous() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                "insert into auth.users (id, email, is_sso_user) values ('\(nobody)', 'alice@example.com', true)")
+            let several = try await admin("disable", "alice@example.com", on: database)
+            #expect(several.status == 2 && several.output == "")
+            for id in [nobody, Person.alice.id] { #expect(several.errors.contains(id)) }
+            #expect(several.errors.hasPrefix("postline: alice@example.com may be one of several; name one by its id: "))
+            let none = try await admin("end-sessions", "alic", on: database)
+            #expect(none.status == 3 && none.output == "")
+            #expect(none.errors.hasPrefix("postline: Nobody has the id, email address or username alic."))
+            #expect(try await database.value("select count(*) from admin.audit") == "0")
+        }
+    }
+
+    @Test("mails and pushes are listed without what is secret, and tried again at once")
+    func mailAndPush() async throws {
+        try await TestDatabase.with { database in
+            let mail = "00000000-0000-4000-8000-0000000000b1"
+            let device = "00000000-0000-4000-8000-0000000000d1"
+            try await database.psql(
+                """
+                insert into app.mails (id, kind, email, attempts, due_at, last_error)
+                values ('\(mail)', 'confirm_email', 'alice@example.com', 9, null, '550 <alice@example.com>: no');
+                insert into app.devices (id, user_id, platform, token, environment)
+                values ('\(device)', '\(Person.alice.id)', 'apns', 'a secret token', 'production');
+                insert into app.pushes (device_id, conversation_id, seq, noted_at, due_at, attempts)
+                values ('\(device)', '\(Room.aliceBob)', 1, now(), now() + interval '1 hour', 4)
+                """)
+            for kind in ["mail", "push"] {
+                for json in [[], ["--json"]] {
+                    let run = try await Command.run(
+                        ["admin", kind] + json, environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL])
+                    #expect(run.status == 0 && !run.output.contains("alice@") && !run.output.contains("secret"))
+                }
+            }
+            #expect(try await done("mail", on: database)["mails"]?[0]?["state"] == "given_up")
+            #expect(try await done("mail", "--full", on: database)["mails"]?[0]?["email"] == "alice@example.com")
+            #expect(try await done("push", on: database)["pushes"]?[0]?["attempts"] == 4)
+            #expect(try await done("retry-mail", mail, on: database)["retried"] == 1)
+            #expect(try await done("retry-push", device, on: database)["retried"] == 1)
+            #expect(try await database.value("select due_at <= now() and attempts = 0 from app.mails") == "t")
+            #expect(try await database.value("select due_at <= now() and attempts = 0 from app.pushes") == "t")
+            #expect(try await done("retry-mail", "--all", on: database)["retried"] == 1)
+            #expect(try await done("retry-push", "--all", on: database)["retried"] == 1)
+            #expect(try await admin("retry-mail", nobody, on: database).status == 3)
+            #expect(try await admin("retry-push", nobody, on: database).status == 3)
+            let log = try await done("log", on: database)
+            #expect(log["total"] == 4)
+            #expect(
+                log["orders"]?[0]?.names == ["id", "at", "operator", "database_role", "action", "user_id", "detail"])
+        }
+    }
+
+    @Test(
+        "what is asked for wrongly is told with what to do, and exits with 2",
+        arguments: [
+            (["user"], "Missing expected argument"), (["user", "x", "--pull"], "Unknown option '--pull'"),
+            (["mail", "--limit", "0"], "A limit is between 1 and 1000."), (["retry-mail"], "or --all"),
+            (["retry-push", nobody, "--all"], "or --all"),
+            (["disable", "alice", "--until", "soon"], "2026-12-01T08:00:00Z"),
+            (["end-sessions", "alice", "--session", "x"], "That is no id of a session: x."),
+            (["user", " "], "Say who"),
+            (["log", "--directory", "/nowhere"], "/nowhere holds no dev world"),
+            (["log", "--directory", "/nowhere", "--auth", "builtin"], "leave the others out"),
+            (["log", "--auth", "none"], "POSTLINE_AUTH must be one of"), (["explain"], "explain"),
+        ])
+    func usage(arguments: [String], sentence: String) async throws {
+        try await TestDatabase.with { database in
+            let run = try await Command.run(
+                ["admin"] + arguments, environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL])
+            #expect(run.status == 2 && run.output == "", "\(run.errors)")
+            #expect(run.errors.contains(sentence), "\(run.errors)")
+        }
+    }
+
+    @Test("a database that is away, another's rights and one that is not migrated are told with the way out")
+    func unusable() async throws {
+        let away = try await Command.run(
+            ["admin", "log"], environment: ["POSTLINE_DATABASE_URL": "postgresql://postline@127.0.0.1:1/postline"])
+        #expect(away.status == 1 && away.output == "")
+        #expect(away.errors.hasPrefix("postline: The database cannot be reached: "))
+        let none = try await Command.run(["admin", "log"])
+        #expect(none.status == 2 && none.errors.contains("No database: set POSTLINE_ADMIN_DATABASE_URL"))
+        try await TestDatabase.with { database in
+            let service = try await Command.run(
+                ["admin", "disable", "alice"], environment: ["POSTLINE_DATABASE_URL": database.url])
+            #expect(service.status == 1 && service.errors.contains("Set POSTLINE_ADMIN_DATABASE_URL"))
+        }
+        try await TestDatabase.with(migrated: false) { database in
+            let empty = try await admin("log", on: database)
+            #expect(empty.status == 1 && empty.errors.contains("run `postline migrate` first"))
+        }
+    }
+
+    @Test("where another server keeps the accounts, what cannot be done says so, and the rest is done")
+    func external() async throws {
+        try await TestDatabase.with { database in
+            for order in [["sessions"], ["end-sessions"], ["disable"], ["enable"]] {
+                let run = try await admin(
+                    order[0], "alice", on: database, environment: ["POSTLINE_AUTH": "external"])
+                #expect(run.status == 1 && run.errors.contains("as another server keeps the accounts"), "\(run.errors)")
+            }
+            #expect(try await database.value("select count(*) from admin.audit") == "0")
+            #expect(try await done("user", "alice", "--auth", "external", on: database)["users"] != nil)
+            #expect(try await done("delete", "alice", "--yes", "--auth", "external", on: database)["user"] != nil)
+        }
+    }
+
+    @Test("on Supabase the owner, who is no superuser, finds and deletes users, and that is noted")
+    func supabase() async throws {
+        try await SupabaseServer.with { server in
+            let ada = SupabaseUser.ada.id
+            for order in [["user", ada], ["delete", ada, "--yes", "--as", "ops"], ["log"]] {
+                let run = try await Command.run(["admin"] + order + ["--json"], environment: server.environment)
+                #expect(run.status == 0 && run.output.contains(ada), "\(run.errors)")
+            }
+            let noted = try await server.psql(
+                as: "postgres", "select operator, database_role, action, user_id from admin.audit")
+            #expect(noted == "ops|postgres|delete|\(ada)")
+        }
+    }
+
+    @Test("what programs read has the names that docs/operations.md says")
+    func names() async throws {
+        let page = try Repository.text("docs/operations.md").split(separator: "\n")
+        /// What stands between backquotes in the row that begins so, before its parentheses.
+        @Sendable func documented(_ row: String) throws -> [String] {
+            let cells = try #require(page.first { $0.hasPrefix("| \(row) | `") }).split(separator: "|")
+            return try #require(cells.last { $0.contains("`") }).replacing(/\([^)]*\)/, with: "")
+                .split(separator: "`").enumerated().filter { !$0.offset.isMultiple(of: 2) }.map { String($0.element) }
+        }
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                insert into app.sessions (user_id) values ('\(Person.alice.id)');
+                insert into app.mails (kind, email) values ('confirm_email', 'alice@example.com');
+                insert into app.devices (user_id, platform, token, environment)
+                values ('\(Person.alice.id)', 'apns', 'a secret token', 'production');
+                insert into app.pushes (device_id, conversation_id, seq, noted_at, due_at)
+                select id, '\(Room.aliceBob)', 1, now(), now() from app.devices
+                """)
+            let users = try await done("user", "alice", on: database)
+            #expect(try users.names == documented("`user`"))
+            #expect(try users["users"]?[0]?.names == documented("of `user` and `users`"))
+            let sessions = try await done("sessions", "alice", on: database)
+            #expect(try sessions.names == documented("`sessions`"))
+            #expect(try sessions["user"]?.names == documented("of `user` and `users`"))
+            #expect(try sessions["sessions"]?[0]?.names == documented("of `sessions`"))
+            for (command, list) in [("mail", "mails"), ("push", "pushes")] {
+                let answer = try await done(command, on: database)
+                #expect(try answer.names == documented("`\(command)`"))
+                #expect(try answer[list]?[0]?.names == documented("of `\(list)`"))
+                let retried = try await done("retry-\(command)", "--all", on: database)
+                #expect(try retried.names == documented("`retry-mail`, `retry-push`"))
+            }
+            for order in [["end-sessions", "alice"], ["disable", "alice"], ["delete", "bob", "--yes"]] {
+                let run = try await Command.run(
+                    ["admin"] + order + ["--json"], environment: ["POSTLINE_ADMIN_DATABASE_URL": database.adminURL])
+                #expect(
+                    try JSON(parsing: run.output).names == documented("`end-sessions`, `disable`, `delete`"), "\(order)"
+                )
+            }
+            #expect(try await done("enable", "alice", on: database).names == documented("`enable`"))
+            let log = try await done("log", on: database)
+            #expect(try log.names == documented("`log`"))
+            #expect(try log["orders"]?[0]?.names == documented("of `orders`"))
+        }
+    }
+
+    @Test("--directory leads to the dev world, whatever the environment names, and says so when dev is not running")
+    func devWorld() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
+            .path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let dev = try Command(["dev", "--directory", directory, "--port", "0"])
+        defer { dev.signal(SIGKILL) }
+        try await dev.says("stop: ")
+        let elsewhere = ["POSTLINE_ADMIN_DATABASE_URL": "postgresql://postline@127.0.0.1:1/postline"]
+        let order = ["admin", "end-sessions", "alice", "--directory", directory]
+        let done = try await Command.run(order, environment: elsewhere)
+        #expect(done.status == 0 && done.output.hasSuffix("sessions ended: 0.\n"), "\(done.errors)")
+        let log = try await Command.run(["admin", "log", "--json", "--directory", directory], environment: elsewhere)
+        let noted = try JSON(parsing: log.output)["orders"]?[0]
+        // Nobody said who: it is the user of the system.
+        #expect(noted?["operator"]?.stringValue == ProcessInfo.processInfo.userName)
+        dev.signal(SIGINT)
+        #expect(try await dev.exit() == 0)
+        let late = try await Command.run(order, environment: elsewhere)
+        #expect(late.status == 1 && late.errors.contains("Start `postline dev` in another terminal"))
+    }
+
+    @Test("help names every command, and each has its own")
+    func help() async throws {
+        let names = [
+            "user", "sessions", "end-sessions", "disable", "enable", "delete", "mail", "retry-mail", "push",
+            "retry-push", "log",
+        ]
+        let help = try await Command.run(["admin", "--help"])
+        let operations = try Repository.text("docs/operations.md")
+        for name in names {
+            #expect(help.output.contains("\n  \(name) "))
+            #expect(operations.contains("postline admin \(name)"), "\(name)")
+            #expect(try await Command.run(["admin", name, "--help"]).status == 0)
+        }
+    }
+}

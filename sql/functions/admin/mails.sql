@@ -1,0 +1,37 @@
+-- Mails that wait, and those that were given up.
+
+create or replace function admin.mails(most integer, in_full boolean) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('mails', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'id', l.id, 'kind', l.kind, 'email', admin.shown_email(l.email, in_full), 'user_id', l.user_id,
+                   'state', case when l.due_at is null then 'given_up' else 'waiting' end,
+                   'created_at', app.utc(l.created_at), 'attempts', l.attempts, 'due_at', app.utc(l.due_at),
+                   -- A mail server likes to quote the address.
+                   'last_error', case when in_full then l.last_error else pg_catalog.regexp_replace(
+                       l.last_error, '[^\s<>"]+@[^\s<>"]+', '…', 'g') end)
+                   order by l.created_at, l.id)
+          from (select * from app.mails m order by m.created_at, m.id limit most) l), '[]'),
+        'total', (select count(*) from app.mails));
+end
+$$;
+
+-- Has a mail tried at once, and anew: its attempts count from none. Without an id all of them. Answers how many.
+create or replace function admin.retry_mails(operator text, mail text) returns json
+language plpgsql set search_path = '' as $$
+declare
+    one uuid := case when mail is not null then admin.checked_id(mail, 'mail') end;
+    whom uuid := (select m.user_id from app.mails m where m.id = one);
+    retried integer;
+begin
+    update app.mails m set due_at = pg_catalog.now(), attempts = 0 where one is null or m.id = one;
+    get diagnostics retried = row_count;
+    if one is not null and retried = 0 then
+        raise exception using errcode = 'PA002', message = 'There is no such mail: it was sent, or never was.';
+    end if;
+    perform admin.note(operator, 'retry-mail', whom, pg_catalog.jsonb_build_object('mail', one, 'retried', retried));
+    return pg_catalog.json_build_object('retried', retried);
+end
+$$;

@@ -1,0 +1,40 @@
+-- Pushes that wait. A device's token is shown to nobody.
+
+create or replace function admin.pushes(most integer) returns json
+language plpgsql stable set search_path = '' as $$
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('pushes', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'device_id', l.device_id, 'platform', d.platform, 'user_id', d.user_id, 'username', p.username,
+                   'conversation_id', l.conversation_id, 'seq', l.seq, 'attempts', l.attempts,
+                   'noted_at', app.utc(l.noted_at), 'due_at', app.utc(l.due_at))
+                   order by l.noted_at, l.device_id, l.conversation_id)
+          from (select * from app.pushes w where w.due_at is not null
+                 order by w.noted_at, w.device_id, w.conversation_id limit most) l
+          join app.devices d on d.id = l.device_id
+          left join public.user_profiles p on p.id = d.user_id), '[]'),
+        'total', (select count(*) from app.pushes w where w.due_at is not null));
+end
+$$;
+
+-- Has what waits for a device, or for all, told at once, and anew: its attempts count from none. What a provider is
+-- just being asked to take may reach its device twice. Answers how many there are, one a device and conversation.
+create or replace function admin.retry_pushes(operator text, device text) returns json
+language plpgsql set search_path = '' as $$
+declare
+    one uuid := case when device is not null then admin.checked_id(device, 'device') end;
+    whom uuid := (select d.user_id from app.devices d where d.id = one);
+    retried integer;
+begin
+    if one is not null and whom is null then
+        raise exception using errcode = 'PA002', message = 'There is no such device.';
+    end if;
+    update app.pushes p set due_at = pg_catalog.clock_timestamp(), attempts = 0
+     where p.due_at is not null and (one is null or p.device_id = one);
+    get diagnostics retried = row_count;
+    perform admin.note(operator, 'retry-push', whom, pg_catalog.jsonb_build_object(
+        'device', one, 'retried', retried));
+    return pg_catalog.json_build_object('retried', retried);
+end
+$$;

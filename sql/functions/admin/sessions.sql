@@ -1,0 +1,43 @@
+-- Where users are signed in.
+
+-- The sessions of a user that was used last first: those that live, or with `ended` those too that ended and are not
+-- forgotten yet.
+create or replace function admin.sessions(who text, ended boolean, most integer) returns json
+language plpgsql stable set search_path = '' as $$
+declare
+    whom uuid := admin.user_id(who);
+begin
+    perform admin.check_limit(most);
+    return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'sessions', coalesce((
+        select pg_catalog.json_agg(pg_catalog.json_build_object(
+                   'id', l.id, 'created_at', app.utc(l.created_at), 'refreshed_at', app.utc(l.refreshed_at),
+                   'ended_at', app.utc(l.revoked_at),
+                   'devices', array(select d.platform from app.devices d where d.session_id = l.id order by 1))
+                   order by l.refreshed_at desc, l.id)
+          from (select * from app.sessions s
+                 where s.user_id = whom and (ended or s.revoked_at is null)
+                 order by s.refreshed_at desc, s.id limit most) l), '[]'));
+end
+$$;
+
+-- Ends one session of a user, or all of them; each node ends their connections within a second.
+create or replace function admin.end_sessions(operator text, who text, session text) returns json
+language plpgsql set search_path = '' as $$
+declare
+    whom uuid := admin.user_id(who);
+    one uuid := case when session is not null then admin.checked_id(session, 'session') end;
+    ended integer;
+begin
+    if one is not null and not exists (select from app.sessions s where s.id = one and s.user_id = whom) then
+        raise exception using errcode = 'PA002', message = 'This user has no such session.';
+    end if;
+    -- A sign-in under way is waited for, and what it opened is ended.
+    perform 1 from auth.users u where u.id = whom for update;
+    update app.sessions s set revoked_at = pg_catalog.now()
+     where s.user_id = whom and s.revoked_at is null and (one is null or s.id = one);
+    get diagnostics ended = row_count;
+    perform admin.note(operator, 'end-sessions', whom, pg_catalog.jsonb_build_object(
+        'session', one, 'ended_sessions', ended));
+    return pg_catalog.json_build_object('user', admin.user_object(whom, false), 'ended_sessions', ended);
+end
+$$;
