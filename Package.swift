@@ -339,7 +339,7 @@ let package = Package(
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "Gateway", "LineClient", "LineServer", "Messaging", "PrivatePostgres", "TestSupport", "postline",
+                "Gateway", "LineClient", "LineServer", "Media", "Messaging", "PrivatePostgres", "TestSupport", "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -348,7 +348,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Media", "Messaging",
+                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Media",
+                "Messaging",
                 "Metering",
                 "Postgres", "PostlineClient", "postline-chat",
                 "PrivatePostgres", "Push", "SchemaValidation", "TestSupport",

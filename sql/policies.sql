@@ -224,8 +224,8 @@ create policy own_update on public.conversation_mutes for update to authenticate
 drop policy if exists feed_select on public.conversation_mutes;
 create policy feed_select on public.conversation_mutes for select to postline_feed using (true);
 
--- media: those that the user is about to use, its avatars, and what is shown in its conversations. app.create_media makes
--- them, and messages and profiles take them.
+-- media: those that the user is about to use, its avatars, and what is shown in its conversations. app.create_media
+-- makes them, and messages and profiles take them.
 grant select on public.media to authenticated;
 drop policy if exists seen_select on public.media;
 create policy seen_select on public.media for select to authenticated

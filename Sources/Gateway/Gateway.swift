@@ -69,7 +69,8 @@ public struct Gateway: Service {
         self.metrics = GatewayMetrics(factory: metrics)
         routes = RouteTable(
             MethodRoutes.all + OpenAPIRoutes.all(version: configuration.version) + StreamRoutes.all(configuration)
-                + Dialects.routes + (configuration.pictures.map(MediaRoutes.all) ?? []) + (configuration.console.map { $0.routes } ?? []))
+                + Dialects.routes + (configuration.pictures.map(MediaRoutes.all) ?? [])
+                + (configuration.console.map { $0.routes } ?? []))
     }
 
     /// Where it listens, as soon as it does.

@@ -56,7 +56,7 @@ public final class IncomingPicture: Sendable {
         defer { discard() }
         try state.withLock { state in
             guard let file = state.file, state.received == picture.bytes else {
-                throw MediaError("There are \(state.received) bytes in place of the \(picture.bytes) that were promised.")
+                throw MediaError("There are \(state.received) bytes in place of the \(picture.bytes) promised.")
             }
             guard PictureType(firstBytes: state.firstBytes) == picture.type else {
                 throw MediaError("By its first bytes this is no \(picture.type.rawValue).")

@@ -6,8 +6,10 @@ import json
 import logging
 import os
 import re
+import signal
 import socket
 import subprocess
+import tempfile
 import threading
 import urllib.error
 import urllib.parse
@@ -225,3 +227,28 @@ def node(*arguments):
         if reader:
             reader.join(WAIT)
         process.stderr.close()
+
+
+@contextlib.contextmanager
+def world(*arguments):
+    """A dev world of its own, with a database of its own: where its HTTP port is."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o755)
+        process = subprocess.Popen(
+            [PROGRAM, "dev", "--directory", f"{directory}/dev", "--port", "0", "--http-port", "0",
+             "--operations-port", "off", "--rate-limits", "off", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            for line in process.stdout:
+                if line.startswith("console: "):
+                    reader = background(process.stdout.read)
+                    yield line.split()[1].rstrip("/")
+                    break
+            else:
+                raise AssertionError("the world does not begin")
+        finally:
+            # As Ctrl-C does, so that its database ends with it.
+            process.send_signal(signal.SIGINT)
+            process.wait(WAIT)
+            reader.join(WAIT)
+            process.stdout.close()

@@ -20,7 +20,7 @@ struct SettingNamesTests {
             let inside = FileManager.default.enumerator(at: url, includingPropertiesForKeys: nil)?.allObjects ?? []
             for file in [url] + inside.compactMap({ $0 as? URL }) {
                 guard let text = try? String(contentsOf: file, encoding: .utf8) else { continue }
-                names.formUnion(text.matches(of: /POSTLINE_[A-Z_]*[A-Z]/).map { String($0.0) })
+                names.formUnion(text.matches(of: /POSTLINE_[A-Z0-9_]*[A-Z0-9]/).map { String($0.0) })
             }
         }
         #expect(names.count > 40)

@@ -24,7 +24,7 @@ struct SettingsDocumentedTests {
 
     @Test("a setting's key is its own, and is written as its variable is, in lower case", arguments: Setting.all)
     func key(setting: Setting) {
-        #expect(setting.key.wholeMatch(of: #/[a-z]+(_[a-z]+)*/#) != nil)
+        #expect(setting.key.wholeMatch(of: #/[a-z]+(_[a-z0-9]+)*/#) != nil)
         #expect(Setting.all.count { $0.key == setting.key } == 1)
     }
 

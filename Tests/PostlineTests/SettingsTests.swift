@@ -12,6 +12,7 @@ struct SettingsTests {
         "max_line_bytes", "max_queue_bytes", "max_in_flight", "authentication_seconds", "ping_seconds",
         "failed_logins_per_minute", "sign_ins_per_minute", "sends_per_second", "send_burst", "searches_per_second",
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
+        "media_max_bytes",
     ]
 
     /// Those that are one of a few words.
@@ -22,6 +23,9 @@ struct SettingsTests {
         "jwt_secret", "jwks_file", "tls_certificate", "tls_key", "push_apns_key_file", "push_apns_key_id",
         "push_apns_team_id", "push_apns_topic", "push_apns_url", "push_fcm_service_account_file", "push_fcm_url",
         "push_webhook_url", "push_webhook_secret", "push_texts_file", "push_authorities_file",
+        "media_dir", "media_url", "media_secret", "media_s3_endpoint", "media_s3_region", "media_s3_bucket",
+        "media_s3_public_bucket", "media_s3_public_url", "media_s3_access_key_id", "media_s3_secret_access_key",
+        "media_s3_authorities_file",
     ]
 
     static let connectionStrings = ["database_url", "listen_database_url", "admin_database_url"]
@@ -34,7 +38,7 @@ struct SettingsTests {
             let sentence = try Self.refusal(key, value)
             let variable = SettingNames.variable(key)
             #expect(
-                sentence?.wholeMatch(of: #/POSTLINE_[A-Z_]+ must be an integer from \d+ to \d+(, or off)?\./#) != nil
+                sentence?.wholeMatch(of: #/POSTLINE_[A-Z0-9_]+ must be an integer from \d+ to \d+(, or off)?\./#) != nil
                     && sentence?.hasPrefix("\(variable) ") == true, "\(key)=\(value): \(sentence ?? "taken")")
         }
     }

@@ -6,7 +6,7 @@ create table app.mails (
     kind text not null,
     -- Where it goes, which need not be anybody's address yet, or any more.
     email text not null,
-    -- Whose it is; null where that is found out when it is sent: a request of a reset tells nobody whether there is one.
+    -- Whose it is; null where that is found out when it is sent: a request of a reset tells nobody whether it is known.
     user_id uuid references public.user_profiles (id) on delete cascade,
     locale text,
     created_at timestamptz not null default now(),

@@ -9,6 +9,7 @@ select app.report_presence(gen_random_uuid(), 10, array(select id from tests.ids
 
 insert into app.devices (user_id, platform, token, environment) values (tests.id('alice'), 'apns', 'aa', 'production');
 insert into public.conversation_mutes values (tests.id('direct'), tests.id('alice'), now());
+insert into public.media (owner_id, purpose, mime_type, bytes) values (tests.id('alice'), 'avatar', 'image/png', 1);
 
 create temporary table attempts as
 select case when a.nspname = 'public' then '' else a.nspname || '.' end || a.relname as name, verb, who,
@@ -65,6 +66,10 @@ $$, array[
     'messages insert: alice PL008, mallory PL008, service_role PL008',
     'messages select: alice 2, mallory 0, postline_feed 2, service_role 2',
     'messages update: service_role 2',
+    'media delete: service_role 1',
+    'media insert: service_role 23502',
+    'media select: alice 1, mallory 0, service_role 1',
+    'media update: service_role 1',
     'presence select: alice 3, mallory 1, postline_feed 4, service_role 4',
     'rest.conversations insert: alice PL001, mallory PL001',
     'rest.conversations select: alice 2, mallory 0',

@@ -33,32 +33,40 @@ select is(tests.attempt('mallory', 'select api.create_media(''message'', ''image
 select is(tests.attempt('anon', 'select api.create_media(''avatar'', ''image/png'', 10)'), '42501', 'nobody uploads');
 select is(tests.attempt('alice', 'insert into public.media (owner_id, purpose, mime_type, bytes)
     values (tests.id(''alice''), ''avatar'', ''image/png'', 1)'), '42501', 'not past the function');
-select is(tests.attempt('alice', 'select app.note_stored(gen_random_uuid())'), '42501', 'users do not say what is there');
+select is(tests.attempt('alice', 'select app.note_stored(gen_random_uuid())'), '42501',
+    'users do not say what is there');
 select is(tests.attempt('alice', 'select * from app.due_removals(1)'), '42501', 'nor what is to go');
 
 -- A message's picture.
-insert into tests.ids select 'cat', tests.create('alice', '''message'', ''image/png'', 10, tests.id(''direct''), 4, 3');
-create function tests.send(who text, picture text, room text default 'direct', more jsonb default '{}', key uuid default null)
+insert into tests.ids select 'cat', tests.create('alice', '''message'',
+    ''image/png'', 10, tests.id(''direct''), 4, 3');
+create function tests.send(who text, picture text, room text default 'direct', more jsonb default '{}',
+    key uuid default null)
 returns text language sql as $$
     select tests.field_of(who, format('select api.send_message(%L, null, %L, ''image'', %L)', tests.id(room), key,
-        jsonb_build_object('media_id', tests.id(picture), 'url', 'http://127.0.0.1:7433/v1/media/' || tests.id(picture))
+        jsonb_build_object('media_id', tests.id(picture), 'url',
+    'http://127.0.0.1:7433/v1/media/' || tests.id(picture))
         || more))
 $$;
 select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'not before its bytes are there');
 select tests.store(tests.id('cat'));
 select is(tests.send('bob', 'cat'), 'PL001 attachment.media_id', 'not by another');
 select is(tests.send('alice', 'cat', 'group'), 'PL001 attachment.media_id', 'not elsewhere');
-select is(tests.send('alice', 'cat', 'direct', '{"mime_type":"image/gif"}'), 'PL001 attachment.media_id', 'not as another');
+select is(tests.send('alice', 'cat', 'direct', '{"mime_type":"image/gif"}'), 'PL001 attachment.media_id',
+    'not as another');
 select is(tests.send('alice', 'cat', 'direct', '{"bytes":11}'), 'PL001 attachment.media_id', 'nor of another length');
-select is(tests.send('alice', 'cat', 'direct', '{"url":"https://evil.example/x"}'), 'PL001 attachment', 'nor from elsewhere');
+select is(tests.send('alice', 'cat', 'direct', '{"url":"https://evil.example/x"}'), 'PL001 attachment',
+    'nor from elsewhere');
 select is(tests.send('alice', 'cat', 'direct', '{"media_id":"x"}'), 'PL001 attachment', 'nor by what is no id');
-select is(tests.send('alice', 'cat', 'direct', '{"blurhash":"a b"}'), 'PL001 attachment', 'nor with what is no blurhash');
+select is(tests.send('alice', 'cat', 'direct', '{"blurhash":"a b"}'), 'PL001 attachment',
+    'nor with what is no blurhash');
 select is(tests.as('bob', format('api.seen_media(array[%L]::uuid[])', tests.id('cat'))), '{"media" : []}',
     'what waits is seen by nobody');
 select is(tests.send('alice', 'cat', 'direct', '{"blurhash":"LEHV6nWB2yk8pyo0adR*.7kCMdnj"}',
         '00000000-0000-4000-8000-00000000c1d1'), 'no error', 'it is sent');
 select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'and no second time');
-select is(tests.as('alice', format('api.sent_message(%L, null, %L, ''image'', %L) -> ''attachment''', tests.id('direct'),
+select is(tests.as('alice', format('api.sent_message(%L, null, %L,
+    ''image'', %L) -> ''attachment''', tests.id('direct'),
         '00000000-0000-4000-8000-00000000c1d1',
         jsonb_build_object('media_id', tests.id('cat'), 'url', 'http://127.0.0.1:7433/v1/media/' || tests.id('cat'),
             'blurhash', 'LEHV6nWB2yk8pyo0adR*.7kCMdnj')))::jsonb - '{url,media_id}'::text[],
@@ -98,12 +106,14 @@ select tests.store(tests.id('face'));
 select is(tests.wear('alice', 'face'), 'PL001 media_id', 'not another''s');
 select is(tests.wear('alice', 'cat'), 'PL001 media_id', 'nor one that is for a message');
 select is(tests.wear('bob', 'face', 'https://evil.example/'), 'PL001 avatar_url', 'at its own address alone');
-select is(tests.field_of('bob', format('select api.set_avatar(''built_in'', ''owl'', null, null, %L)', tests.id('face'))),
+select is(tests.field_of('bob', format('select api.set_avatar(''built_in'',
+    ''owl'', null, null, %L)', tests.id('face'))),
     'PL001 media_id', 'and as a custom one');
 select is(tests.wear('bob', 'face'), 'no error', 'it is worn');
 select is(tests.wear('bob', 'face'), 'PL001 media_id', 'once');
 select is(tests.field_of('alice', format('select api.set_avatar(''custom'', null, %L)',
-        'http://127.0.0.1:7433/v1/media/' || tests.id('face'))), 'PL001 avatar_url', 'plain addresses are for uploads');
+        'http://127.0.0.1:7433/v1/media/' || tests.id('face'))), 'PL001 avatar_url',
+    'plain addresses are for uploads');
 insert into tests.ids select 'hat', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
 select tests.store(tests.id('hat'));
 select is(tests.field_of('bob', format('select api.save_me(%L)', jsonb_build_object('avatar', jsonb_build_object(
@@ -137,7 +147,8 @@ delete from public.media where id = tests.id('late');
 select is(tests.removals(), 'avatar later', 'nobody can bring them after it went');
 
 -- Bounds.
-select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 268435457)'), 'PL007', 'too much');
+select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 268435457)'), 'PL007',
+    'too much');
 select count(tests.create('alice', '''avatar'', ''image/png'', 1')) from generate_series(1, 100);
 select is(tests.attempt('alice', 'select api.create_media(''avatar'', ''image/png'', 1)'), 'PL007', 'too many');
 
@@ -152,7 +163,8 @@ select tests.store(tests.id(p)) from unnest(array['sea', 'self']) p;
 select is(tests.send('dora', 'sea', 'doras') || tests.wear('dora', 'self'), 'no errorno error', 'a guest''s');
 select app.merge_users(tests.id('dora'), tests.id('mallory')) is not null;
 select ok(tests.seen('mallory', 'sea') and tests.seen('carol', 'sea'), 'come along with the guest');
-select is((select p.avatar_url like '%' || tests.id('self') from public.user_profiles p where p.id = tests.id('mallory'))
+select is((select p.avatar_url like '%' || tests.id('self') from public.user_profiles p
+            where p.id = tests.id('mallory'))
           and not exists (select from app.media_removals r where r.id = tests.id('self')), true, 'and its face');
 
 select * from finish();

@@ -204,7 +204,7 @@ extension HTTPConnection {
         keepsAlive = head.isKeepAlive && !head.endsHTTP && !connections.isStopping
         phase = .receiving(head, ByteBuffer())
         if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
-        if let flaw = Self.flaw(in: head) { return refuse(.badRequest, flaw) }
+        if let flaw = head.flaw { return refuse(.badRequest, flaw) }
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         do throws(HTTPRefusal) {
             if let receiver = try conversation.receiver(of: head), let loop = context?.eventLoop {
@@ -224,18 +224,6 @@ extension HTTPConnection {
         }
     }
 
-    /// What of a head could be read in two ways, by this server and by a proxy before it (RFC 9112, sections 3.2 and 6.3).
-    private static func flaw(in head: HTTPRequestHead) -> String? {
-        let hosts = head.headers["Host"].count
-        if hosts > 1 || hosts == 0 && head.version != .http1_0 { return "A request names one Host." }
-        let lengths = head.headers["Content-Length"]
-        if lengths.count > 1 { return "A request has one Content-Length." }
-        if !lengths.isEmpty, head.headers.contains(name: "Transfer-Encoding") {
-            return "A request has a Content-Length or a Transfer-Encoding, not both."
-        }
-        return nil
-    }
-
     /// The next bytes of a body that is not held have their time.
     private func awaitBody(until end: NIODeadline) {
         expire(after: min(bounds.bodySilence, end - .now())) {
@@ -246,11 +234,8 @@ extension HTTPConnection {
     /// The receiver has taken some of the body.
     private func proceed(with body: HTTPBodyInFlight) {
         guard case .passingOn(let head, let current, _) = phase, current === body else { return }
-        if body.failure != nil {
-            setReading(true)
-            return refuse(.serviceUnavailable, "This cannot be kept now. Try again.")
-        }
-        if !body.isFull { setReading(true) }
+        setReading(!body.isFull)
+        if body.failure != nil { return refuse(.serviceUnavailable, "This cannot be kept now. Try again.") }
         if body.isTaken { take(head, ByteBuffer(), body.receiver) }
     }
 
@@ -319,7 +304,9 @@ extension HTTPConnection {
         }
         head.headers.replaceOrAdd(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
         // There is nothing to compress, or no use in it, and the length is that of the answer to GET.
-        if request.method == .HEAD || answer.file != nil { head.headers.replaceOrAdd(name: "Content-Encoding", value: "identity") }
+        if request.method == .HEAD || answer.file != nil {
+            head.headers.replaceOrAdd(name: "Content-Encoding", value: "identity")
+        }
         context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
         if let file = answer.file, request.method != .HEAD { return send(file, from: 0) }
         send(request.method == .HEAD ? ByteBuffer() : answer.body)
@@ -425,14 +412,5 @@ extension HTTPConnection {
             place.leave()
             channel.close(promise: nil)
         }
-    }
-}
-
-extension HTTPRequestHead {
-    /// Whether the parser takes what follows for something else than HTTP: it reads no further request then.
-    fileprivate var endsHTTP: Bool {
-        method == .CONNECT
-            || headers.contains(name: "Upgrade")
-                && headers[canonicalForm: "Connection"].contains { $0.lowercased() == "upgrade" }
     }
 }

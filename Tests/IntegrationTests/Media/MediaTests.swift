@@ -90,9 +90,10 @@ struct MediaTests {
     func refused() async throws {
         try await withPictures { node, folder in
             let alice = try await node.signedIn(.alice)
-            func put(_ body: [UInt8], _ type: PictureType = .png, length: Int? = nil, at change: (String) -> String = { $0 })
-                async throws -> Int
-            {
+            func put(
+                _ body: [UInt8], _ type: PictureType = .png, length: Int? = nil,
+                at change: (String) -> String = { $0 }
+            ) async throws -> Int {
                 let url = try await alice.promise(.avatar).url
                 return try await PictureAnswer.put(body, to: change(url), type: type, length: length).status
             }
@@ -115,7 +116,7 @@ struct MediaTests {
             ] { #expect(try await put(picture(), at: change) == 403) }
             // Cut in the middle, and without a length.
             let url = try await alice.promise(.avatar).url
-            let start = "PUT \(url.dropFirst(url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }) HTTP/1.1\r\nHost: h\r\n"
+            let start = "PUT \(PictureAnswer.target(of: url)) HTTP/1.1\r\nHost: h\r\n"
             let cut = try await BarePeer.connect(port: node.httpPort)
             let half = Array((start + "Content-Length: 1000\r\n\r\n").utf8) + picture().prefix(500)
             try await cut.sendAndClose(half)
@@ -141,7 +142,7 @@ struct MediaTests {
             try await within("one to be kept") { while try folder.files != ["avatars/\(twice.id)"] {} }
             // Bits of one byte are one picture.
             let slow = try await alice.promise(.avatar, bytes: 100)
-            let path = slow.url.dropFirst(slow.url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }
+            let path = PictureAnswer.target(of: slow.url)
             let peer = try await BarePeer.connect(port: node.httpPort)
             let head = Array("PUT \(path) HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 100\r\n\r\n".utf8)
             #expect(

@@ -59,11 +59,15 @@ struct PictureAnswer: Sendable {
         _ method: String, _ url: String, headers: [String] = [], body: [UInt8] = []
     ) async throws -> PictureAnswer {
         let address = try #require(URL(string: url))
-        let path = url.dropFirst(url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }
-        let head = (["\(method) \(path) HTTP/1.1", "Host: localhost", "Connection: close"] + headers)
+        let head = (["\(method) \(target(of: url)) HTTP/1.1", "Host: localhost", "Connection: close"] + headers)
             .joined(separator: "\r\n")
         let peer = try await BarePeer.connect(port: try #require(address.port))
         return try PictureAnswer(try await peer.exchange(Array((head + "\r\n\r\n").utf8) + body))
+    }
+
+    /// What stands behind the host.
+    static func target(of url: String) -> Substring {
+        url.dropFirst(url.prefix { $0 != "/" }.count + 2).drop { $0 != "/" }
     }
 
     static func get(_ url: String) async throws -> PictureAnswer { try await request("GET", url) }

@@ -61,8 +61,8 @@ begin
 end
 $$;
 
--- A profile takes a picture that its user has uploaded as an avatar. Users may say where it is, and no more than that: it
--- must be an address of this picture.
+-- A profile takes a picture that its user has uploaded as an avatar. Users may say where it is, and no more than
+-- that: it must be an address of this picture.
 create or replace function app.take_avatar(media_id text, url text, path text) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -75,7 +75,8 @@ begin
      where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar' and m.stored_at is not null
        and m.used_at is null;
     if not found then
-        perform app.refuse_param(path || 'media_id', 'An avatar is one that you have uploaded as such and not used yet.');
+        perform app.refuse_param(path || 'media_id',
+            'An avatar is one that you have uploaded as such and not used yet.');
     end if;
 end
 $$;

@@ -1,0 +1,153 @@
+"""Pictures in a store that speaks S3: moto's server stands in, which takes what S3 takes."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+import support
+
+MOTO = os.environ.get("POSTLINE_TEST_MOTO")
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
+
+
+def fetch(method, url, body=None, headers=None):
+    asked = urllib.request.Request(url, data=body, method=method, headers=headers or {})
+    try:
+        with urllib.request.urlopen(asked, timeout=support.WAIT) as answer:
+            return support.Answer(answer.status, answer.headers, answer.read())
+    except urllib.error.HTTPError as error:
+        return support.Answer(error.code, error.headers, error.read())
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class S3Tests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        port = free_port()
+        cls.store = f"http://127.0.0.1:{port}"
+        cls.moto = subprocess.Popen([MOTO, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        cls.addClassCleanup(cls.moto.wait)
+        cls.addClassCleanup(cls.moto.kill)
+        for bucket in ["pictures", "faces"]:
+            deadline = time.monotonic() + support.WAIT
+            while True:
+                try:
+                    assert fetch("PUT", f"{cls.store}/{bucket}").status == 200
+                    break
+                except urllib.error.URLError:
+                    assert time.monotonic() < deadline, "moto does not answer"
+                    time.sleep(0.1)
+        policy = {"Version": "2012-10-17", "Statement": [{
+            "Effect": "Allow", "Principal": "*", "Action": "s3:GetObject", "Resource": "arn:aws:s3:::faces/avatars/*"}]}
+        assert fetch("PUT", f"{cls.store}/faces?policy", json.dumps(policy).encode()).status < 300
+        # A world of its own: the other nodes have their pictures elsewhere, and would remove none of these.
+        cls.http = cls.enterClassContext(support.world(
+            "--media-s3-endpoint", cls.store, "--media-s3-bucket", "pictures",
+            "--media-s3-public-bucket", "faces", "--media-s3-public-url", f"{cls.store}/faces",
+            "--media-s3-access-key-id", "an-id", "--media-s3-secret-access-key", "a-key"))
+
+    def token(self, name):
+        return support.tokens(name, base=self.http)["access_token"]
+
+    def call(self, method, params, token):
+        return support.call(method, params, token, base=self.http).json
+
+    def keys(self, bucket):
+        listing = fetch("GET", f"{self.store}/{bucket}?list-type=2").body.decode()
+        return sorted(part.split("</Key>")[0] for part in listing.split("<Key>")[1:])
+
+    def gone(self, bucket, key):
+        deadline = time.monotonic() + support.WAIT
+        while key in self.keys(bucket):
+            self.assertLess(time.monotonic(), deadline, f"{key} is still there")
+            time.sleep(0.2)
+
+    def promise(self, token, purpose="avatar", size=len(PNG), **more):
+        return self.call("media.create", {"purpose": purpose, "mime_type": "image/png", "bytes": size, **more}, token)
+
+    def put(self, promised, body):
+        upload = promised["upload"]
+        self.assertTrue(upload["url"].startswith(self.store), "bytes go to the store, and to no node")
+        # Moto verifies no signature: what a store itself would refuse gets past it, to the node.
+        headers = {**upload["headers"], "Content-Length": str(len(body))}
+        return fetch(upload["method"], upload["url"], body, headers)
+
+    def test_an_avatar_goes_to_the_store_and_is_read_there_by_everybody_and_gone_with_the_next(self):
+        token = self.token("alice")
+        urls = []
+        for _ in range(2):
+            promised = self.promise(token)
+            self.assertEqual(self.put(promised, PNG).status, 200)
+            wear = {"avatar_type": "custom", "media_id": promised["id"]}
+            me = self.call("me.set_avatar", wear, token)
+            self.assertEqual(me["avatar_url"], f"{self.store}/faces/avatars/{promised['id']}")
+            shown = fetch("GET", me["avatar_url"])
+            self.assertEqual((shown.status, shown.body), (200, PNG))
+            self.assertEqual(shown.headers["Content-Type"], "image/png")
+            self.assertIn("immutable", shown.headers["Cache-Control"])
+            self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
+            urls.append(promised["id"])
+        self.gone("faces", f"avatars/{urls[0]}")
+        self.assertIn(f"avatars/{urls[1]}", self.keys("faces"))
+        self.call("me.set_avatar", {"avatar_type": None}, token)
+        self.gone("faces", f"avatars/{urls[1]}")
+
+    def test_a_messages_picture_is_read_by_a_signed_address_and_gone_with_its_message(self):
+        token = self.token("alice")
+        promised = self.promise(token, "message", conversation_id=support.ALICE_BOB)
+        self.put(promised, PNG)
+        sent = self.call(
+            "messages.send",
+            {"conversation_id": support.ALICE_BOB, "kind": "image", "attachment": {"media_id": promised["id"]}},
+            token)
+        self.assertEqual(sent["attachment"]["bytes"], len(PNG))
+        # What is put by the same address afterwards is never seen.
+        self.put(promised, PNG[:-1] + b"x")
+        bob = self.token("bob")
+        listed = self.call("media.urls", {"ids": [promised["id"]]}, bob)["media"][0]
+        self.assertIn("X-Amz-Signature=", listed["url"])
+        self.assertEqual(fetch("GET", listed["url"]).body, PNG)
+        carol = self.token("carol")
+        self.assertEqual(self.call("media.urls", {"ids": [promised["id"]]}, carol)["media"], [])
+        self.call("messages.delete", {"conversation_id": support.ALICE_BOB, "seq": sent["seq"]}, token)
+        self.gone("pictures", f"messages/{promised['id']}")
+        self.gone("pictures", f"uploads/{promised['id']}")
+
+    def test_what_was_not_promised_or_is_not_there_is_refused_and_not_kept(self):
+        token = self.token("alice")
+        for body, size in [(PNG, len(PNG) - 1), (b"<svg>" + PNG[5:], len(PNG)), (None, len(PNG))]:
+            promised = self.promise(token, size=size)
+            if body:
+                self.put(promised, body)
+            answer = self.call("me.set_avatar", {"avatar_type": "custom", "media_id": promised["id"]}, token)
+            self.assertEqual(answer["data"]["field"], "media_id", answer)
+            self.assertNotIn(f"uploads/{promised['id']}", self.keys("pictures"))
+            self.assertNotIn(f"avatars/{promised['id']}", self.keys("faces"))
+
+    def test_a_store_that_is_gone_is_unavailable_and_the_rest_goes_on(self):
+        token = support.tokens("alice")["access_token"]
+        with support.node(
+                "--media-s3-endpoint", f"http://127.0.0.1:{free_port()}", "--media-s3-bucket", "pictures",
+                "--media-s3-public-url", "http://127.0.0.1:1", "--media-s3-access-key-id", "an-id",
+                "--media-s3-secret-access-key", "a-key") as (_, port, _):
+            http = f"http://127.0.0.1:{port}"
+            promised = support.call(
+                "media.create", {"purpose": "avatar", "mime_type": "image/png", "bytes": 10}, token, base=http).json
+            answer = support.call(
+                "me.set_avatar", {"avatar_type": "custom", "media_id": promised["id"]}, token, base=http)
+            self.assertEqual((answer.status, answer.json["data"]["code"]), (503, "unavailable"))
+            self.assertEqual(support.call("me.get", {}, token, base=http).status, 200)
+
+
+if __name__ == "__main__":
+    unittest.main()
