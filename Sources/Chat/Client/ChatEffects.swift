@@ -21,7 +21,7 @@ struct ChatEffects {
             case .change(let change): try await client.updateProfile { change.apply(to: &$0) }
             case .retry(let changes): for change in changes { try await client.retry(change) }
             case .discard(let changes): for change in changes { try await client.discard(change) }
-            case .search, .openDirect, .loadOlder, .group, .fetchCatalogue, .account, .quit: return false
+            case .search, .openDirect, .loadOlder, .group, .picture, .fetchCatalogue, .account, .quit: return false
             }
         } catch {
             fail(error)
@@ -41,6 +41,7 @@ struct ChatEffects {
                 try await view.chat(id).loadOlder()
                 report(.loadedOlder(conversationID: id))
             case .group(let action): try await perform(action)
+            case .picture(let action): try await perform(action)
             case .fetchCatalogue:
                 // Without it avatars have other colours, and that is all.
                 if let avatars = try? await client.avatars() { report(.catalogue(avatars)) }
@@ -73,6 +74,25 @@ struct ChatEffects {
         case .unmute(let id):
             try await client.unmute(id)
             report(.done("Pushes tell you of this conversation again."))
+        }
+    }
+
+    private func perform(_ action: PictureAction) async throws {
+        switch action {
+        case .wear(let path):
+            try await client.setAvatar(try read(path))
+        case .send(let path, let id):
+            let attachment = try await client.upload(try read(path), for: id)
+            try await client.send("", in: id, attachment: attachment)
+        }
+    }
+
+    private func read(_ path: String) throws -> Data {
+        let path = path.hasPrefix("~/") ? NSHomeDirectory() + path.dropFirst() : path
+        do {
+            return try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw PostlineError(.invalidParams, "\(path) cannot be read.")
         }
     }
 

@@ -50,6 +50,7 @@ enum ChatEffect: Sendable, Equatable {
     case openDirect(Profile)
     case loadOlder(conversationID: String)
     case group(GroupAction)
+    case picture(PictureAction)
     case fetchCatalogue
     case account(AccountAction)
     /// Leaves, with a word of farewell.

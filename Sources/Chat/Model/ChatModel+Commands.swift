@@ -15,6 +15,11 @@ extension ChatModel {
         case .name(let name): return [.effect(.change(.name(name)))]
         case .username(let name?): return [.effect(.change(.username(name)))]
         case .username(nil): return [.notice(.info(usernameNow))]
+        case .avatar(let choice?) where PictureAction.path(choice) != nil:
+            return [.effect(.picture(.wear(path: choice)))]
+        case .image(let path):
+            guard let openID else { return [.notice(.failed(Self.noneIsOpen))] }
+            return [.effect(.picture(.send(path: path, conversationID: openID)))]
         case .avatar(let choice?): return [.effect(.change(.avatar(avatar(choice))))]
         case .avatar(nil): return [.notice(catalogue.isEmpty ? .failed("The server offers no avatars.") : .avatars)]
         case .bio(let bio): return [.effect(.change(.bio(bio)))]

@@ -97,12 +97,22 @@ extension Message {
     /// What to show of it.
     var shownContent: String {
         guard let content else { return "(deleted)" }
-        guard let url = attachment?.url else { return content }
-        return content.isEmpty ? url : "\(content)\n\(url)"
+        guard let attachment else { return content }
+        let picture = attachment.mediaID == nil ? attachment.url : attachment.described
+        return content.isEmpty ? picture : "\(content)\n\(picture)"
     }
 
     /// Whether it is deleted, here or everywhere.
     var isDeleted: Bool { content == nil }
+}
+
+extension Message.Attachment {
+    /// What a terminal shows of an uploaded picture.
+    fileprivate var described: String {
+        let size = width.flatMap { width in height.map { "\(width)×\($0)" } }
+        let length = bytes.map { $0 < 10_240 ? "\($0) bytes" : "\($0 >> 10) KB" }
+        return "[" + ["a picture", size, length].compactMap(\.self).joined(separator: ", ") + "]"
+    }
 }
 
 extension PostlineError {

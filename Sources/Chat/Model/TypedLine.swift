@@ -13,6 +13,7 @@ enum TypedLine: Sendable, Equatable {
     case username(String?)
     /// Nil asks for those there are.
     case avatar(String?)
+    case image(path: String)
     /// Nil clears it.
     case bio(String?)
     case upgrade(email: String)
@@ -107,6 +108,8 @@ enum TypedLine: Sendable, Equatable {
             let (seq, rest) = number(before: argument)
             return rest.isEmpty ? .delete(seq: seq) : .incomplete(usage: "/delete, or /delete #NUMBER")
         case "mine": return .mine
+        case "image", "picture":
+            return argument.isEmpty ? .incomplete(usage: "/image FILE") : .image(path: argument)
         case "refused": return .refused
         case "retry", "discard":
             let number = Int(argument)
@@ -184,6 +187,7 @@ enum TypedLine: Sendable, Equatable {
         ("/older", "show older messages"),
         ("/edit TEXT", "change your last message; /edit #12 TEXT another"),
         ("/delete", "delete your last message; /delete #12 another"),
+        ("/image FILE", "send a picture"),
         ("/mine", "show your messages with their numbers"),
         ("/group TITLE with NAMES", "make a group; between two names a comma"),
         ("/add NAMES", "add people to the open group"),
@@ -198,7 +202,7 @@ enum TypedLine: Sendable, Equatable {
         ("/me", "show all that is known of you"),
         ("/name NEW", "change your name, everywhere at once"),
         ("/username NEW", "change your username; alone: when you can"),
-        ("/avatar NEW", "one that /avatar lists, an https address, or none"),
+        ("/avatar NEW", "one that /avatar lists, a picture's file, or none"),
         ("/bio TEXT", "say something of yourself, or none"),
         ("/hide", "nobody sees when you are here, nor you of them; /show"),
         ("/upgrade EMAIL", "as a guest: keep this account; asks for a password"),

@@ -70,7 +70,15 @@ extension SyncEngine {
     func answer(to change: QueuedChange, _ connection: LineConnection) async throws -> Changes {
         var changes = Changes()
         switch change.method {
-        case .send, .edit, .delete:
+        case .send:
+            var params = change.params
+            // Where an uploaded picture is the server says.
+            if case .object(var attachment)? = params["attachment"], attachment["media_id"] ?? nil != nil {
+                attachment["url"] = nil
+                params["attachment"] = .object(attachment)
+            }
+            changes.messages = [try await connection.call(change.method.rawValue, params)]
+        case .edit, .delete:
             changes.messages = [try await connection.call(change.method.rawValue, change.params)]
         case .markRead: changes.reads = [try await connection.call(change.method.rawValue, change.params)]
         case .save: changes.me = try await connection.call(change.method.rawValue, change.params)

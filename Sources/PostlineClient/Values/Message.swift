@@ -31,8 +31,11 @@ public struct Message: Sendable, Hashable, Identifiable {
 
     /// A picture of a message.
     public struct Attachment: Sendable, Hashable, Codable {
-        /// An https URL, of at most 2,048 bytes.
+        /// Where it is: an https URL, of at most 2,048 bytes. Of a picture that was uploaded it shows nothing by itself:
+        /// ``PostlineClient/PostlineClient/addresses(of:)`` does; empty until it is sent.
         public var url: String
+        /// The picture that was uploaded; nil where it is elsewhere.
+        public var mediaID: String?
         /// Such as `image/jpeg`; at most 255 bytes.
         public var mimeType: String?
         /// In pixels.
@@ -41,8 +44,10 @@ public struct Message: Sendable, Hashable, Identifiable {
         public var height: Int?
         /// The size of the file, in bytes.
         public var bytes: Int?
+        /// What is shown until the picture is there.
+        public var blurhash: String?
 
-        /// A picture that is there already: the package uploads none.
+        /// A picture that is somewhere else already.
         public init(
             url: String, mimeType: String? = nil, width: Int? = nil, height: Int? = nil, bytes: Int? = nil
         ) {
@@ -53,8 +58,16 @@ public struct Message: Sendable, Hashable, Identifiable {
             self.bytes = bytes
         }
 
+        /// One that was uploaded.
+        init(mediaID: String, mimeType: String, width: Int?, height: Int?, bytes: Int, blurhash: String?) {
+            self.init(url: "", mimeType: mimeType, width: width, height: height, bytes: bytes)
+            self.mediaID = mediaID
+            self.blurhash = blurhash
+        }
+
         enum CodingKeys: String, CodingKey {
-            case url, width, height, bytes
+            case url, width, height, bytes, blurhash
+            case mediaID = "media_id"
             case mimeType = "mime_type"
         }
     }

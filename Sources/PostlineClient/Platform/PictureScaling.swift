@@ -1,0 +1,34 @@
+import Foundation
+
+#if canImport(ImageIO)
+import ImageIO
+
+extension Platform {
+    /// A picture of so many pixels at most on its longer side, as JPEG; one that is smaller, or cannot be read, as it is.
+    @concurrent
+    static func scaled(_ picture: Data, toPixels most: Int) async -> Data {
+        guard let source = CGImageSourceCreateWithData(picture as CFData, nil),
+            let properties = CGImageSourceCopyPropertiesAtIndex(source, 0, nil) as? [CFString: Any],
+            let width = properties[kCGImagePropertyPixelWidth] as? Int,
+            let height = properties[kCGImagePropertyPixelHeight] as? Int, max(width, height) > most
+        else { return picture }
+        let options: [CFString: Any] = [
+            kCGImageSourceCreateThumbnailFromImageAlways: true, kCGImageSourceCreateThumbnailWithTransform: true,
+            kCGImageSourceThumbnailMaxPixelSize: most,
+        ]
+        let data = NSMutableData()
+        guard let image = CGImageSourceCreateThumbnailAtIndex(source, 0, options as CFDictionary),
+            let destination = CGImageDestinationCreateWithData(data, "public.jpeg" as CFString, 1, nil)
+        else { return picture }
+        CGImageDestinationAddImage(
+            destination, image, [kCGImageDestinationLossyCompressionQuality: 0.85] as CFDictionary)
+        return CGImageDestinationFinalize(destination) ? data as Data : picture
+    }
+}
+#else
+extension Platform {
+    /// Nothing here reads pictures: it is as it is.
+    @concurrent
+    static func scaled(_ picture: Data, toPixels most: Int) async -> Data { picture }
+}
+#endif

@@ -1,0 +1,125 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// Pictures: their bytes go to the server's store and come from it, beside the connection.
+extension PostlineClient {
+    /// Uploads a picture and makes it the user's avatar, seen by everybody.
+    ///
+    /// On Apple's systems it is made smaller first, to 512 pixels.
+    /// - Parameter picture: JPEG, PNG, WebP, GIF or HEIC.
+    /// - Throws: ``PostlineError``: `invalid_params` for what is none of these or too large, `forbidden` where the server
+    ///   keeps no pictures, `offline`.
+    public func setAvatar(_ picture: Data) async throws {
+        let picture = await Platform.scaled(picture, toPixels: 512)
+        let engine = try currentEngine()
+        let (id, _) = try await upload(picture, ["purpose": "avatar"])
+        var changes = Changes()
+        changes.me = try await engine.call(
+            "me.set_avatar", ["avatar_type": JSONValue.string("custom"), "media_id": .string(id)])
+        try await keep(changes, by: engine)
+    }
+
+    /// Uploads a picture for a conversation: an attachment to send there, once, within a day.
+    ///
+    /// On Apple's systems it is made smaller first, to 2,048 pixels.
+    /// - Parameters:
+    ///   - picture: JPEG, PNG, WebP, GIF or HEIC.
+    ///   - conversationID: where it is to be sent.
+    ///   - width: in pixels, where it is known.
+    ///   - height: in pixels, where it is known.
+    ///   - blurhash: what others are shown until the picture is there.
+    /// - Throws: ``PostlineError``: `invalid_params` for what is none of these or too large, `not_found`, `forbidden` where
+    ///   the server keeps no pictures, `offline`.
+    public func upload(
+        _ picture: Data, for conversationID: String, width: Int? = nil, height: Int? = nil, blurhash: String? = nil
+    ) async throws -> Message.Attachment {
+        let picture = await Platform.scaled(picture, toPixels: 2_048)
+        var params: [String: JSONValue] = ["purpose": "message", "conversation_id": .string(conversationID)]
+        if let width { params["width"] = .integer(width) }
+        if let height { params["height"] = .integer(height) }
+        let (id, type) = try await upload(picture, params)
+        return Message.Attachment(
+            mediaID: id, mimeType: type, width: width, height: height, bytes: picture.count, blurhash: blurhash)
+    }
+
+    private struct Created: Decodable, Sendable {
+        var id: String
+        var upload: Upload
+
+        struct Upload: Decodable, Sendable {
+            var method: String
+            var url: URL
+            var headers: [String: String]
+        }
+    }
+
+    /// Promises a picture, and puts it where the server says. Gives its id and type.
+    private func upload(_ picture: Data, _ params: [String: JSONValue]) async throws -> (id: String, type: String) {
+        guard let type = Self.type(of: picture) else {
+            throw PostlineError(.invalidParams, "A picture is JPEG, PNG, WebP, GIF or HEIC.", field: "picture")
+        }
+        var params = params
+        params["mime_type"] = .string(type)
+        params["bytes"] = .integer(picture.count)
+        let created: Created = try await call("media.create", params)
+        var request = URLRequest(url: created.upload.url)
+        request.httpMethod = created.upload.method
+        // The length is that of the data.
+        for (name, value) in created.upload.headers where name.lowercased() != "content-length" {
+            request.setValue(value, forHTTPHeaderField: name)
+        }
+        let answer: URLResponse
+        do {
+            (_, answer) = try await URLSession.shared.upload(for: request, from: picture)
+        } catch {
+            throw PostlineError(.offline, "The picture could not be uploaded: \(error)", isRetryable: true)
+        }
+        let status = (answer as? HTTPURLResponse)?.statusCode ?? 0
+        guard 200..<300 ~= status else {
+            throw PostlineError(
+                .unavailable, "The picture was not taken: the store answers \(status).", isRetryable: true)
+        }
+        return (created.id, type)
+    }
+
+    private struct Addresses: Decodable, Sendable {
+        var media: [Address]
+
+        struct Address: Decodable, Sendable {
+            var id: String
+            var url: URL
+        }
+    }
+
+    /// Where these pictures of messages can be read, for ten minutes; of those that are gone, or that the user may not see,
+    /// nothing. An attachment without a ``Message/Attachment/mediaID`` is where it says.
+    ///
+    /// - Throws: ``PostlineError``, `offline`.
+    public func addresses(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
+        var found: [Message.Attachment: URL] = [:]
+        for attachment in attachments where attachment.mediaID == nil { found[attachment] = URL(string: attachment.url) }
+        let kept = attachments.filter { $0.mediaID != nil }
+        for start in stride(from: 0, to: kept.count, by: 100) {
+            let some = kept[start..<min(start + 100, kept.count)]
+            let addresses: Addresses = try await call(
+                "media.urls", ["ids": .array(some.compactMap { $0.mediaID.map(JSONValue.string) })])
+            let urls = Dictionary(addresses.media.map { ($0.id, $0.url) }) { first, _ in first }
+            for attachment in some { found[attachment] = attachment.mediaID.flatMap { urls[$0] } }
+        }
+        return found
+    }
+
+    /// What a picture is by its first bytes.
+    nonisolated static func type(of picture: Data) -> String? {
+        let bytes = Array(picture.prefix(12))
+        func has(_ text: String, at offset: Int = 0) -> Bool { bytes.dropFirst(offset).starts(with: text.utf8) }
+        if bytes.starts(with: [0xFF, 0xD8, 0xFF]) { return "image/jpeg" }
+        if bytes.starts(with: [0x89, 0x50, 0x4E, 0x47]) { return "image/png" }
+        if has("GIF8") { return "image/gif" }
+        if has("RIFF"), has("WEBP", at: 8) { return "image/webp" }
+        return has("ftyp", at: 4) ? "image/heic" : nil
+    }
+}

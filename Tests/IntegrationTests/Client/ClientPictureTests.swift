@@ -1,0 +1,69 @@
+import Foundation
+import Messaging
+import TestSupport
+import Testing
+
+@testable import PostlineClient
+
+@Suite("Pictures, on a device")
+@MainActor
+struct ClientPictureTests {
+    @Test("an avatar and a message's picture are uploaded, seen on another's device, and read by members alone")
+    func uploaded() async throws {
+        try await PictureFolder.with { folder in
+            var settings = NodeSettings()
+            settings.pictures = folder.path
+            try await withNode(settings) { node in
+                try await AppDevice.with(.node(node.port)) { alice in
+                    try await AppDevice.with(.node(node.port)) { bob in
+                        try await shown(alice, bob)
+                    }
+                }
+            }
+        }
+    }
+
+    private func shown(_ alice: AppDevice, _ bob: AppDevice) async throws {
+        try await alice.signIn(.alice)
+        try await bob.signIn(.bob)
+        let face = Data(picture(.jpeg, bytes: 200_000))
+        try await alice.client.setAvatar(face)
+        let url = try #require(alice.client.me?.profile.avatarURL)
+        try await bob.shows("her face") { client in
+            client.conversations.contains { $0.people.contains { $0.avatarURL == url } }
+        }
+        #expect(try await PictureAnswer.get(url).body == Array(face))
+
+        let view = Data(picture(.png, bytes: 5_000))
+        let attachment = try await alice.client.upload(view, for: Room.aliceBob, width: 40, height: 30, blurhash: "L00")
+        // It goes when there is a connection, as each message.
+        await alice.client.disconnect()
+        let own = alice.client.chat(with: Room.aliceBob)
+        try await own.send("Look!", attachment: attachment)
+        #expect(own.messages.last?.attachment == attachment)
+        try alice.client.connect()
+        let chat = bob.client.chat(with: Room.aliceBob)
+        try await bob.shows("her picture") { _ in chat.messages.last?.content == "Look!" }
+        let seen = try #require(chat.messages.last?.attachment)
+        #expect(seen.mediaID == attachment.mediaID && seen.blurhash == "L00" && seen.bytes == 5_000)
+        #expect(seen.width == 40 && seen.height == 30 && seen.mimeType == "image/png" && !seen.url.isEmpty)
+        let address = try #require(try await bob.client.addresses(of: [seen])[seen])
+        #expect(try await PictureAnswer.get(address.absoluteString).body == Array(view))
+        // It is sent once.
+        try await alice.isLive()
+        try await own.send("Again", attachment: attachment)
+        try await alice.shows("that it was refused") { $0.refusedChanges.count == 1 }
+        #expect(alice.client.refusedChanges[0].error.field == "attachment.media_id")
+        await #expect {
+            try await alice.client.setAvatar(Data("<svg>".utf8))
+        } throws: { error in
+            (error as? PostlineError)?.field == "picture"
+        }
+        await alice.client.disconnect()
+        await #expect {
+            try await alice.client.setAvatar(face)
+        } throws: { error in
+            (error as? PostlineError)?.code == .offline
+        }
+    }
+}
