@@ -339,7 +339,8 @@ let package = Package(
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "Gateway", "LineClient", "LineServer", "Media", "Messaging", "PrivatePostgres", "TestSupport", "postline",
+                "Gateway", "LineClient", "LineServer", "Media", "Messaging", "PrivatePostgres", "TestSupport",
+                "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -100,7 +100,9 @@ extension PostlineClient {
     /// - Throws: ``PostlineError``, `offline`.
     public func addresses(of attachments: [Message.Attachment]) async throws -> [Message.Attachment: URL] {
         var found: [Message.Attachment: URL] = [:]
-        for attachment in attachments where attachment.mediaID == nil { found[attachment] = URL(string: attachment.url) }
+        for attachment in attachments where attachment.mediaID == nil {
+            found[attachment] = URL(string: attachment.url)
+        }
         let kept = attachments.filter { $0.mediaID != nil }
         for start in stride(from: 0, to: kept.count, by: 100) {
             let some = kept[start..<min(start + 100, kept.count)]

@@ -14,6 +14,14 @@ enum BenchFiles {
         return "\(parent.isEmpty ? "/tmp" : parent)/postline-bench-\(process.processIdentifier)"
     }
 
+    static func makeDirectory(_ path: String) throws {
+        do {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        } catch {
+            throw BenchError("\(path) cannot be made.")
+        }
+    }
+
     static func write(_ text: String, to path: String) throws {
         do {
             try text.write(toFile: path, atomically: false, encoding: .utf8)

@@ -27,6 +27,7 @@ struct PostlineBench: AsyncParsableCommand {
               crowd         ten thousand idle sessions, and their return at once to a restarted node
               presence      ten thousand come online, until who knows them all is told; typing, between two nodes
               push          a thousand messages a second to who has no app open, and what pushes cost sends
+              media         pictures into the node's folder, beside nginx, and what a hundred at once cost sends
               profiles      from a change of a profile until a thousand contacts on two nodes have it
               logins        what sign-ins cost those who read
               backpressure  what sessions that do not read cost those that do, and the node
@@ -37,7 +38,7 @@ struct PostlineBench: AsyncParsableCommand {
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
         case hotpaths, latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd
-        case http, client, presence, push, growth
+        case http, client, presence, push, media, growth
         // Comes last: it makes the database large.
         case search
         case all
@@ -135,6 +136,8 @@ struct PostlineBench: AsyncParsableCommand {
             return try await ReadBench(
                 world: world, connections: steps[0], seconds: seconds, rounds: rounds, say: say
             ).run()
+        case .media:
+            return try await MediaBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .latency: return try await LatencyBench(world: world, seconds: seconds, say: say).run()
         case .fanout: return try await FanoutBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .deliveries: return try await DeliveryBench(world: world, seconds: seconds, say: say).run()

@@ -345,7 +345,7 @@ extension HTTPConnection {
 
     private func endAnswer() {
         guard let context else { return }
-        // The next request may be there already, and comes within the write.
+        // The next request may be there, and comes within the write.
         phase = keepsAlive ? .idle : .leaving
         let written = context.eventLoop.makePromise(of: Void.self)
         written.futureResult.assumeIsolated().whenSuccess { self.isWritten() }

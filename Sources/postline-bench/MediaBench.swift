@@ -1,0 +1,149 @@
+internal import LineClient
+internal import Messaging
+internal import NIOCore
+internal import PrivatePostgres
+internal import TerminalText
+
+/// Pictures into the node's own folder, beside nginx that takes files by PUT; and a hundred at once, beside those who send.
+struct MediaBench {
+    private static let bytes = 5_000_000
+    private static let atOnce = 100
+    private static let uploads = 20
+
+    let world: BenchWorld
+    let seconds: Int
+    let rounds: Int
+    let say: @Sendable (String) -> Void
+
+    private var picture: ByteBuffer {
+        var picture = ByteBuffer(bytes: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
+        picture.writeRepeatingByte(7, count: Self.bytes - picture.readableBytes)
+        return picture
+    }
+
+    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+        var result: (table: [String], figures: [BenchFigure])?
+        let directory = "\(world.directory)/media"
+        try BenchFiles.makeDirectory(directory)
+        // Its port is of no account: addresses are asked by their paths.
+        let settings = ["POSTLINE_MEDIA_DIR": directory, "POSTLINE_MEDIA_URL": "http://localhost"]
+        try await BenchNode.run(on: world.postgres, secret: world.secret, environment: settings) { ports in
+            try await NginxServer.run(in: directory) { nginx in
+                result = try await run(ports, nginx: nginx)
+            }
+        }
+        guard let result else { throw BenchError("Nothing was uploaded.") }
+        return result
+    }
+
+    private func run(
+        _ ports: BenchNode.Ports, nginx: Int
+    ) async throws -> (table: [String], figures: [BenchFigure]) {
+        let clients = try await clients(port: ports.line)
+        var (own, others): ([Double], [Double]) = ([], [])
+        for round in 1...rounds {
+            let targets = try await targets(Self.uploads, clients)
+            let rate = try await megabytesPerSecond(targets, port: ports.http)
+            let files = (0..<Self.uploads).map { "/\(round)-\($0)" }
+            let other = try await megabytesPerSecond(files, port: nginx)
+            say("round \(round): \(Int(rate)) MB/s, nginx \(Int(other)) MB/s")
+            own.append(rate)
+            others.append(other)
+            try await forget()
+        }
+        let ratios = zip(own, others).map { $0 / $1 }.sorted()
+        let ratio = ratios[ratios.count / 2]
+
+        let senders = try await senders(port: ports.line)
+        let alone = try await PacedSends.run(senders, pace: 100, for: .seconds(seconds))
+        let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
+        let most = try await targets(Self.atOnce, clients)
+        var highest = before
+        let beside = try await withThrowingTaskGroup(of: Void.self) { group in
+            let (picture, threads, http) = (picture, world.threads, ports.http)
+            for target in most {
+                group.addTask { try await UploadClient.put(picture, to: target, port: http, group: threads) }
+            }
+            async let sent = PacedSends.run(senders, pace: 100, for: .seconds(seconds))
+            async let peak = highestMemory(ports.operations, for: .seconds(seconds))
+            try await group.waitForAll()
+            highest = max(highest, try await peak)
+            return try await sent
+        }
+        for client in clients { await client.close() }
+        for sender in senders { await sender.client.close() }
+        let (quiet, busy) = (alone.latencies, beside.latencies)
+        let slower = (busy.milliseconds(99) ?? 0) / max(quiet.milliseconds(99) ?? 0, 0.001)
+        let each = (highest - before) / Double(Self.atOnce) / 1_024
+        return (
+            [
+                "pictures of 5 MB, one after another, \(rounds) rounds of \(Self.uploads): "
+                    + "\(Int(own.max() ?? 0)) MB/s beside nginx's \(Int(others.max() ?? 0))",
+                "\(Self.atOnce) at once: a send's p99 \(busy.text(99)) ms beside \(quiet.text(99)) without; "
+                    + "\(Int(each)) KB of the node's memory an upload",
+            ],
+            [
+                BenchFigure(name: "upload_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.5)),
+                BenchFigure(name: "upload_send_p99_ratio", value: slower, unit: "ratio", goal: .below(1.5)),
+                BenchFigure(name: "upload_memory_kb", value: each, unit: "KB", goal: .below(1_024)),
+            ]
+        )
+    }
+
+    /// Two who upload in turn: nobody has too many that wait.
+    private func clients(port: Int) async throws -> [LineClient] {
+        var clients: [LineClient] = []
+        for pair in world.pairs.prefix(20) {
+            let client = try await LineClient.connect(host: "127.0.0.1", port: port)
+            _ = try await client.call("session.authenticate", ["access_token": .string(pair.sender.accessToken)])
+            clients.append(client)
+        }
+        return clients
+    }
+
+    private func senders(port: Int) async throws -> [PacedSends.Sender] {
+        var senders: [PacedSends.Sender] = []
+        for pair in world.pairs.prefix(4) {
+            let client = try await LineClient.connect(host: "127.0.0.1", port: port)
+            _ = try await client.call("session.authenticate", ["access_token": .string(pair.sender.accessToken)])
+            senders.append(.init(client: client, conversations: [pair.conversationID]))
+        }
+        return senders
+    }
+
+    /// Where so many pictures may be put.
+    private func targets(_ count: Int, _ clients: [LineClient]) async throws -> [String] {
+        var targets: [String] = []
+        for number in 0..<count {
+            let answer = try await clients[number % clients.count].call(
+                "media.create",
+                ["purpose": .string("avatar"), "mime_type": .string("image/png"), "bytes": .integer(Self.bytes)])
+            guard let url = answer["upload"]?["url"]?.stringValue else { throw BenchError("There is no upload.") }
+            targets.append(String(url.dropFirst("http://localhost".count)))
+        }
+        return targets
+    }
+
+    private func megabytesPerSecond(_ targets: [String], port: Int) async throws -> Double {
+        let picture = picture
+        let start = ContinuousClock.now
+        for target in targets {
+            try await UploadClient.put(picture, to: target, port: port, group: world.threads)
+        }
+        return Double(targets.count * Self.bytes) / 1_000_000 / ((ContinuousClock.now - start) / .seconds(1))
+    }
+
+    private func highestMemory(_ port: Int, for time: Duration) async throws -> Double {
+        let end = ContinuousClock.now + time
+        var highest = 0.0
+        while ContinuousClock.now < end {
+            highest = max(highest, try await OperationsClient.figure(OperationsClient.memory, port: port))
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return highest
+    }
+
+    private func forget() async throws {
+        try await world.postgres.psql("delete from public.media", database: "postline")
+    }
+}
