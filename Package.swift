@@ -359,7 +359,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "KeySets", "LineClient", "client-program", "LineServer", "Media", "Messaging",
+                "BoundedWait", "FuzzedLines", "Gateway", "KeySets", "LineClient",
+                "client-program", "LineServer", "Media", "Messaging",
                 "Metering",
                 "Postgres", "PostlineClient", "postline-chat",
                 "PrivatePostgres", "Push", "SchemaValidation", "TestSupport",

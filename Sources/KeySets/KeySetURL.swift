@@ -1,5 +1,4 @@
 internal import AsyncHTTPClient
-internal import FoundationEssentials
 public import Messaging
 internal import NIOCore
 internal import NIOHTTP1
@@ -44,26 +43,4 @@ public struct KeySetURL: KeySetSource {
         guard let seconds else { return .seconds(3_600) }
         return .seconds(max(60, min(min(seconds, 86_400) - max(0, min(age, 86_400)), 86_400)))
     }
-}
-
-/// A JWK set in a file, read when it is first needed.
-public struct KeySetFile: KeySetSource {
-    private let path: String
-
-    public init(_ path: String) { self.path = path }
-
-    public func fetch() async throws -> FetchedKeySet {
-        do {
-            return FetchedKeySet(text: try String(contentsOfFile: path, encoding: .utf8), lifetime: nil)
-        } catch {
-            throw KeySetError("\(path) cannot be read")
-        }
-    }
-}
-
-/// Why a key set cannot be had.
-public struct KeySetError: Error, CustomStringConvertible {
-    public let description: String
-
-    init(_ description: String) { self.description = description }
 }

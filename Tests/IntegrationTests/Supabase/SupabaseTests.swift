@@ -24,6 +24,7 @@ struct SupabaseTests {
                 "trigger CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users",
                 "trigger CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users",
                 "trigger CREATE TRIGGER postline_ended_account AFTER UPDATE ON auth.users",
+                "trigger CREATE TRIGGER postline_proven_account AFTER UPDATE ON auth.users",
             ]
             for start in expected { #expect(added.contains { $0.hasPrefix(start) }, "\(start): \(added)") }
             #expect(added.count == expected.count, "\(added)")

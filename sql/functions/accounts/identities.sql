@@ -160,8 +160,11 @@ begin
     delete from app.identities i
      where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = pg_catalog.lower(note_proof.email));
     if email is not null then
+        -- Nothing here keeps another auth server from what it does: not even a user who was never seen.
         insert into app.identities (provider, subject, user_id, email)
-        values ('email', pg_catalog.lower(email), note_proof.user_id, pg_catalog.lower(email));
+        select 'email', pg_catalog.lower(email), p.id, pg_catalog.lower(email)
+          from public.user_profiles p where p.id = note_proof.user_id
+        on conflict do nothing;
     end if;
 end
 $$;

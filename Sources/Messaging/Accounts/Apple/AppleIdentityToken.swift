@@ -24,9 +24,10 @@ struct AppleIdentityToken: JWTPayload {
 
         init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
-            value = if let value = try? container.decode(Bool.self) { value } else {
-                try container.decode(String.self) == "true"
-            }
+            value =
+                if let value = try? container.decode(Bool.self) { value } else {
+                    try container.decode(String.self) == "true"
+                }
         }
 
         func encode(to encoder: any Encoder) throws {

@@ -27,7 +27,7 @@ public struct AppleSignIn: Sendable {
         self.init(clients: clients, keys: AppleKeys(source, logger: logger))
     }
 
-    private init(clients: Set<String>, keys: AppleKeys) {
+    init(clients: Set<String>, keys: AppleKeys) {
         self.clients = clients
         self.keys = keys
     }
