@@ -11,7 +11,7 @@ struct AppleCheck: Sendable {
         guard let keys else { return }
         do {
             let count = try await AppleSignIn.countKeys(of: keys)
-            report(.ok(Self.check, "Apple's tokens can be verified, by \(count) keys."))
+            report(.ok(Self.check, "Apple's tokens can be verified; keys: \(count)."))
         } catch {
             report(
                 .problem(

@@ -22,6 +22,7 @@ struct SettingsTests {
         "jwt_secret", "jwks_file", "tls_certificate", "tls_key", "push_apns_key_file", "push_apns_key_id",
         "push_apns_team_id", "push_apns_topic", "push_apns_url", "push_fcm_service_account_file", "push_fcm_url",
         "push_webhook_url", "push_webhook_secret", "push_texts_file", "push_authorities_file",
+        "apple_client_ids", "apple_keys_url", "apple_keys_file",
     ]
 
     static let connectionStrings = ["database_url", "listen_database_url", "admin_database_url"]

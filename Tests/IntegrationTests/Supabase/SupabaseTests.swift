@@ -17,7 +17,7 @@ struct SupabaseTests {
             #expect(first.status == 0, "\(first.errors)")
             let after = try await server.catalogue()
             #expect(before.subtracting(after) == [])
-            // What comes to it: three triggers that follow the accounts, an extension, and the feed's way to our tables.
+            // What comes to it: four triggers that follow the accounts, an extension, and the feed's way to our tables.
             let added = after.subtracting(before)
             let expected = [
                 "extension pg_trgm in extensions", "schema public of pg_database_owner: USAGE to postline_feed from",

@@ -26,7 +26,7 @@ actor AppleKeys {
             case .fetch: await fetch()
             }
         }
-        throw .noAppleKeys
+        throw cache.hasFailed ? .noAppleKeys : .invalidIdentityToken
     }
 
     private func fetch() async {

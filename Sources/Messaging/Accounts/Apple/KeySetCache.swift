@@ -29,10 +29,13 @@ struct KeySetCache<Keys: Sendable>: Sendable {
 
     init(_ times: Times = Times()) { self.times = times }
 
+    /// Whether the last fetch brought nothing.
+    var hasFailed: Bool { lastFetch?.failed == true }
+
     /// - Parameter hasKey: whether a set has the key that is needed.
     func step(at now: ContinuousClock.Instant, hasKey: (Keys) -> Bool) -> Step {
         guard let kept, kept.until.map({ now < $0 + times.grace }) ?? true else {
-            return mayFetch(at: now, after: lastFetch?.failed == true ? times.retry : times.pause)
+            return mayFetch(at: now, after: hasFailed ? times.retry : times.pause)
                 ? .fetch : .unavailable
         }
         let isKnown = hasKey(kept.keys)
@@ -41,7 +44,7 @@ struct KeySetCache<Keys: Sendable>: Sendable {
         if kept.until == nil { return .unknownKey }
         if mayFetch(at: now, after: times.pause) { return .fetch }
         if isKnown { return .use(kept.keys) }
-        return lastFetch?.failed == true ? .unavailable : .unknownKey
+        return hasFailed ? .unavailable : .unknownKey
     }
 
     /// A fetch brought this.
