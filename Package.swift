@@ -120,6 +120,15 @@ let package = Package(
             ],
             swiftSettings: settings),
         .target(
+            name: "KeySets",
+            dependencies: [
+                "Messaging",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "LineServer",
             dependencies: [
                 "Messaging",
@@ -206,6 +215,7 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
+                "KeySets",
                 "LineClient",
                 "LineServer",
                 "Media",
@@ -235,6 +245,7 @@ let package = Package(
             dependencies: [
                 "Doctor",
                 "Gateway",
+                "KeySets",
                 "LineServer",
                 "Media",
                 "Messaging",
@@ -349,8 +360,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "Gateway", "LineClient", "client-program", "LineServer", "Media",
-                "Messaging",
+                "BoundedWait", "FuzzedLines", "Gateway", "KeySets", "LineClient",
+                "client-program", "LineServer", "Media", "Messaging",
                 "Metering",
                 "Postgres", "PostlineClient", "postline-chat",
                 "PrivatePostgres", "Push", "SchemaValidation", "TestSupport",

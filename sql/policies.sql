@@ -59,6 +59,8 @@ alter table app.devices enable row level security;
 alter table app.pushes enable row level security;
 alter table app.push_cursor enable row level security;
 alter table app.mails enable row level security;
+alter table app.identities enable row level security;
+alter table app.used_identity_tokens enable row level security;
 alter table admin.audit enable row level security;
 alter table if exists app.migrations enable row level security;
 
@@ -278,8 +280,11 @@ grant execute on function
 grant execute on function api.avatars() to anon;
 grant execute on function
     accounts.are_in_use(uuid[], uuid[]), accounts.change_password(uuid, uuid, text, text), accounts.credentials(text),
-    accounts.delete_user(uuid, text), accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
-    accounts.guest(text), accounts.keep_ticket(text, uuid, text), accounts.logout(uuid, uuid, boolean),
+    accounts.delete_by_identity(uuid, text, text, text, double precision), accounts.delete_user(uuid, text),
+    accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
+    accounts.enter_by_identity(text, text, text, text, text, double precision, uuid, integer, integer),
+    accounts.guest(text), accounts.identified_account(text, text, text), accounts.keep_ticket(text, uuid, text),
+    accounts.logout(uuid, uuid, boolean), accounts.merge_external_guest(uuid, uuid),
     accounts.merge_guest(uuid, text, uuid, integer, integer), accounts.open_session(uuid, uuid, text),
     accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text),
     accounts.renew_hash(uuid, text, text), accounts.take_ticket(text), accounts.upgrade(uuid, text, text, text),

@@ -80,6 +80,24 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.delete_by_identity(user_id uuid, provider text, subject text, token_hash text, expires_at double precision) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform 1 from auth.users u where u.id = delete_by_identity.user_id for update;
+    if not exists (select from app.identities i
+                    where i.user_id = delete_by_identity.user_id and i.provider = delete_by_identity.provider
+                      and i.subject = delete_by_identity.subject) then
+        raise exception using errcode = 'PL003', message = 'This token is not of the account''s holder.',
+            detail = '{"field":"identity_token"}';
+    end if;
+    perform app.use_identity_token(token_hash, delete_by_identity.expires_at);
+    update public.user_profiles p set is_deleted = true where p.id = delete_by_identity.user_id;
+    return '{"deleted":true}';
+end
+$$;
+
 CREATE FUNCTION accounts.delete_user(user_id uuid, password_hash text) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -92,6 +110,9 @@ begin
         raise exception using errcode = 'PL004', message = 'This account is not known here.';
     elsif nullif(account.encrypted_password::text, '') is distinct from password_hash then
         perform app.refuse_credentials();
+    elsif password_hash is null and exists (
+            select from app.identities i where i.user_id = delete_user.user_id and i.provider <> 'email') then
+        perform app.refuse_param('identity_token', 'This account is deleted with a fresh "identity_token".');
     end if;
     update public.user_profiles p set is_deleted = true where p.id = delete_user.user_id;
     return '{"deleted":true}';
@@ -137,6 +158,58 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.enter_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) RETURNS TABLE(user_id uuid, password_hash text, merged json)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+#variable_conflict use_column
+declare
+    address text := case when email is not null then app.checked_email(email) end;
+    account auth.users;
+    guest auth.users;
+    session app.sessions;
+    found_id uuid;
+begin
+    perform app.use_identity_token(token_hash, enter_by_identity.expires_at);
+    -- Of two who come at once for the first time, the second finds what the first made.
+    perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(provider || ' ' || subject, 0));
+    found_id := accounts.identified_account(provider, subject, address);
+    if guest_session is not null then
+        select u.* into guest from auth.users u
+         where u.id = (select s.user_id from app.sessions s where s.id = guest_session) for update;
+    end if;
+
+    if found_id is null and guest_session is not null then
+        select s.* into session from app.sessions s where s.id = guest_session;
+        if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest)
+                        and app.is_taken(session, guest_generation, reuse_seconds), false) then
+            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+        end if;
+        perform app.name_guest(guest.id, provider, address, full_name);
+        found_id := guest.id;
+    elsif found_id is null then
+        found_id := app.make_account(provider, address, full_name);
+    end if;
+    insert into app.identities (provider, subject, user_id, email)
+    values (provider, subject, found_id, address)
+    on conflict do nothing;
+
+    select u.* into account from auth.users u where u.id = found_id;
+    if account.deleted_at is not null or app.is_banned(account) then
+        raise exception using errcode = 'PL003', message = 'This account cannot be signed in to.';
+    end if;
+    user_id := found_id;
+    password_hash := nullif(account.encrypted_password::text, '');
+    if guest.id = found_id then
+        -- It has just become the account, or did before, and the answer was lost.
+        merged := '{"conversations":0,"messages":0}';
+    elsif guest_session is not null then
+        merged := accounts.merge_guest(found_id, password_hash, guest_session, guest_generation, reuse_seconds);
+    end if;
+    return next;
+end
+$$;
+
 CREATE FUNCTION accounts.guest(full_name text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -154,6 +227,23 @@ begin
             pg_catalog.now(), pg_catalog.now(), true)
     returning id into new_id;
     return new_id;
+end
+$$;
+
+CREATE FUNCTION accounts.identified_account(provider text, subject text, email text) RETURNS uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return coalesce(
+        (select i.user_id from app.identities i
+          where i.provider = identified_account.provider and i.subject = identified_account.subject),
+        (select u.id from app.identities i
+           join auth.users u on u.id = i.user_id and pg_catalog.lower(u.email::text) = i.subject
+          where i.provider = 'email' and i.subject = pg_catalog.lower(identified_account.email)
+            and u.deleted_at is null
+            and not exists (select from app.identities o
+                             where o.user_id = i.user_id and o.provider = identified_account.provider)));
 end
 $$;
 
@@ -183,6 +273,39 @@ begin
      where s.user_id = logout.user_id and s.revoked_at is null and (everywhere or s.id = logout.session_id);
     get diagnostics ended = row_count;
     return ended;
+end
+$$;
+
+CREATE FUNCTION accounts.merge_external_guest(user_id uuid, guest_id uuid) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    guest auth.users;
+    account auth.users;
+    merged app.merged_guests;
+begin
+    if user_id = guest_id then
+        return '{"conversations":0,"messages":0}';
+    end if;
+    -- The guest's account is the lock, as in accounts.merge_guest.
+    select u.* into guest from auth.users u where u.id = guest_id for update;
+    select u.* into account from auth.users u where u.id = merge_external_guest.user_id for share;
+    if account.id is null or account.deleted_at is not null or app.is_banned(account) then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    end if;
+    select g.* into merged from app.merged_guests g
+     where g.guest_id = guest.id and g.account_id = account.id;
+    if not found then
+        if not coalesce(guest.is_anonymous and guest.deleted_at is null and not app.is_banned(guest), false)
+           or coalesce(account.is_anonymous, false) then
+            raise exception using errcode = 'PL004', message = 'That guest is not known here.';
+        end if;
+        perform app.adopt_account(guest);
+        perform app.adopt_account(account);
+        merged := app.merge_users(guest.id, account.id);
+    end if;
+    return pg_catalog.format('{"conversations":%s,"messages":%s}', merged.conversations, merged.messages);
 end
 $$;
 
@@ -2653,6 +2776,7 @@ begin
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
+    delete from app.identities i where i.user_id = new.id;
     return null;
 end
 $$;
@@ -2716,6 +2840,21 @@ begin
         perform app.hide_presence(new.id);
     else
         perform app.show_presence(new.id);
+    end if;
+    return null;
+end
+$$;
+
+CREATE FUNCTION app.follow_proof() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    if new.email = old.email and old.email_confirmed_at is null and new.email_confirmed_at is not null
+       and new.deleted_at is null then
+        perform app.note_proof(new.id, new.email::text);
+    elsif new.email is distinct from old.email or new.email_confirmed_at is null then
+        perform app.note_proof(new.id, null);
     end if;
     return null;
 end
@@ -3389,6 +3528,34 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.make_account(provider text, email text, full_name text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    address text := email;
+    name text := app.checked_name('full_name', full_name, 'A name');
+    new_id uuid;
+begin
+    loop
+        insert into auth.users (instance_id, id, aud, role, email, email_confirmed_at, confirmation_token,
+                                recovery_token, email_change, email_change_token_new, last_sign_in_at,
+                                raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
+        values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated',
+                'authenticated', address, case when address is not null then pg_catalog.now() end, '', '', '', '',
+                pg_catalog.now(), app.metadata_of(provider),
+                pg_catalog.json_strip_nulls(pg_catalog.json_build_object('full_name', name))::jsonb,
+                pg_catalog.now(), pg_catalog.now())
+        on conflict do nothing
+        returning id into new_id;
+        exit when new_id is not null;
+        address := null;
+    end loop;
+    perform app.note_proof(new_id, address);
+    return new_id;
+end
+$$;
+
 CREATE FUNCTION app.make_group(title text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3626,6 +3793,15 @@ CREATE FUNCTION app.message_object(message public.messages, sender json, mark bi
         ',"deleted_at":', app.quoted(app.utc(message.deleted_at)), '}')
 $$;
 
+CREATE FUNCTION app.metadata_of(provider text) RETURNS jsonb
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return pg_catalog.jsonb_build_object('provider', provider, 'providers', pg_catalog.jsonb_build_array(provider));
+end
+$$;
+
 CREATE FUNCTION app.move_mark() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -3703,6 +3879,32 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.name_guest(guest uuid, provider text, email text, full_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    address text := email;
+    name text := app.checked_name('full_name', full_name, 'A name');
+begin
+    update auth.users u
+       set is_anonymous = false, updated_at = pg_catalog.now(),
+           raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}') || app.metadata_of(provider)
+     where u.id = guest;
+    begin
+        update auth.users u
+           set email = address, email_confirmed_at = case when address is not null then pg_catalog.now() end
+         where u.id = guest;
+    exception when unique_violation then
+        address := null;
+    end;
+    perform app.note_proof(guest, address);
+    if name is not null then
+        update public.user_profiles p set full_name = name where p.id = guest;
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.name_words(username text, full_name text) RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     SET search_path TO ''
@@ -3756,6 +3958,23 @@ begin
     update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
      where id = new.id and changed_xid <> pg_catalog.pg_current_xact_id();
     return null;
+end
+$$;
+
+CREATE FUNCTION app.note_proof(user_id uuid, email text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.identities i
+     where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = pg_catalog.lower(note_proof.email));
+    if email is not null then
+        -- Nothing here keeps another auth server from what it does: not even a user who was never seen.
+        insert into app.identities (provider, subject, user_id, email)
+        select 'email', pg_catalog.lower(email), p.id, pg_catalog.lower(email)
+          from public.user_profiles p where p.id = note_proof.user_id
+        on conflict do nothing;
+    end if;
 end
 $$;
 
@@ -4636,6 +4855,23 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.use_identity_token(token_hash text, expires_at double precision) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.used_identity_tokens t
+     where t.hash in (select e.hash from app.used_identity_tokens e where e.expires_at <= app.now()
+                       order by e.expires_at limit 10 for update skip locked);
+    insert into app.used_identity_tokens (hash, expires_at)
+    values (pg_catalog.decode(token_hash, 'hex'), pg_catalog.to_timestamp(use_identity_token.expires_at))
+    on conflict do nothing;
+    if not found then
+        raise exception using errcode = 'PL004', message = 'This token was used already: get a fresh one.';
+    end if;
+end
+$$;
+
 CREATE FUNCTION app.users_in_sight() RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
     SET search_path TO ''
@@ -5262,6 +5498,17 @@ CREATE TABLE app.former_members (
     changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
 );
 
+CREATE TABLE app.identities (
+    provider text NOT NULL,
+    subject text NOT NULL,
+    user_id uuid NOT NULL,
+    email text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT identities_email CHECK ((octet_length(email) <= 320)),
+    CONSTRAINT identities_provider CHECK ((provider = ANY (ARRAY['apple'::text, 'email'::text]))),
+    CONSTRAINT identities_subject CHECK (((octet_length(subject) >= 1) AND (octet_length(subject) <= 320)))
+);
+
 CREATE TABLE app.mails (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     kind text NOT NULL,
@@ -5441,6 +5688,11 @@ CREATE TABLE app.unsettled_users (
     user_id uuid NOT NULL
 );
 
+CREATE TABLE app.used_identity_tokens (
+    hash bytea NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE app.words (
     word text NOT NULL COLLATE pg_catalog."C"
 );
@@ -5518,6 +5770,12 @@ ALTER TABLE ONLY app.devices
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_pkey PRIMARY KEY (conversation_id, user_id);
 
+ALTER TABLE ONLY app.identities
+    ADD CONSTRAINT identities_one_a_provider UNIQUE (user_id, provider);
+
+ALTER TABLE ONLY app.identities
+    ADD CONSTRAINT identities_pkey PRIMARY KEY (provider, subject);
+
 ALTER TABLE ONLY app.mails
     ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
 
@@ -5550,6 +5808,9 @@ ALTER TABLE ONLY app.settings
 
 ALTER TABLE ONLY app.stream_tickets
     ADD CONSTRAINT stream_tickets_pkey PRIMARY KEY (hash);
+
+ALTER TABLE ONLY app.used_identity_tokens
+    ADD CONSTRAINT used_identity_tokens_pkey PRIMARY KEY (hash);
 
 ALTER TABLE ONLY app.words
     ADD CONSTRAINT words_pkey PRIMARY KEY (word);
@@ -5638,6 +5899,8 @@ CREATE INDEX stream_tickets_expires_at ON app.stream_tickets USING btree (expire
 
 CREATE INDEX stream_tickets_user_id ON app.stream_tickets USING btree (user_id, expires_at DESC);
 
+CREATE INDEX used_identity_tokens_expires_at ON app.used_identity_tokens USING btree (expires_at);
+
 CREATE INDEX words_likeness ON app.words USING gin (word public.gin_trgm_ops) WITH (fastupdate=off);
 
 CREATE UNIQUE INDEX users_email_partial_key ON auth.users USING btree (email) WHERE (is_sso_user = false);
@@ -5701,6 +5964,8 @@ CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW 
 CREATE TRIGGER postline_ended_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((new.deleted_at IS NOT NULL) AND (old.deleted_at IS NULL)) OR ((new.banned_until > now()) AND (new.banned_until IS DISTINCT FROM old.banned_until)))) EXECUTE FUNCTION app.end_sessions();
 
 CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users FOR EACH ROW EXECUTE FUNCTION app.follow_account();
+
+CREATE TRIGGER postline_proven_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.email_confirmed_at IS DISTINCT FROM new.email_confirmed_at))) EXECUTE FUNCTION app.follow_proof();
 
 CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.kind)::text = 'direct'::text)) EXECUTE FUNCTION app.add_participants();
 
@@ -5794,6 +6059,9 @@ ALTER TABLE ONLY app.former_members
 ALTER TABLE ONLY app.former_members
     ADD CONSTRAINT former_members_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE ONLY app.identities
+    ADD CONSTRAINT identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY app.mails
     ADD CONSTRAINT mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id) ON DELETE CASCADE;
 
@@ -5865,6 +6133,8 @@ CREATE POLICY feed_select ON app.former_members FOR SELECT TO postline_feed USIN
 
 ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.identities ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.mails ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.media_removals ENABLE ROW LEVEL SECURITY;
@@ -5896,6 +6166,8 @@ ALTER TABLE app.settings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.stream_tickets ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.unsettled_users ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.used_identity_tokens ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY user_select ON app.words FOR SELECT TO authenticated USING (true);
 
@@ -6033,6 +6305,9 @@ GRANT ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, ol
 REVOKE ALL ON FUNCTION accounts.credentials(email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.credentials(email text) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.delete_by_identity(user_id uuid, provider text, subject text, token_hash text, expires_at double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.delete_by_identity(user_id uuid, provider text, subject text, token_hash text, expires_at double precision) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.delete_user(user_id uuid, password_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.delete_user(user_id uuid, password_hash text) TO postline_accounts;
 
@@ -6042,14 +6317,23 @@ GRANT ALL ON FUNCTION accounts.ended_sessions(since pg_snapshot, OUT snapshot te
 REVOKE ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.enter_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.enter_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.guest(full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.guest(full_name text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.identified_account(provider text, subject text, email text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.identified_account(provider text, subject text, email text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.merge_external_guest(user_id uuid, guest_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.merge_external_guest(user_id uuid, guest_id uuid) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.merge_guest(user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.merge_guest(user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) TO postline_accounts;
@@ -6314,6 +6598,8 @@ REVOKE ALL ON FUNCTION app.follow_picture() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_preference() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.follow_proof() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.forget_devices() FROM PUBLIC;
@@ -6417,6 +6703,8 @@ GRANT ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text,
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.make_account(provider text, email text, full_name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.make_group(title text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.make_group(title text) TO authenticated;
 
@@ -6462,6 +6750,8 @@ REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, 
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.metadata_of(provider text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.move_mark() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_noted_mark() FROM PUBLIC;
@@ -6478,6 +6768,8 @@ GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authen
 REVOKE ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.name_guest(guest uuid, provider text, email text, full_name text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.name_words(username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO authenticated;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_role;
@@ -6488,6 +6780,8 @@ GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
 REVOKE ALL ON FUNCTION app.note_arrivals() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.note_proof(user_id uuid, email text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_pushes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.note_pushes() TO postline_feed;
@@ -6599,6 +6893,8 @@ REVOKE ALL ON FUNCTION app.take_picture(message public.messages) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.use_identity_token(token_hash text, expires_at double precision) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.users_in_sight() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.users_in_sight() TO authenticated;

@@ -19,6 +19,7 @@ package struct SettingsUnderTest: Sendable {
     let adminDatabaseURL: String?
     let poolSize: Int
     let push: PushSettings?
+    let appleKeys: (any KeySetSource)?
 
     /// Takes each value as a node would use it.
     ///
@@ -29,13 +30,14 @@ package struct SettingsUnderTest: Sendable {
     ///     be used; nil where lines are not encrypted.
     ///   - operationsPort: nil where metrics and health are not served.
     ///   - push: nil where nothing is pushed.
+    ///   - appleKeys: nil where nobody signs in with Apple.
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,
         certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, operationsHost: String,
         operationsPort: Int?, databaseURL: String?, listenDatabaseURL: String?, adminDatabaseURL: String?,
         poolSize: Int,
-        push: PushSettings?
+        push: PushSettings?, appleKeys: (any KeySetSource)?
     ) {
         self.flaw = flaw
         self.jwtSecret = jwtSecret
@@ -53,5 +55,6 @@ package struct SettingsUnderTest: Sendable {
         self.adminDatabaseURL = adminDatabaseURL
         self.poolSize = poolSize
         self.push = push
+        self.appleKeys = appleKeys
     }
 }

@@ -53,6 +53,9 @@ public final class MessagingService: Service, SessionFactory {
 
         /// Where pictures are; nil where none are kept.
         public var media: (any MediaStore)?
+
+        /// Nil where nobody signs in with Apple.
+        public var apple: AppleSignIn?
         public var limits: StatementLimits
         public var accountProvider: AccountProvider
         public var keys: TokenKeys
@@ -106,6 +109,7 @@ public final class MessagingService: Service, SessionFactory {
             provider: configuration.accountProvider,
             database: database,
             keys: configuration.keys,
+            apple: configuration.apple,
             settings: .init(
                 issuer: configuration.issuer, audience: configuration.audience,
                 accessTokenSeconds: configuration.accessTokenSeconds,

@@ -216,6 +216,9 @@ extension Session {
 
     private static let sessionEnded = Goodbye(.sessionRevoked, "This session has ended: sign in again.")
 
+    /// Who is signed in on this connection; nil: nobody.
+    var userID: ID? { user?.user }
+
     /// - Parameter other: whoever is about to sign in; nil for somebody new.
     /// - Throws: `invalid_request` when the connection is another user's.
     func requireMayBecome(_ other: ID?) throws(ProtocolError) {

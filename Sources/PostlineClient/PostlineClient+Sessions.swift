@@ -43,18 +43,60 @@ extension PostlineClient {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
     }
 
+    /// Signs in with Apple, to an account that Apple's user has or gets. A guest's data come along: where there is no account
+    /// yet the guest becomes it, with the same id.
+    ///
+    /// - Parameters:
+    ///   - appleIdentityToken: the credential's `identityToken`, as text. It is good once: ask Apple for another where this
+    ///     fails with `invalid_token`.
+    ///   - nonce: what the request's `nonce` was made of, or what it was; nil where it had none.
+    ///   - fullName: what Apple tells of the name, at the first time alone; it is taken where the account is made.
+    /// - Returns: what came along at the server; nil where it was no guest who signed in.
+    /// - Throws: ``PostlineError``: `invalid_token`, `token_expired`, `invalid_credentials` for a disabled account,
+    ///   `forbidden` where the server takes no tokens of Apple's, `unavailable`, `offline`, `not_trusted`, `rate_limited`;
+    ///   `invalid_request` where somebody is signed in. Who was here before still is then.
+    @discardableResult
+    public func signIn(
+        appleIdentityToken: String, nonce: String? = nil, fullName: String? = nil
+    ) async throws -> Merged? {
+        var params: [String: JSONValue] = ["identity_token": .string(appleIdentityToken)]
+        if let nonce { params["nonce"] = .string(nonce) }
+        if let fullName { params["full_name"] = .string(fullName) }
+        return try await signIn("auth.apple", params)
+    }
+
     /// Signs in with an access token alone, which cannot be renewed: the session is for as long as it is good.
     ///
     /// - Throws: ``PostlineError``: `invalid_token`, `token_expired`, `session_revoked`, `offline`, `not_trusted`;
     ///   `invalid_request` where somebody is signed in, and where a guest is whom the server knows: it would bring nothing
     ///   along.
     public func signIn(accessToken: String) async throws {
-        try await signIn(bringsGuest: false) { connection, _ in
+        _ = try await signIn(accessToken, guestAccessToken: nil)
+    }
+
+    /// Signs in with an access token of another server that keeps the accounts, such as Supabase's, and brings along the
+    /// guest of this device, whom that server knows as an anonymous user.
+    ///
+    /// - Returns: what came along at the server.
+    /// - Throws: as ``signIn(accessToken:)``, `forbidden` where the server keeps the accounts itself. Who was here before
+    ///   still is then.
+    @discardableResult
+    public func signIn(accessToken: String, guestAccessToken: String) async throws -> Merged? {
+        try await signIn(accessToken, guestAccessToken: guestAccessToken)
+    }
+
+    private func signIn(_ accessToken: String, guestAccessToken: String?) async throws -> Merged? {
+        try await signIn(bringsGuest: guestAccessToken != nil) { connection, _ in
             struct Session: Decodable, Sendable {}
             let _: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
+            var merged: Merged?
+            if let guestAccessToken {
+                merged = try await connection.call("auth.merge_guest", ["guest_access_token": guestAccessToken])
+            }
             let me: Me = try await connection.call("me.get", [String: String]())
             return SignedIn(
-                tokens: Tokens(accessToken: accessToken, refreshToken: nil, userID: me.id, isGuest: me.isGuest))
+                tokens: Tokens(accessToken: accessToken, refreshToken: nil, userID: me.id, isGuest: me.isGuest),
+                merged: merged)
         }
     }
 
@@ -142,9 +184,9 @@ extension PostlineClient {
             case merged
         }
 
-        init(tokens: Tokens) {
+        init(tokens: Tokens, merged: Merged?) {
             self.tokens = tokens
-            merged = nil
+            self.merged = merged
         }
 
         init(from decoder: any Decoder) throws {
@@ -156,7 +198,7 @@ extension PostlineClient {
     /// Signs in by a method of the protocol; a guest's data come along where it is that of an account.
     @discardableResult
     private func signIn(_ method: String, _ params: [String: JSONValue]) async throws -> Merged? {
-        try await signIn(bringsGuest: method == "auth.login") { connection, guestToken in
+        try await signIn(bringsGuest: ["auth.login", "auth.apple"].contains(method)) { connection, guestToken in
             try await Self.answer(connection, method, params, guestToken: guestToken)
         }
     }

@@ -50,7 +50,8 @@ extension SettingsUnderTest {
             databaseURL: settings.databaseURL, listenDatabaseURL: settings.listenDatabaseURL,
             adminDatabaseURL: settings.adminDatabaseURL, poolSize: settings.poolSize,
             // What is wrong with them is the flaw.
-            push: try? settings.push.settings())
+            push: try? settings.push.settings(),
+            appleKeys: settings.apple.clients.isEmpty ? nil : try? settings.apple.source())
     }
 }
 
@@ -58,6 +59,7 @@ extension Settings {
     private func checkWithoutWaiting() throws {
         _ = try requireDatabaseURL()
         _ = try push.settings()
+        _ = try apple.source()
     }
 
     /// Why a node does not start with them, in a sentence; nil where they are enough.

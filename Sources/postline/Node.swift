@@ -74,6 +74,7 @@ struct Node: Sendable {
             info: lines.info)
         configuration.pushes = push?.platforms ?? []
         configuration.media = media?.store
+        configuration.apple = try settings.apple.signIn(logger: logger)
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
         pusher = push.map { [databaseURL, logger] in
             Pusher(

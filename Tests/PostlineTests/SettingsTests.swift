@@ -26,6 +26,7 @@ struct SettingsTests {
         "media_dir", "media_url", "media_secret", "media_s3_endpoint", "media_s3_region", "media_s3_bucket",
         "media_s3_public_bucket", "media_s3_public_url", "media_s3_access_key_id", "media_s3_secret_access_key",
         "media_s3_authorities_file",
+        "apple_client_ids", "apple_keys_url", "apple_keys_file",
     ]
 
     static let connectionStrings = ["database_url", "listen_database_url", "admin_database_url"]

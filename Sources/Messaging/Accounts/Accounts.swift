@@ -18,6 +18,9 @@ struct Accounts: Sendable {
     let provider: AccountProvider
     let database: Database
     let keys: TokenKeys
+
+    /// Nil where nobody signs in with Apple.
+    let apple: AppleSignIn?
     let settings: Settings
     let hasher: PasswordHasher
     let metrics: HashingMetrics
@@ -170,11 +173,7 @@ struct Accounts: Sendable {
     /// - Throws: `invalid_token` where it is no guest's, or is not taken any more; `invalid_credentials` where the
     ///   account's password was changed since it was verified.
     func merge(guestRefreshToken text: String, into account: AccountHolder) async throws(ProtocolError) -> JSON {
-        guard let token = RefreshToken(text, key: settings.refreshKey) else {
-            throw ProtocolError(
-                .invalidToken, "\"guest_refresh_token\" is no guest's token.",
-                data: [.init(name: "field", value: .string("guest_refresh_token"))])
-        }
+        let token = try guestToken(text)
         let rows = try await database.rows(
             Functions.mergeGuest,
             [
@@ -185,6 +184,18 @@ struct Accounts: Sendable {
             throw .fault("accounts.merge_guest returned no object")
         }
         return merged
+    }
+
+    /// A guest's refresh token that this server has given.
+    ///
+    /// - Throws: `invalid_token` where it has not.
+    func guestToken(_ text: String) throws(ProtocolError) -> RefreshToken {
+        guard let token = RefreshToken(text, key: settings.refreshKey) else {
+            throw ProtocolError(
+                .invalidToken, "\"guest_refresh_token\" is no guest's token.",
+                data: [.init(name: "field", value: .string("guest_refresh_token"))])
+        }
+        return token
     }
 
     func requireBuiltin() throws(ProtocolError) {

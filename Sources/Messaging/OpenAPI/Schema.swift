@@ -116,4 +116,7 @@ extension Schema {
 
     /// Tokens, with what was merged where a guest was.
     static let tokensAndMerged = reference("TokensAndMerged")
+
+    /// What came over with a guest.
+    static let merged = object([("conversations", .integer), ("messages", .integer)])
 }

@@ -26,8 +26,7 @@ extension Operation {
         [
             Parameter("email", .string(.any), "The account's, in any case."),
             .givenPassword("password", .required),
-            Parameter(
-                "guest_refresh_token", .string(.any), .optional, "Of the guest who becomes part of this account."),
+            .guestRefreshToken,
         ],
         result: .tokensAndMerged, errors: [.invalidCredentials, .invalidToken, .forbidden]
     ) { session, params throws(ProtocolError) in

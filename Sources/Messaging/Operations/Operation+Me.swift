@@ -72,14 +72,25 @@ extension Operation {
 
     private static let delete = Operation(
         "me.delete", .user, "Deletes the account; its messages stay under a tombstone.",
-        [Parameter("password", .string(.bytes(0...72)), .optional, "The account's; a guest has none.")],
-        result: .object([("deleted", .bool)]), errors: [.invalidCredentials, .forbidden]
+        [
+            Parameter("password", .string(.bytes(0...72)), .optional, "The account's; a guest has none."),
+            .identityToken(.optional), .nonce,
+        ],
+        result: .object([("deleted", .bool)]), errors: [.invalidCredentials, .invalidToken, .tokenExpired, .forbidden]
     ) { session, params throws(ProtocolError) in
         let password = params.string("password")
         let token = try await session.token
+        var identity: AppleIdentity?
+        if let text = params.string("identity_token") {
+            identity = try await session.service.accounts.requireApple().verify(
+                text, nonce: params.string("nonce"), isFresh: true)
+        }
         let deleted = try await session.end { () throws(ProtocolError) in
             try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
-                try await session.service.accounts.delete(token.user, password: password)
+                guard let identity else {
+                    return try await session.service.accounts.delete(token.user, password: password)
+                }
+                return try await session.service.accounts.delete(token.user, by: identity)
             }
         }
         session.service.feed.changed()

@@ -97,6 +97,15 @@ extension Setting {
             For how long a refresh token that was just used gets the same answer again, for a client that lost it; \
             used later, it ends the session. 0 for never.
             """),
+        Setting(
+            "apple_client_ids", \.apple.clientIDs, .text, otherwise: "none: nobody signs in with Apple",
+            "The apps' bundle ids, separated by commas, for which Apple's identity tokens are taken."),
+        Setting(
+            "apple_keys_url", \.apple.keysURL, .text, otherwise: "Apple's",
+            "Where the keys are that verify them, a JWK set."),
+        Setting(
+            "apple_keys_file", \.apple.keysFile, .file,
+            "A JWK set with those keys, in place of a URL, where a server may not reach Apple."),
     ]
 
     private static let push = [

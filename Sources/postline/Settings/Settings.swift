@@ -48,6 +48,7 @@ struct Settings: Sendable {
     var rates = Rates()
     var push = PushSources()
     var media = MediaSources()
+    var apple = AppleSources()
     var logLevel = Logger.Level.info
 
     /// Environment variables that begin as settings do and are none, in order.

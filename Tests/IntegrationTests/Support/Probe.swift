@@ -54,6 +54,7 @@ enum Probe {
         "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
         "me.update_physical": ["if_version"], "me.change_username": ["if_version"],
         "me.set_avatar": ["avatar_url", "if_version"], "me.save": ["if_version"],
+        "me.delete": ["identity_token", "nonce"],
         // Else all sends but the first would be the first again.
         "messages.send": ["client_id"],
     ]
@@ -61,6 +62,7 @@ enum Probe {
     private static let values: [String: JSON] = [
         "access_token": "not.a.token", "email": "probe@example.com", "password": "postline-dev",
         "username": "probe_name", "guest_refresh_token": "not.a.token", "refresh_token": "not.a.token", "all": false,
+        "identity_token": "not.a.token", "nonce": "x", "guest_access_token": "not.a.token",
         "current_password": "not-the-password", "new_password": "postline-dev", "biological_sex": "other",
         "height_cm": 170, "avatar_type": "built_in", "avatar_id": "fox", "avatar_url": "https://probe.example.com/a",
         "avatar": ["avatar_type": "built_in", "avatar_id": "fox"], "physical": ["height_cm": 170],

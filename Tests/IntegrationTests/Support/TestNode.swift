@@ -97,6 +97,12 @@ struct NodeSettings: Sendable {
     /// Off: who comes and goes would be pushed between what a test waits for.
     var presence: PresenceTimes?
 
+    /// Nil: nobody signs in with Apple.
+    var apple: AppleSignIn?
+
+    /// Another server keeps the accounts.
+    static let external = NodeSettings(accountProvider: .external)
+
     /// A folder for pictures of up to a mebibyte; nil: none are kept.
     var pictures: String?
 }
@@ -153,6 +159,7 @@ func withNode<Value: Sendable>(
         try FolderStore(.init(directory: $0, url: nil, secret: TestNode.secret, maxBytes: 1 << 20))
     }
     configuration.media = pictures
+    configuration.apple = settings.apple
     configuration.endedSessionGrace = settings.endedSessionGrace
     let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)

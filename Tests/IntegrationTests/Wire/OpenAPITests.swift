@@ -14,9 +14,15 @@ struct OpenAPITests {
 
     @Test("has each member that the answer of any method has, and each answer has all that must be there")
     func answers() async throws {
-        try await withNode { node in
+        let key = try AppleKey("one")
+        var settings = NodeSettings()
+        settings.apple = try key.signIn()
+        try await withNode(settings) { node in
             let calls = Calls(api: api)
             try await accounts(node, calls)
+            try await calls.call(
+                try await node.connect(), "auth.apple", ["identity_token": .string(try key.token("sue"))])
+            try await withNode(node.database, NodeSettings(accountProvider: .external)) { try await merge($0, calls) }
             let alice = try await node.signedIn(.alice)
             try await ownData(alice, calls)
             try await conversations(alice, calls)
@@ -52,6 +58,18 @@ struct OpenAPITests {
             ])
         try await calls.call(
             try await node.connect(), "auth.login", ["email": "rita@new.example.com", "password": "postline-dev"])
+    }
+
+    /// A guest of another server's comes into an account of it.
+    private func merge(_ node: TestNode, _ calls: Calls) async throws {
+        let guest = "11111111-1111-4111-8111-111111111111"
+        try await node.database.psql("insert into auth.users (id, is_anonymous) values ('\(guest)', true)")
+        var claims = TestToken(sub: guest, session_id: nobody)
+        claims.is_anonymous = true
+        let client = try await node.connect()
+        let token = try await TestToken(sub: Person.frank.id, session_id: nobody).signed()
+        try await client.call("session.authenticate", ["access_token": .string(token)])
+        try await calls.call(client, "auth.merge_guest", ["guest_access_token": .string(try await claims.signed())])
     }
 
     private func ownData(_ alice: TestClient, _ calls: Calls) async throws {

@@ -145,7 +145,7 @@ end
 $$;
 
 -- Makes a tombstone of the user. `password_hash` is the stored hash that the service has verified the password
--- against, null where accounts.password_hash gave none.
+-- against, null where accounts.password_hash gave none: only a guest's access is proof enough then.
 create or replace function accounts.delete_user(user_id uuid, password_hash text) returns json
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -156,6 +156,9 @@ begin
         raise exception using errcode = 'PL004', message = 'This account is not known here.';
     elsif nullif(account.encrypted_password::text, '') is distinct from password_hash then
         perform app.refuse_credentials();
+    elsif password_hash is null and exists (
+            select from app.identities i where i.user_id = delete_user.user_id and i.provider <> 'email') then
+        perform app.refuse_param('identity_token', 'This account is deleted with a fresh "identity_token".');
     end if;
     update public.user_profiles p set is_deleted = true where p.id = delete_user.user_id;
     return '{"deleted":true}';

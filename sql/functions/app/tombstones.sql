@@ -57,6 +57,7 @@ begin
     update public.conversation_members m set is_deleted = true where m.user_id = new.id;
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
+    delete from app.identities i where i.user_id = new.id;
     return null;
 end
 $$;

@@ -1,0 +1,46 @@
+internal import AsyncHTTPClient
+public import Messaging
+internal import NIOCore
+internal import NIOHTTP1
+
+/// A JWK set that is fetched over HTTP.
+public struct KeySetURL: KeySetSource {
+    private let url: String
+    private let timeout: Duration
+
+    /// - Parameter timeout: how long a whole fetch may take.
+    public init(_ url: String, timeout: Duration = .seconds(5)) {
+        self.url = url
+        self.timeout = timeout
+    }
+
+    public func fetch() async throws -> FetchedKeySet {
+        var request = HTTPClientRequest(url: url)
+        request.headers.add(name: "accept", value: "application/json")
+        let response: HTTPClientResponse
+        let body: ByteBuffer
+        do {
+            response = try await HTTPClient.shared.execute(
+                request, timeout: .nanoseconds(Int64(timeout / .nanoseconds(1))))
+            body = try await response.body.collect(upTo: 65_536)
+        } catch {
+            throw KeySetError("\(url) does not answer with a key set: \(error)")
+        }
+        guard response.status == .ok else {
+            throw KeySetError("\(url) answers \(response.status.code)")
+        }
+        return FetchedKeySet(text: String(buffer: body), lifetime: Self.lifetime(response.headers))
+    }
+
+    /// For how long an answer may be kept (RFC 9111, 4.2): at least a minute, at most a day; an hour where it says
+    /// nothing.
+    static func lifetime(_ headers: HTTPHeaders) -> Duration {
+        let directives = headers[canonicalForm: "cache-control"].map { $0.lowercased() }
+        if directives.contains(where: { $0 == "no-store" || $0 == "no-cache" }) { return .seconds(60) }
+        let age = headers.first(name: "age").flatMap { Int64($0) } ?? 0
+        let seconds = directives.lazy.filter { $0.hasPrefix("max-age=") }
+            .compactMap { Int64($0.dropFirst("max-age=".count)) }.first
+        guard let seconds else { return .seconds(3_600) }
+        return .seconds(max(60, min(min(seconds, 86_400) - max(0, min(age, 86_400)), 86_400)))
+    }
+}

@@ -1,0 +1,61 @@
+extension Operation {
+    /// `auth.apple` and `auth.merge_guest`: accounts that another server's word leads to.
+    static let identities = [apple, mergeGuest]
+
+    private static let apple = Operation(
+        "auth.apple", .anyone, "Signs in with Apple, to an account that is known or made, and brings a guest along.",
+        [
+            .identityToken(.required), .nonce,
+            Parameter(
+                "full_name", .string(.characters(1...100), heldBy: .database), .optional,
+                "What others see; taken where the account is made."),
+            .guestRefreshToken,
+        ],
+        result: .tokensAndMerged, errors: [.invalidCredentials, .invalidToken, .tokenExpired, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let apple = try session.service.accounts.requireApple()
+        try session.limits.takeSignIn(from: session.peerAddress)
+        let identity = try await apple.verify(
+            try params.required("identity_token"), nonce: params.string("nonce"))
+        var guest: RefreshToken?
+        if let text = params.string("guest_refresh_token") { guest = try session.service.accounts.guestToken(text) }
+        // Before the token is used up: on a connection that is somebody's already.
+        if let user = await session.userID {
+            let account = try await session.service.accounts.account(of: identity)
+            try await session.requireMayBecome(account ?? (guest == nil ? nil : user))
+        }
+        let (holder, merged) = try await session.service.accounts.enter(
+            by: identity, fullName: params.string("full_name"), guest: guest)
+        session.service.feed.changed()
+        let tokens = try await session.signIn(holder).tokens
+        return Answer(.object(JSONObject(tokens.members + (merged.map { [.init(name: "merged", value: $0)] } ?? []))))
+    }
+
+    private static let mergeGuest = Operation(
+        "auth.merge_guest", .user,
+        "Brings a guest into the caller's account, where another server keeps the accounts.",
+        [Parameter("guest_access_token", .string(.any), "The guest's, by that server.")],
+        result: .merged, errors: [.invalidToken, .tokenExpired, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let account = try await session.token
+        try session.limits.takeSignIn(from: session.peerAddress)
+        let merged = try await session.service.accounts.merge(
+            guestAccessToken: try params.required("guest_access_token"), into: account)
+        session.service.feed.changed()
+        return Answer(.result(merged))
+    }
+}
+
+extension Parameter {
+    /// Apple's token.
+    static func identityToken(_ presence: Presence) -> Parameter {
+        Parameter("identity_token", .string(.bytes(1...8_192)), presence, "Apple's, which is good once.")
+    }
+
+    static let nonce = Parameter(
+        "nonce", .string(.bytes(1...256)), .optional,
+        "What the app asked Apple with, or what it asked with the SHA-256 of, in hexadecimal digits.")
+
+    static let guestRefreshToken = Parameter(
+        "guest_refresh_token", .string(.any), .optional, "Of the guest who becomes part of this account.")
+}

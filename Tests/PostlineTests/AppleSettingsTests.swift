@@ -1,0 +1,37 @@
+import Logging
+import Testing
+
+@testable import postline
+
+@Suite("The settings of Sign in with Apple")
+struct AppleSettingsTests {
+    private func refusal(_ sources: AppleSources) -> String? {
+        do {
+            _ = try sources.source()
+            return nil
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test("name the apps, separated by commas, and Apple's own keys unless said otherwise")
+    func apps() throws {
+        #expect(AppleSources(clientIDs: "com.example.a, com.example.b,").clients == ["com.example.a", "com.example.b"])
+        #expect(refusal(AppleSources(clientIDs: "com.example.a")) == nil)
+        let none = try AppleSources().signIn(logger: Logger(label: "test"))
+        #expect(none.map { _ in true } == nil)
+    }
+
+    @Test("refuse keys without an app, two places of keys, and what is no address")
+    func refused() {
+        #expect(refusal(AppleSources(keysURL: "https://a.example/keys"))?.contains("POSTLINE_APPLE_CLIENT_IDS") == true)
+        #expect(
+            refusal(AppleSources(clientIDs: "a", keysURL: "https://a.example", keysFile: "/x"))?.contains("not both")
+                == true)
+        for url in ["appleid.apple.com", "ftp://a.example", "https://"] {
+            #expect(
+                refusal(AppleSources(clientIDs: "a", keysURL: url))?.contains("POSTLINE_APPLE_KEYS_URL") == true,
+                "\(url)")
+        }
+    }
+}

@@ -1,0 +1,126 @@
+-- Accounts that another provider's word leads to: found, made, linked, brought a guest, and deleted.
+begin;
+select no_plan();
+
+-- What comes of a token: the user's name in tests.ids where it has one, and what was merged.
+create function tests.enter(subject text, email text, token text, guest uuid default null) returns text
+language plpgsql as $$
+declare
+    entered record;
+begin
+    perform tests.authenticate_as('postline_accounts');
+    select * into entered from accounts.enter_by_identity('apple', subject, email, 'Tap Apple',
+        encode(sha256(token::bytea), 'hex'), extract(epoch from now() + interval '1 hour'), guest, 0, 10);
+    perform tests.owner();
+    return concat_ws(' ', coalesce((select i.name from tests.ids i where i.id = entered.user_id limit 1), 'new'),
+                     entered.merged::text);
+exception
+    when others then
+        perform tests.owner();
+        return sqlstate;
+end $$;
+create function tests.apple_user(subject text) returns uuid language sql stable as $$
+    select user_id from app.identities i where i.provider = 'apple' and i.subject = apple_user.subject
+$$;
+
+select is(tests.enter('s1', 'Tap.S1@Example.org', 't1'), 'new', 'a subject that is new makes an account');
+select results_eq($$
+    select u.email::text, u.email_confirmed_at is not null, u.is_anonymous, u.encrypted_password is null, p.full_name
+      from auth.users u join public.user_profiles p using (id) where u.id = tests.apple_user('s1')
+$$, $$ values ('tap.s1@example.org', true, false, true, 'Tap Apple') $$,
+    'with the address that the provider has verified, and the name');
+insert into tests.ids values ('first', tests.apple_user('s1'));
+select is(tests.enter('s1', null, 't1'), 'PL004', 'a token is good once');
+select is(tests.enter('s1', 'other@example.org', 't2'), 'first', 'the subject leads to it, whatever the address');
+select is((select u.email::text from auth.users u where u.id = tests.id('first')), 'tap.s1@example.org',
+    'and changes nothing of it');
+select is((select count(*) from app.used_identity_tokens t where t.hash = 't1'::bytea), 0::bigint,
+    'of a token no more than its hash is kept');
+update app.used_identity_tokens t set expires_at = now() - interval '1 second' where t.hash = sha256('t1'::bytea);
+select is(tests.enter('s1', null, 't3'), 'first', 'what has expired is forgotten');
+select is((select count(*) from app.used_identity_tokens t where t.hash = sha256('t1'::bytea)), 0::bigint, 'as it is');
+select is(tests.enter('s2', null, 't4'), 'new', 'an address that is not verified is no address');
+select is((select u.email from auth.users u where u.id = tests.apple_user('s2')), null, 'of the account');
+
+-- Somebody registers another's address, with a password of their own, and waits.
+insert into tests.ids values ('squatter', tests.account(
+    'accounts.register(''tap.victim@example.org'', ''hash'', null, ''Tap Squatter'')')::uuid);
+select is(tests.enter('victim', 'tap.victim@example.org', 't5'), 'new',
+    'an account whose address nobody has proven is not linked');
+select isnt(tests.apple_user('victim'), tests.id('squatter'), 'the owner of the address gets an account of its own');
+select is((select u.email from auth.users u where u.id = tests.apple_user('victim')), null, 'without the address');
+select is(tests.account('accounts.identified_account(''apple'', ''other'', ''tap.victim@example.org'')'), null,
+    'nor is it linked later');
+
+-- An address that is proven.
+insert into tests.ids values ('proven', tests.account(
+    'accounts.register(''tap.proven@example.org'', ''hash'', null, ''Tap Proven'')')::uuid);
+update auth.users set email_confirmed_at = null where id = tests.id('proven');
+select is(tests.account('accounts.identified_account(''apple'', ''p1'', ''tap.proven@example.org'')'), null,
+    'an address that is not confirmed links nothing');
+update auth.users set email_confirmed_at = now() where id = tests.id('proven');
+select is(tests.enter('p1', 'tap.PROVEN@example.org', 't6'), 'proven', 'one that was confirmed later does');
+select is(tests.enter('p2', 'tap.proven@example.org', 't7'), 'new', 'one subject, and no second');
+update auth.users set email = 'tap.moved@example.org' where id = tests.id('proven');
+select is((select count(*) from app.identities i where i.user_id = tests.id('proven') and i.provider = 'email'),
+    0::bigint, 'a proof goes with its address');
+select is(tests.enter('p1', null, 't8'), 'proven', 'the subject stays');
+
+-- Guests.
+insert into tests.ids values ('guest', tests.account('accounts.guest(''Tap Guest'')')::uuid),
+                             ('second', tests.account('accounts.guest(''Tap Second'')')::uuid);
+insert into app.sessions (id, user_id, refreshed_at)
+select gen_random_uuid(), i.id, now() from tests.ids i where i.name in ('guest', 'second');
+create function tests.session_of(name text) returns uuid language sql stable as $$
+    select s.id from app.sessions s where s.user_id = tests.id(name)
+$$;
+update public.user_private set date_of_birth = '2000-02-29' where id in (tests.id('guest'), tests.id('second'));
+select is(tests.enter('g1', 'tap.g1@example.org', 't9', gen_random_uuid()), 'PL004', 'an unknown guest');
+select is(tests.enter('g1', 'tap.g1@example.org', 't9', tests.session_of('guest')),
+    'guest {"conversations":0,"messages":0}',
+    'E3: a guest becomes the account, with its id; the token was not used up');
+select results_eq($$
+    select u.is_anonymous, u.email::text, p.is_guest, s.date_of_birth::text
+      from auth.users u join public.user_profiles p using (id) join public.user_private s using (id)
+     where u.id = tests.id('guest')
+$$, $$ values (false, 'tap.g1@example.org', false, '2000-02-29') $$, 'and all that it has');
+select is(tests.enter('g1', null, 't10', tests.session_of('guest')), 'guest {"conversations":0,"messages":0}',
+    'asked again, it is done');
+select is(tests.enter('g2', null, 't11', tests.session_of('guest')), 'PL004', 'a full account is no guest');
+select is(tests.enter('s1', null, 't12', tests.session_of('second')), 'first {"conversations":0,"messages":0}',
+    'E5: a guest comes into an account that is there');
+select results_eq($$
+    select p.is_deleted, s.date_of_birth::text, o.date_of_birth::text
+      from public.user_profiles p join public.user_private s using (id), public.user_private o
+     where p.id = tests.id('second') and o.id = tests.id('first')
+$$, $$ values (true, null, '2000-02-29') $$, 'with its birthday');
+
+-- Who is kept out, and who goes.
+update auth.users set banned_until = now() + interval '1 hour' where id = tests.id('first');
+select is(tests.enter('s1', null, 't13'), 'PL003', 'a disabled account is not signed in to');
+update auth.users set banned_until = null where id = tests.id('first');
+select is(tests.field_of('postline_accounts', format('select accounts.delete_user(%L, null)', tests.id('first'))),
+    'PL001 identity_token', 'access alone deletes no account');
+select is(tests.field_of('postline_accounts', format(
+        'select accounts.delete_by_identity(%L, ''apple'', ''s2'', ''aa'', 9e9)', tests.id('first'))),
+    'PL003 identity_token', 'nor does another''s token');
+select is(tests.account(format('accounts.delete_by_identity(%L, ''apple'', ''s1'', ''aa'', 9e9)', tests.id('first'))),
+    '{"deleted":true}', 'its holder''s does');
+select is(tests.apple_user('s1'), null, 'all identities go with it');
+select is(tests.enter('s1', 'tap.s1@example.org', 't14'), 'new', 'the subject may come anew');
+
+-- Where another server keeps both.
+select tests.make_user('outer', true), tests.make_user('inner'), tests.make_user('late', true);
+update public.user_private set date_of_birth = '1999-12-16' where id = tests.id('outer');
+select is(tests.account(format('accounts.merge_external_guest(%L, %L)', tests.id('inner'), tests.id('outer'))),
+    '{"conversations":0,"messages":0}', 'E6: a guest comes into the account')
+  from generate_series(1, 2);
+select is((select date_of_birth::text from public.user_private where id = tests.id('inner')), '1999-12-16', 'whole');
+select is(tests.account(format('accounts.merge_external_guest(%L, %L)', tests.id('inner'), tests.id('inner'))),
+    '{"conversations":0,"messages":0}', 'a guest who became the account has nothing to bring');
+select matches(tests.account(format('accounts.merge_external_guest(%L, %L)', tests.id(account), tests.id(guest))),
+    '^PL004', account || ' takes no ' || guest)
+  from (values ('late', 'inner'), ('inner', 'proven'), ('late', 'outer'), ('first', 'late')) as t (account, guest);
+
+select * from finish();
+rollback;
