@@ -4762,7 +4762,8 @@ begin
      where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar' and m.stored_at is not null
        and m.used_at is null;
     if not found then
-        perform app.refuse_param(path || 'media_id', 'An avatar is one that you have uploaded as such and not used yet.');
+        perform app.refuse_param(path || 'media_id',
+            'An avatar is one that you have uploaded as such and not used yet.');
     end if;
 end
 $$;
