@@ -66,7 +66,8 @@ class ConsoleCase(unittest.TestCase):
                 browser.close()
 
     def is_own(self, browser, address):
-        return address.startswith((browser.origin + "/", browser.origin.replace("http:", "ws:") + "/", "data:", "blob:"))
+        own = (browser.origin + "/", browser.origin.replace("http:", "ws:") + "/", "data:", "blob:")
+        return address.startswith(own)
 
     def browser(self, email=None, **kinds):
         browser = Browser(URL, **kinds)

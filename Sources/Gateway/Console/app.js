@@ -5,7 +5,7 @@ import { Lines } from './lines.js'
 import { Link } from './link.js'
 import { announce, toast } from './notice.js'
 import { Outbox } from './outbox.js'
-import { learnPlaces } from './picture-place.js'
+import { learned } from './picture-place.js'
 import { Pictures } from './pictures.js'
 import { Session } from './session.js'
 import { Shell } from './shell.js'
@@ -121,7 +121,7 @@ addEventListener('hashchange', () => {
 
 async function start() {
   catchStrays()
-  learnPlaces().then(schedule)
+  learned.then(schedule)
   if (session.isSignedIn) link.run()
   try {
     app.people = (await (await fetch('/console/config.json')).json()).people ?? []

@@ -1,5 +1,5 @@
-// Avatars as coloured chips. A built-in one has the catalogue's colour and its animal; a custom one is shown where this
-// server keeps it. Pictures from elsewhere are not fetched, so those, like none, are an initial on a colour that follows
+// Avatars as coloured chips. A built-in one has the catalogue's colour and its animal; a custom one is shown where the
+// server keeps it. Pictures from elsewhere are not fetched: those, like none, are an initial on a colour that follows
 // from the id.
 
 import { h } from './dom.js'

@@ -60,8 +60,8 @@ export class Composer {
         event.preventDefault()
         this.#submit()
       },
-    }, this.#banner, this.#problem, h('div', { class: 'composer-line' }, this.#attach, this.#input, this.#count, this.#button),
-    chooser)
+    }, this.#banner, this.#problem,
+    h('div', { class: 'composer-line' }, this.#attach, this.#input, this.#count, this.#button), chooser)
   }
 
   focus() { this.#input.focus() }

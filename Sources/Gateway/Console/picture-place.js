@@ -4,8 +4,10 @@
 const own = /^\/v1\/media\/[0-9a-f-]{36}$/i
 let origins = new Set([location.origin])
 
-/// Reads the policy that this page came with: it names the store's origins.
-export async function learnPlaces() {
+/// Resolves once it is known: the policy that this page came with names the store's origins.
+export const learned = learn()
+
+async function learn() {
   try {
     const policy = (await fetch('/console/icon.svg')).headers.get('Content-Security-Policy') ?? ''
     const images = policy.split(';').find((part) => part.trim().startsWith('img-src')) ?? ''

@@ -2,7 +2,7 @@
 // comes near the screen, in one call for all that do, and again before its time is over.
 
 import { ConnectionLost, RemoteError } from './errors.js'
-import { place } from './picture-place.js'
+import { learned, place } from './picture-place.js'
 
 const mostIDs = 100
 const mostAttempts = 3
@@ -17,7 +17,8 @@ export class Pictures {
   #isAsking = false
   #wasOffered = false
   #timer
-  #observer = new IntersectionObserver((entries) => this.#looked(entries), { rootMargin: '600px 0px' })
+  /// Some way ahead of the scrolling.
+  #observer = new IntersectionObserver((entries) => this.#looked(entries), { scrollMargin: '600px 0px' })
 
   constructor(link) { this.#link = link }
 
@@ -34,9 +35,15 @@ export class Pictures {
     const image = frame.querySelector('img')
     image.addEventListener('load', () => { frame.dataset.state = 'shown' })
     image.addEventListener('error', () => {
+      delete image.dataset.address
+      if (!this.#link.isOnline) {
+        // Nothing comes now; the next connection asks again.
+        this.#known.delete(id)
+        this.#wanted.add(id)
+        return
+      }
       const attempts = Number(frame.dataset.attempts ?? 0) + 1
       frame.dataset.attempts = attempts
-      delete image.dataset.address
       if (attempts >= mostAttempts) frame.dataset.state = 'gone'
       else setTimeout(() => this.#want(id), 1000 * attempts)
     })
@@ -95,6 +102,7 @@ export class Pictures {
     const ids = [...this.#wanted].slice(0, mostIDs)
     let rest = 0
     try {
+      await learned
       const { media } = await this.#link.call('media.urls', { ids })
       for (const id of ids) {
         this.#wanted.delete(id)
@@ -118,7 +126,7 @@ export class Pictures {
 
   #draw(frame) {
     const known = this.#known.get(frame.dataset.media)
-    if (!known) return
+    if (!known || frame.dataset.state === 'gone') return
     const image = frame.querySelector('img')
     if (known.address === null) frame.dataset.state = 'gone'
     // What is drawn stays: only a picture that is still to come takes the newer address.

@@ -83,7 +83,9 @@ export function editProfile(app) {
   const banner = h('p', { class: 'conflict-banner', role: 'status', hidden: true })
   const preview = h('div', { class: 'profile-preview' })
   const pictureProblem = h('p', { class: 'field-error', role: 'alert', hidden: true })
-  const bar = h('progress', { max: 1, value: 0, hidden: true, class: 'upload-bar', 'aria-label': 'Uploading your picture' })
+  const bar = h('progress', {
+    max: 1, value: 0, hidden: true, class: 'upload-bar', 'aria-label': 'Uploading your picture',
+  })
   const chooser = h('input', {
     type: 'file', accept: accepted, hidden: true, tabIndex: -1, 'aria-label': 'Your picture',
     onchange: () => {
@@ -146,7 +148,8 @@ export function editProfile(app) {
     const name = fields.get('full_name').value || store.name(base.id)
     const choice = (id, label, chip) => h('label', { class: 'avatar-choice', title: label },
       h('input', {
-        type: 'radio', name: 'avatar', value: typeof id === 'string' ? id : '', checked: avatarID === id, 'aria-label': label,
+        type: 'radio', name: 'avatar', value: typeof id === 'string' ? id : '', checked: avatarID === id,
+        'aria-label': label,
         onchange: () => {
           avatarID = id
           drawPreview()

@@ -3,9 +3,9 @@
 
 import { uuid } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
-import { toast } from './notice.js'
+import { announce, toast } from './notice.js'
 import { forMessage } from './picture-file.js'
-import { UploadInterrupted, upload } from './upload.js'
+import { upload } from './upload.js'
 
 export class Uploads {
   #app
@@ -62,6 +62,7 @@ export class Uploads {
     made.failure = null
     made.part = 0
     made.canceller = new AbortController()
+    announce(`Sending ${made.name}.`)
     this.onChange()
     this.#last = this.#last.then(() => this.#carry(made))
   }
@@ -86,10 +87,9 @@ export class Uploads {
     } catch (error) {
       if (signal.aborted) return
       // What arrived and is not taken is to arrive anew.
-      if (!(error instanceof ConnectionLost)) made.mediaID = null
-      made.failure = error instanceof UploadInterrupted || error instanceof ConnectionLost
-        ? 'The upload was interrupted.' : sentence(error, 'The picture')
-      if (error instanceof UploadInterrupted && link.isOnline) made.failure = error.message
+      made.mediaID = null
+      made.failure = sentence(error, 'The picture')
+      announce(`Not sent: ${made.name}. ${made.failure}`)
       this.onChange()
     }
   }
