@@ -60,13 +60,14 @@ class ConsoleCase(unittest.TestCase):
                     [each for each in browser.requested() if not self.is_own(browser, each)], "left the origin")
                 complaints = browser.complaints()
                 if self.may_lose_connections:
-                    complaints = [each for each in complaints if "/v1/line" not in each]
+                    complaints = [each for each in complaints if "/v1/line" not in each and "/v1/media" not in each]
                 self.assertEqual(complaints, [], "in the browser's log")
             finally:
                 browser.close()
 
     def is_own(self, browser, address):
-        return address.startswith((browser.origin + "/", browser.origin.replace("http:", "ws:") + "/", "data:"))
+        own = (browser.origin + "/", browser.origin.replace("http:", "ws:") + "/", "data:", "blob:")
+        return address.startswith(own)
 
     def browser(self, email=None, **kinds):
         browser = Browser(URL, **kinds)

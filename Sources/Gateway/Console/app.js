@@ -1,14 +1,18 @@
 // The console: who is signed in, what is open, and which views show it.
 
+import { catchStrays } from './drop.js'
 import { Lines } from './lines.js'
 import { Link } from './link.js'
 import { announce, toast } from './notice.js'
 import { Outbox } from './outbox.js'
+import { learned } from './picture-place.js'
+import { Pictures } from './pictures.js'
 import { Session } from './session.js'
 import { Shell } from './shell.js'
 import { signInView } from './signin-view.js'
 import { Store } from './store.js'
 import { TypingSignal } from './typing-signal.js'
+import { Uploads } from './uploads.js'
 
 const session = new Session()
 const store = new Store()
@@ -16,6 +20,7 @@ const outbox = new Outbox()
 const lines = new Lines()
 const link = new Link(session, store, outbox, lines)
 const typing = new TypingSignal(link)
+const pictures = new Pictures(link)
 const root = document.getElementById('app')
 
 let shell = null
@@ -24,8 +29,13 @@ let isScheduled = false
 let unmuting
 
 const app = {
-  session, store, outbox, lines, link, typing,
+  session, store, outbox, lines, link, typing, pictures,
   people: [],
+  /// What is on its way in a conversation, in the order in which it was written.
+  pending(conversationID) {
+    const all = [...outbox.of(conversationID), ...uploads.of(conversationID)]
+    return all.sort((a, b) => (a.writtenAt < b.writtenAt ? -1 : a.writtenAt > b.writtenAt ? 1 : 0))
+  },
   get openID() { return location.hash.slice(1) || null },
   open(id) { location.hash = id ?? '' },
   /// Opens the direct conversation with somebody, which is made if there was none.
@@ -35,6 +45,9 @@ const app = {
     app.open(conversation.id)
   },
 }
+
+const uploads = new Uploads(app)
+app.uploads = uploads
 
 /// Draws once for however much has changed.
 function schedule() {
@@ -72,15 +85,22 @@ function render() {
 }
 
 store.watch(schedule)
+uploads.onChange = schedule
 outbox.onChange = () => {
   link.deliver()
   schedule()
 }
 link.onState = () => {
+  if (link.isOnline) {
+    pictures.resume()
+    uploads.resume()
+  }
   if (link.isOnline && store.isLoaded && app.openID && !store.conversations.has(app.openID)) app.open(null)
   schedule()
 }
 link.onEnded = (message) => {
+  uploads.clear()
+  pictures.clear()
   notice = message
   app.open(null)
   schedule()
@@ -100,6 +120,8 @@ addEventListener('hashchange', () => {
 })
 
 async function start() {
+  catchStrays()
+  learned.then(schedule)
   if (session.isSignedIn) link.run()
   try {
     app.people = (await (await fetch('/console/config.json')).json()).people ?? []

@@ -1,8 +1,10 @@
-// Avatars as coloured chips. A built-in one has the catalogue's colour and its animal; pictures from elsewhere are not
-// fetched, so a custom one, like none, is an initial on a colour that follows from the id.
+// Avatars as coloured chips. A built-in one has the catalogue's colour and its animal; a custom one is shown where the
+// server keeps it. Pictures from elsewhere are not fetched: those, like none, are an initial on a colour that follows
+// from the id.
 
 import { h } from './dom.js'
 import { icon } from './icons.js'
+import { place } from './picture-place.js'
 
 const animals = {
   fox: '🦊', otter: '🦦', owl: '🦉', panda: '🐼', whale: '🐳', turtle: '🐢', bee: '🐝', flamingo: '🦩', hedgehog: '🦔',
@@ -13,7 +15,25 @@ const colors = ['#b4552d', '#2f6f8f', '#7a4fa0', '#2e7d5b', '#a63d57', '#5a67b8'
 /// The avatar of a person of the store.
 export function personChip(store, userID, size) {
   const person = store.people.get(userID)
-  return chip(person?.avatar_id, store.avatars.get(person?.avatar_id)?.color, store.name(userID), userID, size)
+  const color = store.avatars.get(person?.avatar_id)?.color
+  return pictureChip(customAvatar(person), chip(person?.avatar_id, color, store.name(userID), userID, size))
+}
+
+/// Where the picture is that somebody has for an avatar; null where there is none that this page may show.
+export function customAvatar(person) {
+  return person?.avatar_type === 'custom' && person.avatar_url ? place(person.avatar_url) : null
+}
+
+/// The chip with a picture in the place of what is on it: from when it is there, and only where it is.
+export function pictureChip(address, element) {
+  if (!address) return element
+  const image = h('img', { class: 'chip-picture', alt: '', draggable: false })
+  const show = () => element.replaceChildren(image)
+  image.addEventListener('load', show)
+  image.src = address
+  // One that was shown before is there at once, without an initial that flickers.
+  if (image.complete && image.naturalWidth) show()
+  return element
 }
 
 /// The avatar of a person of the store, with a dot while that person is online.
@@ -42,7 +62,8 @@ export function nameChip(name, size, id = name) { return chip(null, null, name, 
 /// What a chip looks like, to tell when it has to be drawn again.
 export function chipSignature(store, userID) {
   const person = store.people.get(userID)
-  return `${store.name(userID)}/${person?.avatar_id}/${store.avatars.get(person?.avatar_id)?.color}`
+  const color = store.avatars.get(person?.avatar_id)?.color
+  return `${store.name(userID)}/${person?.avatar_id}/${color}/${customAvatar(person)}`
 }
 
 /// That of a chip with a dot.

@@ -4,6 +4,7 @@ import { h } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
 import { icon } from './icons.js'
 import { announce } from './notice.js'
+import { accepted } from './picture-file.js'
 
 const mostCharacters = 8000
 
@@ -19,6 +20,7 @@ export class Composer {
   #problem = h('p', { class: 'form-error', role: 'alert', hidden: true })
   #banner
   #button
+  #attach
   element
 
   constructor(app, { onSent }) {
@@ -32,7 +34,20 @@ export class Composer {
         if (!this.#editing) this.#tellTyping(Boolean(this.#input.value.trim()))
       },
       onkeydown: (event) => this.#key(event),
+      onpaste: (event) => this.#paste(event),
     })
+    const chooser = h('input', {
+      type: 'file', accept: accepted, multiple: true, hidden: true, tabIndex: -1, 'aria-label': 'Pictures to send',
+      onchange: () => {
+        this.send([...chooser.files])
+        // Or the same one could not be chosen again.
+        chooser.value = ''
+      },
+    })
+    this.#attach = h('button', {
+      class: 'icon-button attach', type: 'button', hidden: true, 'aria-label': 'Send a picture',
+      title: 'Send a picture; or paste it, or drop it here', onclick: () => chooser.click(),
+    }, icon('picture'))
     this.#banner = h('div', { class: 'edit-banner', hidden: true },
       icon('edit'), h('span', {}, 'Editing your message'),
       h('button', { class: 'link-button', type: 'button', onclick: () => this.#stopEditing() }, 'Cancel'))
@@ -45,13 +60,30 @@ export class Composer {
         event.preventDefault()
         this.#submit()
       },
-    }, this.#banner, this.#problem, h('div', { class: 'composer-line' }, this.#input, this.#count, this.#button))
+    }, this.#banner, this.#problem,
+    h('div', { class: 'composer-line' }, this.#attach, this.#input, this.#count, this.#button), chooser)
   }
 
   focus() { this.#input.focus() }
 
+  /// Sends pictures to the conversation that is shown.
+  send(files) {
+    this.#app.uploads.add(this.#conversation.id, files)
+    this.#onSent()
+    this.focus()
+  }
+
+  #paste(event) {
+    const files = [...event.clipboardData?.files ?? []]
+    // What was copied from a document is text with a picture of it: the text is what is meant.
+    if (!files.length || event.clipboardData.types.includes('text/plain') || !this.#app.pictures.isOffered) return
+    event.preventDefault()
+    this.send(files)
+  }
+
   /// Shows the draft of a conversation.
   show(conversation) {
+    this.#attach.hidden = !this.#app.pictures.isOffered
     if (this.#conversation?.id === conversation.id) {
       this.#conversation = conversation
       return

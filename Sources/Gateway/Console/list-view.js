@@ -110,11 +110,11 @@ export class ListView {
   }
 
   #row(conversation) {
-    const { store, outbox } = this.#app
+    const { store } = this.#app
     const title = store.title(conversation)
     const unread = store.unread(conversation)
     const isOpen = this.#app.openID === conversation.id
-    const pending = outbox.of(conversation.id).at(-1)
+    const pending = this.#app.pending(conversation.id).at(-1)
     const time = pending?.writtenAt ?? conversation.last_message_time
     const typing = typingText(store, conversation)
     const preview = this.#preview(conversation, pending)
@@ -148,7 +148,7 @@ export class ListView {
 
   #preview(conversation, pending) {
     const { store } = this.#app
-    if (pending) return `${pending.failure === null ? '' : 'Not sent. '}You: ${pending.content}`
+    if (pending) return `${pending.failure === null ? '' : 'Not sent. '}You: ${pending.content || 'A picture'}`
     if (!conversation.last_seq) return 'No messages yet'
     const sender = conversation.last_message_sender_id
     const content = conversation.last_message_content

@@ -3,6 +3,7 @@
 import { chipSignature, conversationChip, personChip } from './avatar.js'
 import { h } from './dom.js'
 import { icon } from './icons.js'
+import { messagePicture, sendingPicture } from './picture-view.js'
 import { clock, full } from './time.js'
 
 /// Up to where a sentence goes on after it.
@@ -50,7 +51,7 @@ function describeMessage(app, row, actions) {
   return {
     key: row.key,
     signature: [
-      message.version, isFirst, isLast, isRead, mayRemove, mayEdit, name,
+      message.version, isFirst, isLast, isRead, mayRemove, mayEdit, name, app.pictures.isOffered,
       !isMine && isLast && chipSignature(store, sender),
     ].join('|'),
     build: () => {
@@ -75,7 +76,7 @@ function describeMessage(app, row, actions) {
       }, personChip(store, sender, 'small')) : h('span', { class: 'chip-space' })),
       h('div', { class: 'bubble' },
         isNamed ? h('span', { class: 'sender' }, name) : h('span', { class: 'unseen' }, `${name}: `),
-        content(message),
+        content(app, message, isMine ? 'Your picture' : `Picture by ${name}`),
         h('span', { class: 'meta' },
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
@@ -87,8 +88,10 @@ function describeMessage(app, row, actions) {
   }
 }
 
-function describePending({ outbox }, row) {
+function describePending({ outbox, uploads }, row) {
   const { pending } = row
+  const retry = () => (pending.picture ? uploads.retry(pending.clientID) : outbox.retry(pending.clientID))
+  const discard = () => (pending.picture ? uploads.cancel(pending.clientID) : outbox.settle(pending.clientID))
   const hasFailed = pending.failure !== null
   return {
     key: row.key,
@@ -98,16 +101,14 @@ function describePending({ outbox }, row) {
     },
     h('div', { class: 'bubble' },
       h('span', { class: 'unseen' }, 'You: '),
-      text(pending.content),
+      pending.picture ? sendingPicture(uploads, pending) : text(pending.content),
       h('span', { class: 'meta' }, h('time', {}, clock(pending.writtenAt)),
         h('span', { class: 'tick', title: hasFailed ? 'Not sent' : 'On its way' },
           icon(hasFailed ? 'warning' : 'clock'),
           h('span', { class: 'unseen' }, hasFailed ? 'not sent' : 'on its way')))),
     hasFailed && h('p', { class: 'failure' }, pending.failure, ' ',
-      h('button', { class: 'link-button', type: 'button', onclick: () => outbox.retry(pending.clientID) }, 'Try again'),
-      h('button', {
-        class: 'link-button', type: 'button', onclick: () => outbox.settle(pending.clientID),
-      }, 'Discard'))),
+      h('button', { class: 'link-button', type: 'button', onclick: retry }, 'Try again'),
+      h('button', { class: 'link-button', type: 'button', onclick: discard }, 'Discard'))),
   }
 }
 
@@ -126,9 +127,12 @@ function actionButton(name, label, onclick) {
   return h('button', { class: 'icon-button', type: 'button', 'aria-label': label, title: label, onclick }, icon(name))
 }
 
-function content(message) {
+function content(app, message, alt) {
   if (message.deleted_at) return h('span', { class: 'tombstone' }, 'This message was deleted.')
-  return [message.attachment && card(message.attachment), message.content && text(message.content)]
+  return [
+    message.attachment && (message.attachment.media_id ? kept(app, message, alt) : card(message.attachment)),
+    message.content && text(message.content),
+  ]
 }
 
 /// The text, with its links to be followed.
@@ -136,6 +140,12 @@ function text(written) {
   return h('span', { class: 'text', dir: 'auto' }, written.split(link).map((part, at) => {
     return at % 2 ? h('a', { href: part, target: '_blank', rel: 'noopener noreferrer' }, part) : part
   }))
+}
+
+/// A picture that the server has, or had while it kept any.
+function kept(app, message, alt) {
+  if (app.pictures.isOffered) return messagePicture(app, message, alt)
+  return h('span', { class: 'tombstone' }, 'A picture, which this server does not show any more.')
 }
 
 /// A picture from elsewhere is not fetched by this page: whoever wants it follows the link.

@@ -1,6 +1,6 @@
 // What everyone may see of a person.
 
-import { presentChip, presentSignature } from './avatar.js'
+import { customAvatar, presentChip, presentSignature } from './avatar.js'
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
@@ -25,7 +25,8 @@ export async function personDetails(app, userID) {
       ['Website', person?.website && h('a', { href: person.website, target: '_blank', rel: 'noopener noreferrer' },
         person.website.replace(/^https:\/\//, ''))],
       ['Here since', person?.created_at && date(person.created_at)],
-      ['Picture', person?.avatar_url && h('a', {
+      // Of one that is shown the address says nothing.
+      ['Picture', person?.avatar_url && !customAvatar(person) && h('a', {
         href: person.avatar_url, target: '_blank', rel: 'noopener noreferrer',
       }, new URL(person.avatar_url).host)],
     ].filter(([, value]) => value)

@@ -1,12 +1,15 @@
 // One's own profile: an edit screen that is saved whole, and knows when it was changed elsewhere meanwhile.
 
-import { avatarChip, nameChip, personChip } from './avatar.js'
+import { avatarChip, customAvatar, nameChip, personChip, pictureChip } from './avatar.js'
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
+import { dropZone } from './drop.js'
 import { FieldProblem, field, form, need } from './form.js'
 import { announce, toast } from './notice.js'
+import { accepted, forAvatar } from './picture-file.js'
 import { checkPassword, emailField, newPasswordField } from './signin-view.js'
 import { date } from './time.js'
+import { UploadInterrupted, upload } from './upload.js'
 
 export const usernameHint = '3 to 30 of a–z, 0–9, _ and . beginning with a letter.'
 
@@ -45,12 +48,21 @@ const sections = [
   ]],
 ]
 
+/// What stands among the built-in avatars for the picture that is saved, and for one that is to be.
+const custom = Symbol('custom')
+const chosen = Symbol('chosen')
+
+function avatarOf(me) { return me.avatar_type === 'custom' ? custom : me.avatar_id }
+
 export function editProfile(app) {
   const { store, link } = app
   if (!store.me) return
   /// What the screen was last in step with.
   let base = store.me
-  let avatarID = base.avatar_id
+  let avatarID = avatarOf(base)
+  /// The picture that was chosen here, as it is uploaded once it is saved.
+  let picture = null
+  const closing = new AbortController()
   /// Values that changed elsewhere while they were being changed here.
   const conflicts = new Map()
   let unwatch
@@ -70,6 +82,17 @@ export function editProfile(app) {
   const picker = h('fieldset', { class: 'avatars', name: 'avatar.avatar_id' })
   const banner = h('p', { class: 'conflict-banner', role: 'status', hidden: true })
   const preview = h('div', { class: 'profile-preview' })
+  const pictureProblem = h('p', { class: 'field-error', role: 'alert', hidden: true })
+  const bar = h('progress', {
+    max: 1, value: 0, hidden: true, class: 'upload-bar', 'aria-label': 'Uploading your picture',
+  })
+  const chooser = h('input', {
+    type: 'file', accept: accepted, hidden: true, tabIndex: -1, 'aria-label': 'Your picture',
+    onchange: () => {
+      choose(chooser.files[0])
+      chooser.value = ''
+    },
+  })
 
   function text(me, path) { return String(path.split('.').reduce((value, name) => value?.[name], me) ?? '') }
 
@@ -90,7 +113,9 @@ export function editProfile(app) {
         conflicts.set(path, theirs)
       }
     }
-    if (avatarID === base.avatar_id) avatarID = current.avatar_id
+    if (avatarID === avatarOf(base)) avatarID = avatarOf(current)
+    // Saved, by an answer that did not come back.
+    if (avatarID === chosen && picture.mediaID && current.avatar_url?.includes(picture.mediaID)) avatarID = custom
     if (hides.checked === isHidden(base)) hides.checked = isHidden(current)
     base = current
     drawConflicts()
@@ -123,15 +148,17 @@ export function editProfile(app) {
     const name = fields.get('full_name').value || store.name(base.id)
     const choice = (id, label, chip) => h('label', { class: 'avatar-choice', title: label },
       h('input', {
-        type: 'radio', name: 'avatar', value: id ?? '', checked: avatarID === id, 'aria-label': label,
+        type: 'radio', name: 'avatar', value: typeof id === 'string' ? id : '', checked: avatarID === id,
+        'aria-label': label,
         onchange: () => {
           avatarID = id
           drawPreview()
         },
       }), chip)
     picker.replaceChildren(h('legend', {}, 'Avatar'),
-      choice(null, base.avatar_type === 'custom' ? 'A picture of your own, or your initial' : 'Your initial',
-        nameChip(name, 'medium', base.id)),
+      choice(null, 'Your initial', nameChip(name, 'medium', base.id)),
+      base.avatar_type === 'custom' ? choice(custom, 'Your picture', personChip(store, base.id)) : '',
+      picture ? choice(chosen, 'Your new picture', pictureChip(picture.shown, nameChip(name, 'medium', base.id))) : '',
       ...[...store.avatars.values()].map((avatar) => choice(avatar.id, avatar.name, avatarChip(avatar, name))))
     drawPreview()
   }
@@ -140,10 +167,44 @@ export function editProfile(app) {
     const name = fields.get('full_name').value || store.name(base.id)
     const avatar = store.avatars.get(avatarID)
     preview.replaceChildren(
-      avatar ? avatarChip(avatar, name, 'large')
-        : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large', base.id),
+      avatarID === chosen ? pictureChip(picture.shown, nameChip(name, 'large', base.id))
+        : avatarID === custom ? pictureChip(customAvatar(base), nameChip(name, 'large', base.id))
+          : avatar ? avatarChip(avatar, name, 'large')
+            : avatarID ? personChip(store, base.id, 'large') : nameChip(name, 'large', base.id),
       h('div', {}, h('p', { class: 'preview-name' }, name),
         h('p', { class: 'row-preview' }, base.is_guest ? 'Guest' : base.email ?? '')))
+  }
+
+  /// Takes a picture for an avatar; it is shown here alone until it is saved.
+  async function choose(file) {
+    if (!file) return
+    pictureProblem.hidden = true
+    try {
+      const made = await forAvatar(file)
+      if (closing.signal.aborted) return
+      if (picture) URL.revokeObjectURL(picture.shown)
+      picture = { ...made, shown: URL.createObjectURL(made.blob), mediaID: null }
+      avatarID = chosen
+      drawAvatars()
+      picker.querySelector(':checked')?.focus()
+      announce('Your new picture is chosen. Save to show it to others.')
+    } catch (error) {
+      pictureProblem.textContent = error.message
+      pictureProblem.hidden = false
+    }
+  }
+
+  async function uploadPicture() {
+    bar.hidden = false
+    try {
+      picture.mediaID = await upload(link, picture, {
+        purpose: 'avatar', signal: closing.signal, onProgress: (part) => { bar.value = part },
+      })
+    } catch (error) {
+      throw error instanceof UploadInterrupted ? new Error(`${error.message} Save to try again.`) : error
+    } finally {
+      bar.hidden = true
+    }
   }
 
   function drawCooldown() {
@@ -166,7 +227,9 @@ export function editProfile(app) {
       if (inner) changed[name] = { ...changed[name], [inner]: value }
       else changed[name] = value
     }
-    if (avatarID !== base.avatar_id) {
+    if (avatarID === chosen) {
+      changed.avatar = { avatar_type: 'custom', media_id: picture.mediaID }
+    } else if (avatarID !== avatarOf(base)) {
       changed.avatar = avatarID ? { avatar_type: 'built_in', avatar_id: avatarID } : { avatar_type: null }
     }
     if (hides.checked !== isHidden(base)) changed.preferences = { presence: hides.checked ? 'nobody' : null }
@@ -180,6 +243,7 @@ export function editProfile(app) {
     if (isMine('username') && wanted && !/^[a-z][a-z0-9_.]{2,29}$/i.test(wanted)) {
       throw new FieldProblem('username', `A username is ${usernameHint}`)
     }
+    if (avatarID === chosen && !picture.mediaID) await uploadPicture()
     const changed = patch()
     if (!changed) return close()
     try {
@@ -187,7 +251,11 @@ export function editProfile(app) {
       close()
       announce('Your profile is saved.')
     } catch (error) {
-      if (error.code !== 'version_conflict') throw error
+      if (error.code !== 'version_conflict') {
+        // What the server did not take is uploaded anew.
+        if (picture && error.field?.startsWith('avatar')) picture.mediaID = null
+        throw error
+      }
       const current = error.data.current ?? await link.call('me.get')
       store.takeMe(current)
       rebase(current)
@@ -196,19 +264,26 @@ export function editProfile(app) {
     }
   }
 
-  openDialog({
+  const { element } = openDialog({
     title: 'Your profile',
     kind: 'profile',
-    onClose: () => unwatch(),
+    onClose: () => {
+      closing.abort()
+      if (picture) URL.revokeObjectURL(picture.shown)
+      unwatch()
+    },
     build: (close) => {
       fields.get('full_name').input.addEventListener('input', drawPreview)
       drawAvatars()
       drawCooldown()
       const byPath = (paths) => h('div', { class: 'field-grid' }, paths.map((path) => fields.get(path).element))
+      const own = h('div', { class: 'own-picture', hidden: !app.pictures.isOffered },
+        h('button', { class: 'button', type: 'button', onclick: () => chooser.click() }, 'Choose a picture…'),
+        h('p', { class: 'field-hint' }, 'Or drop one here: its middle is taken.'), chooser)
       const made = form({
         fields: [...fields.values()],
         action: 'Save',
-        children: [banner, preview, picker,
+        children: [banner, preview, picker, own, pictureProblem, bar,
           sections.map(([title, paths]) => h('section', {}, h('h3', {}, title), byPath(paths))),
           h('section', { hidden: !link.has('presence') }, h('h3', {}, 'Being online'), h('div', { class: 'switch' },
             hides,
@@ -223,6 +298,7 @@ export function editProfile(app) {
       return [base.is_guest && guestNote(app, close), made.element, accountSection(app, close)]
     },
   })
+  dropZone(element, { isOpen: () => app.pictures.isOffered, take: ([file]) => choose(file) })
 }
 
 function guestNote(app, close) {

@@ -3,6 +3,7 @@
 import { conversationChip, presentSignature } from './avatar.js'
 import { Composer } from './composer.js'
 import { arrowKeys, h, keyed } from './dom.js'
+import { dropZone } from './drop.js'
 import { ConnectionLost, sentence } from './errors.js'
 import { groupDetails } from './group-view.js'
 import { icon } from './icons.js'
@@ -55,7 +56,12 @@ export class ThreadView {
     }, icon('down'), h('span', {}))
     this.#body = h('div', { class: 'thread-body', hidden: true },
       h('header', { class: 'thread-head' }, this.#headInside, this.#mute.element),
-      h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#composer.element)
+      h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#composer.element,
+      h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop it to send it'))
+    dropZone(this.#body, {
+      isOpen: () => app.pictures.isOffered && this.#conversation !== undefined,
+      take: (files) => this.#composer.send(files),
+    })
     this.#enter = arrowKeys(this.#list, '.message')
     this.element = h('main', { class: 'thread', 'aria-label': 'Conversation' }, this.#blank, this.#body)
     document.addEventListener('visibilitychange', () => this.#considerReading())
@@ -167,11 +173,11 @@ export class ThreadView {
   }
 
   #renderMessages(conversation) {
-    const { store, outbox } = this.#app
+    const { store } = this.#app
     const messages = store.messages.get(conversation.id) ?? []
     const before = this.#scroller.scrollHeight
     const first = this.#list.querySelector('.message')?.dataset.seq
-    const rows = rowsOf(store, conversation, messages, outbox.of(conversation.id), this.#markAtOpening)
+    const rows = rowsOf(store, conversation, messages, this.#app.pending(conversation.id), this.#markAtOpening)
     keyed(this.#list, rows, (row) => describeRow(this.#app, row, {
       edit: (message) => this.#composer.edit(message),
       remove: (message) => this.#remove(message),

@@ -1,0 +1,62 @@
+// A picture in the conversation, and large.
+
+import { openDialog } from './dialog.js'
+import { h } from './dom.js'
+import { icon } from './icons.js'
+
+/// How large it stands in the conversation.
+const box = { width: 360, height: 320, least: 96 }
+
+/// The picture of a message that the server keeps; `alt` says what it is.
+export function messagePicture({ pictures }, message, alt) {
+  const { attachment } = message
+  const frame = fitted(h('button', {
+    class: 'picture', type: 'button', 'aria-haspopup': 'dialog',
+    onclick: () => { if (frame.dataset.state !== 'gone') openLarge(pictures, message, alt) },
+  },
+  h('img', { alt, decoding: 'async', draggable: false }),
+  h('span', { class: 'picture-wait' }, icon('picture')),
+  h('span', { class: 'picture-gone' }, 'This picture is gone.')), attachment)
+  pictures.watch(frame, attachment.media_id)
+  return frame
+}
+
+/// A picture that is on its way, with how far it has come.
+export function sendingPicture(uploads, upload) {
+  const bar = h('progress', { max: 1, value: upload.part, 'aria-label': `Uploading ${upload.name}` })
+  upload.onProgress = (part) => { bar.value = part }
+  return h('div', { class: 'sending' },
+    fitted(h('div', { class: 'picture', 'data-state': 'shown' },
+      h('img', { src: upload.shown, alt: `Your picture, ${upload.name}` })), upload.picture),
+    upload.failure === null && h('div', { class: 'sending-line' }, bar, h('button', {
+      class: 'icon-button', type: 'button', 'aria-label': 'Cancel the upload', title: 'Cancel the upload',
+      onclick: () => {
+        uploads.cancel(upload.clientID)
+        document.getElementById('compose')?.focus()
+      },
+    }, icon('close'))))
+}
+
+/// Gives the frame the size that the picture will have, so that nothing moves when it comes.
+function fitted(frame, { width, height }) {
+  const isKnown = width > 0 && height > 0
+  const ratio = isKnown ? Math.min(4, Math.max(0.25, width / height)) : 4 / 3
+  const wide = Math.min(box.width, box.height * ratio, isKnown ? Math.max(width, box.least) : 240)
+  frame.style.width = `${Math.round(wide)}px`
+  frame.style.aspectRatio = String(ratio)
+  return frame
+}
+
+function openLarge(pictures, message, alt) {
+  const { width, height, media_id: id } = message.attachment
+  const frame = h('div', { class: 'large' },
+    h('img', { alt, width: width || undefined, height: height || undefined }),
+    h('span', { class: 'picture-wait' }, icon('picture')),
+    h('span', { class: 'picture-gone' }, 'This picture is gone.'))
+  openDialog({
+    title: alt,
+    kind: 'large-picture',
+    build: () => [frame, message.content && h('p', { dir: 'auto' }, message.content)],
+  })
+  pictures.watch(frame, id)
+}

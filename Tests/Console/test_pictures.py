@@ -1,0 +1,285 @@
+"""Pictures: of messages, sent and shown, and one's own as an avatar."""
+
+import os
+import struct
+import tempfile
+import unittest
+import zlib
+
+from selenium.webdriver.common.keys import Keys
+
+from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, psql
+
+PICTURE = ".message .picture[data-media]"
+
+
+def png(width, height, color=(200, 80, 40), noise=False):
+    """A picture of one color, or of none that can be packed."""
+    row = bytes(color) * width
+    rows = b"".join(b"\0" + (os.urandom(3 * width) if noise else row) for _ in range(height))
+
+    def chunk(name, data):
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b"")
+
+
+class PictureTests(ConsoleCase):
+    def file(self, name, data):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        path = os.path.join(directory.name, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def drop(self, browser, css, path):
+        """Drags a file of this machine onto what `css` finds, as a hand would."""
+        box = browser.one(css).rect
+        place = {"x": box["x"] + box["width"] / 2, "y": box["y"] + min(box["height"] / 2, 200)}
+        data = {"items": [], "files": [path], "dragOperationsMask": 1}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            browser.driver.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
+
+    def paste(self, browser, name, type, script):
+        """Pastes a file that the page makes."""
+        browser.driver.execute_script("""
+            const [name, type, bytes] = [arguments[0], arguments[1], eval(arguments[2])]
+            const data = new DataTransfer()
+            data.items.add(new File([bytes], name, { type }))
+            document.getElementById('compose').dispatchEvent(
+                new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))""",
+                                      name, type, script)
+
+    def slow(self, browser, bytes_a_second):
+        browser.driver.execute_cdp_cmd("Network.enable", {})
+        browser.driver.execute_cdp_cmd("Network.emulateNetworkConditions", {
+            "offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_a_second})
+
+    def pictures(self, browser):
+        """Of each picture of the open conversation: its id, and its size where it is drawn."""
+        return browser.driver.execute_script(f"""
+            return [...document.querySelectorAll('{PICTURE}')].map((each) => {{
+                const image = each.querySelector('img')
+                return [each.dataset.media, each.dataset.state, image.naturalWidth, image.naturalHeight]
+            }})""")
+
+    def sees_one_more(self, browser, before, width, height):
+        """A picture that was not there `before` is drawn, of that size: its id."""
+        def found():
+            now = [each for each in self.pictures(browser) if each[0] not in {one[0] for one in before}]
+            return now and now[-1][1:] == ["shown", width, height] and now[-1][0]
+        return browser.until(found, f"a picture of {width} × {height}")
+
+    def attachment(self, media):
+        return psql("select mime_type || ' ' || width || ' ' || height from public.media"
+                    " where id = :'id'", id=media).split()
+
+    def test_a_picture_that_is_dropped_is_shown_to_the_other(self):
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        # The longer side is 2,048 at most.
+        path = self.file("valley.png", png(3000, 1500, noise=True))
+        self.slow(bob, 400_000)
+        self.drop(bob, ".thread-scroller", path)
+        bob.one(".message.pending progress[aria-label='Uploading valley.png']")
+        parts = []
+
+        def moving():
+            parts.append(bob.driver.execute_script("return document.querySelector('.message.pending progress')?.value"))
+            return parts[-1] is None or 0 < parts[-1] < 1
+        bob.until(moving, "progress")
+        self.assertIsNotNone(parts[-1], "it was there before it was seen coming")
+        self.slow(bob, -1)
+        media = self.sees_one_more(alice, before, 2048, 1024)
+        self.sees_one_more(bob, before, 2048, 1024)
+        self.assertEqual(self.attachment(media), ["image/jpeg", "2048", "1024"])
+        bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
+        self.assertEqual(bob.all(".dropping"), [])
+        # Its sender has it, and so does not ask where it is.
+        asked = [id for _, params in bob.lines("media.urls", out=True) for id in params["ids"]]
+        self.assertNotIn(media, asked)
+        image = alice.one(f".picture[data-media='{media}'] img")
+        self.assertEqual(image.get_attribute("alt"), f"Picture by {name_of(BOB)}")
+
+    def test_it_opens_large_and_closes_by_the_keyboard(self):
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        bob.one(".attach")
+        bob.driver.find_element("css selector", ".composer input[type=file]").send_keys(
+            self.file("small.png", png(640, 400)))
+        media = self.sees_one_more(alice, before, 640, 400)
+        # Small enough: it stays what it was.
+        self.assertEqual(self.attachment(media)[0], "image/png")
+        alice.driver.execute_script("arguments[0].focus()", alice.one(f".picture[data-media='{media}']"))
+        alice.press(Keys.ENTER)
+        alice.until(lambda: alice.driver.execute_script(
+            "return document.querySelector('dialog[open] .large[data-state=shown] img')?.clientWidth") == 640,
+                    "it, large")
+        alice.press(Keys.ESCAPE)
+        alice.until(lambda: not alice.all("dialog"), "no dialog")
+        self.assertEqual(alice.driver.switch_to.active_element.get_attribute("data-media"), media)
+
+    def test_what_is_on_the_screen_is_asked_for_in_one_call(self):
+        alice, bob = self.two_people()
+        for number in range(3):
+            before = self.pictures(alice)
+            bob.driver.find_element("css selector", ".composer input[type=file]").send_keys(
+                self.file(f"{number}.png", png(80, 60, (number * 90, 90, 140))))
+            self.sees_one_more(alice, before, 80, 60)
+        alice.driver.refresh()
+        alice.open(name_of(BOB))
+        alice.until(lambda: [each[1] for each in self.pictures(alice)[-3:]] == ["shown"] * 3, "three pictures")
+        calls = alice.lines("media.urls", out=True)
+        last = {each[0] for each in self.pictures(alice)[-3:]}
+        self.assertEqual(sum(1 for _, params in calls if set(params["ids"]) >= last), 1)
+
+    def test_a_picture_is_pasted(self):
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        self.paste(bob, "image.png", "image/png", f"new Uint8Array({[*png(300, 200)]})")
+        self.sees_one_more(alice, before, 300, 200)
+
+    def test_an_upload_is_cancelled(self):
+        bob = self.browser(BOB)
+        bob.open(name_of(ALICE))
+        newest = psql("select count(*) from public.messages")
+        self.slow(bob, 20_000)
+        self.drop(bob, ".thread-scroller", self.file("slow.png", png(900, 600, noise=True)))
+        bob.one(".message.pending progress")
+        bob.click("Cancel the upload")
+        bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
+        self.assertEqual(bob.driver.switch_to.active_element.get_attribute("id"), "compose")
+        self.assertEqual(psql("select count(*) from public.messages"), newest)
+
+    def test_an_upload_that_was_interrupted_is_tried_again(self):
+        self.may_lose_connections = True
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        self.slow(bob, 20_000)
+        self.drop(bob, ".thread-scroller", self.file("tunnel.png", png(600, 500, noise=True)))
+        bob.until(lambda: bob.driver.execute_script(
+            "return document.querySelector('.message.pending progress')?.value > 0"), "progress")
+        bob.cable.cut()
+        bob.until(lambda: "interrupted" in bob.one(".message.failed .failure").text, "words about it")
+        self.slow(bob, -1)
+        bob.cable.mend()
+        bob.until(bob.is_online, "a connection")
+        bob.click("Try again")
+        self.sees_one_more(alice, before, 600, 500)
+        bob.until(lambda: not bob.all(".message.failed, .message.pending"), "nothing on its way")
+
+    def test_what_is_no_picture_is_refused_in_words(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        self.drop(bob, ".thread-scroller", self.file("notes.pdf", b"%PDF-1.7 no picture"))
+        bob.until(lambda: "“notes.pdf” is no picture" in bob.one(".toast").text, "why not")
+        self.drop(bob, ".thread-scroller", self.file("broken.png", b"no picture either"))
+        bob.until(lambda: any("“broken.png” cannot be read" in each for each in bob.texts(".toast")), "why not")
+        self.assertEqual(bob.all(".message.pending, .message.failed"), [])
+        self.assertEqual(bob.lines("media.create", out=True), [])
+
+    def test_what_is_too_large_is_refused_in_words(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        self.paste(bob, "sky.png", "image/png", "new Uint8Array(41 * 2 ** 20)")
+        bob.until(lambda: "“sky.png” is too large" in bob.one(".toast").text, "why not")
+        self.assertEqual(bob.lines("media.create", out=True), [])
+
+    def test_an_avatar_is_everywhere_at_once(self):
+        alice, bob = self.two_people()
+        self.addCleanup(
+            psql, "update public.user_profiles set avatar_type = null, avatar_id = null, avatar_url = null"
+                  " where username = 'bob'")
+        bob.write("Look at me")
+        alice.sees("Look at me")
+        bob.one(".me-button").click()
+        self.drop(bob, "dialog[open]", self.file("me.png", png(900, 700, noise=True)))
+        bob.one(".profile-preview .chip-picture")
+        self.assertEqual(alice.all(".chip-picture"), [], "before it is saved")
+        bob.click("Save")
+        bob.until(lambda: not bob.all("dialog"), "it saved")
+        for browser, places in ((bob, [".me-button"]), (alice, [".row", ".thread-title", ".message"])):
+            for place in places:
+                browser.until(lambda: browser.driver.execute_script(
+                    "return [...document.querySelectorAll(arguments[0])].some((each) => each.naturalWidth === 512"
+                    " && each.naturalHeight === 512)", f"{place} .chip-picture"), f"the picture in {place}")
+        alice.one(".thread-title").click()
+        alice.one("dialog .chip-large .chip-picture")
+        alice.press(Keys.ESCAPE)
+        # Another in its place, and none.
+        first = psql("select avatar_url from public.user_profiles where username = 'bob'")
+        bob.one(".me-button").click()
+        bob.driver.find_element("css selector", "dialog input[type=file]").send_keys(self.file("new.png", png(64, 64)))
+        bob.until(lambda: bob.all("input[aria-label='Your new picture']:checked"), "the new one chosen")
+        bob.click("Save")
+        alice.until(lambda: alice.driver.execute_script(
+            "return document.querySelector('.thread-title .chip-picture')?.naturalWidth") == 64, "the new one")
+        self.assertNotEqual(psql("select avatar_url from public.user_profiles where username = 'bob'"), first)
+        bob.one(".me-button").click()
+        bob.driver.execute_script("arguments[0].click()", bob.all("input[aria-label='Your initial']")[0])
+        bob.click("Save")
+        for browser in (alice, bob):
+            browser.until(lambda: not browser.all(".chip-picture"), "an initial")
+
+    def test_a_picture_from_elsewhere_is_not_fetched(self):
+        self.addCleanup(
+            psql, "update public.user_profiles set avatar_type = null, avatar_url = null where username = 'bob'")
+        psql("update public.user_profiles set avatar_type = 'custom', avatar_id = null,"
+             " avatar_url = 'https://pictures.example.com/bob.jpg' where username = 'bob'")
+        alice = self.browser(ALICE)
+        alice.open(name_of(BOB))
+        self.assertEqual(alice.all(".chip-picture"), [])
+
+    def test_a_server_without_pictures_is_offered_none(self):
+        bob = self.browser()
+        bob.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+            const { get } = Object.getOwnPropertyDescriptor(MessageEvent.prototype, 'data')
+            Object.defineProperty(MessageEvent.prototype, 'data', { get() {
+                const data = get.call(this)
+                const isHello = typeof data === 'string' && data.includes('"server.hello"')
+                return isHello ? data.replace(/,?"media"/, '') : data
+            } })"""})
+        bob.sign_in(BOB)
+        bob.open(name_of(ALICE))
+        self.assertFalse(any(each.is_displayed() for each in bob.all(".attach")))
+        # What is dropped does not take the place of the page either.
+        self.drop(bob, ".thread-scroller", self.file("no.png", png(40, 40)))
+        self.paste(bob, "no.png", "image/png", "new Uint8Array(40)")
+        bob.one(".me-button").click()
+        bob.one("dialog[open]")
+        self.assertNotIn("Choose a picture", bob.one("dialog[open]").text)
+        self.assertEqual(bob.all(".message.pending, .toast"), [])
+        self.assertEqual(bob.lines("media.create", out=True) + bob.lines("media.urls", out=True), [])
+
+    def test_addresses_are_renewed_before_they_end(self):
+        alice = self.browser()
+        alice.come()
+        asked = alice.module("""
+            const { Pictures } = await import('/console/pictures.js')
+            const asked = []
+            const link = {
+                isOnline: true, has: () => true,
+                call: async (method, { ids }) => {
+                    asked.push([...ids].sort().join())
+                    const expires = new Date(Date.now() + 1000).toISOString()
+                    return { media: ids.filter((id) => id !== 'c').map((id) => (
+                        { id, url: '/console/icon.svg?' + asked.length, expires_at: expires })) }
+                },
+            }
+            const pictures = new Pictures(link)
+            for (const id of ['a', 'b', 'c']) {
+                const frame = document.createElement('div')
+                frame.append(new Image())
+                document.body.append(frame)
+                pictures.watch(frame, id)
+            }
+            await new Promise((resolve) => setTimeout(resolve, 6000))
+            return asked""")
+        self.assertEqual(asked[0], "a,b,c")
+        self.assertEqual(asked[1], "a,b")
+        self.assertEqual(len(asked), 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
