@@ -2299,6 +2299,8 @@ begin
     perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url', 'media_id'], path);
     if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
         perform app.refuse_param(path || 'avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+    elsif media_id is not null and new_type is distinct from 'custom' then
+        perform app.refuse_param(path || 'media_id', 'A "media_id" is of a custom avatar.');
     elsif new_id is not null and new_type is distinct from 'built_in' then
         perform app.refuse_param(path || 'avatar_id', 'An "avatar_id" is of a built-in avatar.');
     elsif new_url is not null and new_type is distinct from 'custom' then
@@ -2306,9 +2308,6 @@ begin
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
     elsif media_id is not null then
-        if new_type is distinct from 'custom' then
-            perform app.refuse_param(path || 'media_id', 'A "media_id" is of a custom avatar.');
-        end if;
         perform app.take_avatar(media_id, new_url, path);
     elsif new_type = 'custom' then
         perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
