@@ -1,3 +1,4 @@
+package import Media
 package import Messaging
 package import Push
 
@@ -19,6 +20,7 @@ package struct SettingsUnderTest: Sendable {
     let adminDatabaseURL: String?
     let poolSize: Int
     let push: PushSettings?
+    let media: MediaSettings?
     let appleKeys: (any KeySetSource)?
 
     /// Takes each value as a node would use it.
@@ -30,6 +32,7 @@ package struct SettingsUnderTest: Sendable {
     ///     be used; nil where lines are not encrypted.
     ///   - operationsPort: nil where metrics and health are not served.
     ///   - push: nil where nothing is pushed.
+    ///   - media: nil where no pictures are kept.
     ///   - appleKeys: nil where nobody signs in with Apple.
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
@@ -37,7 +40,7 @@ package struct SettingsUnderTest: Sendable {
         certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, operationsHost: String,
         operationsPort: Int?, databaseURL: String?, listenDatabaseURL: String?, adminDatabaseURL: String?,
         poolSize: Int,
-        push: PushSettings?, appleKeys: (any KeySetSource)?
+        push: PushSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?
     ) {
         self.flaw = flaw
         self.jwtSecret = jwtSecret
@@ -55,6 +58,7 @@ package struct SettingsUnderTest: Sendable {
         self.adminDatabaseURL = adminDatabaseURL
         self.poolSize = poolSize
         self.push = push
+        self.media = media
         self.appleKeys = appleKeys
     }
 }
