@@ -106,7 +106,8 @@ select is(tests.field_of('alice', format('select api.send_message(%L, %s)', test
 select is(tests.as('alice', format($$
         api.send_message(%L, null, null, 'image', '{"bytes":5,"url":"https://x.example/a"}') -> 'attachment'$$,
         tests.id('group'))),
-    '{"url":"https://x.example/a","mime_type":null,"width":null,"height":null,"bytes":5,"media_id":null,"blurhash":null}',
+    '{"url":"https://x.example/a","mime_type":null,"width":null,"height":null,"bytes":5,"media_id":null,'
+        '"blurhash":null}',
     'an image may have no content, and its attachment is whole');
 select is(tests.as('alice', format('api.send_message(%L, %L) ->> ''content''',
         tests.id('group'), '''); drop table messages; --')),

@@ -13,35 +13,6 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private enum Phase {
-        /// Nothing of a request has come since the last answer.
-        case idle
-
-        /// A request's head is awaited, or what comes before the first.
-        case awaitingHead
-        case receiving(HTTPRequestHead, ByteBuffer)
-
-        /// The body goes to its receiver as it comes, until then at the latest.
-        case passingOn(HTTPRequestHead, HTTPBodyInFlight, until: NIODeadline)
-
-        case atWork(HTTPRequestHead)
-
-        /// The answer is on its way out.
-        case writing
-
-        /// The last answer is out, and what still comes is discarded.
-        case leaving
-        case closed
-
-        /// The head of the request that is being taken or answered.
-        var head: HTTPRequestHead? {
-            switch self {
-            case .receiving(let head, _), .passingOn(let head, _, _), .atWork(let head): head
-            case .idle, .awaitingHead, .writing, .leaving, .closed: nil
-            }
-        }
-    }
-
     private let server: HTTPServer
     private let connections: HTTPConnections
     private let conversation: any HTTPConversation
@@ -54,7 +25,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     private let coding: [any RemovableChannelHandler]
     private let socketAddress: String
     private var context: ChannelHandlerContext?
-    private var phase = Phase.awaitingHead
+    private var phase = HTTPPhase.awaitingHead
 
     /// How many requests were taken.
     private var requests = 0
@@ -172,7 +143,6 @@ extension HTTPConnection {
     }
 
     private func cut() { context?.close(promise: nil) }
-
     private func end() {
         if case .closed = phase { return }
         discardBody()
@@ -285,7 +255,6 @@ extension HTTPConnection {
 extension HTTPConnection {
     /// How much of an answer is handed to the socket at once, in bytes.
     private static let flightBytes = 1 << 16
-    private static let fileFlightBytes = 1 << 18
 
     private func finish(_ answer: HTTPAnswer, _ id: RequestID) {
         guard case .atWork(let head) = phase, id.number == requests else { return }
@@ -318,10 +287,10 @@ extension HTTPConnection {
         guard offset < file.length else { return endAnswer() }
         expire(after: bounds.writeTimeout) { $0.cut() }
         NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) {
-            try file.bytes(from: offset, count: min(Self.fileFlightBytes, file.length - offset))
+            try file.bytes(from: offset, count: min(4 * Self.flightBytes, file.length - offset))
         }.assumeIsolated().whenComplete { result in
             guard let context = self.context else { return }
-            // One that was shorter than it was said to be, or cannot be read, ends with the connection.
+            // One that cannot be read to its end ends with the connection.
             guard case .success(let bytes) = result, bytes.readableBytes > 0 else { return self.cut() }
             let written = context.eventLoop.makePromise(of: Void.self)
             written.futureResult.assumeIsolated().whenSuccess { self.send(file, from: offset + bytes.readableBytes) }
