@@ -119,6 +119,10 @@ class PictureTests(ConsoleCase):
         alice.press(Keys.ESCAPE)
         alice.until(lambda: not alice.all("dialog"), "no dialog")
         self.assertEqual(alice.driver.switch_to.active_element.get_attribute("data-media"), media)
+        # From the message too, to which the arrow keys lead.
+        alice.driver.execute_script("arguments[0].closest('.message').focus()", alice.one(f"[data-media='{media}']"))
+        alice.press(Keys.ENTER)
+        alice.one("dialog[open] .large[data-state=shown]")
 
     def test_what_is_on_the_screen_is_asked_for_in_one_call(self):
         alice, bob = self.two_people()
