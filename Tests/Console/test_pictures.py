@@ -71,6 +71,10 @@ class PictureTests(ConsoleCase):
             return now and now[-1][1:] == ["shown", width, height] and now[-1][0]
         return browser.until(found, f"a picture of {width} × {height}")
 
+    def has_no_avatar(self, username):
+        psql("update public.user_profiles set avatar_type = null, avatar_id = null, avatar_url = null"
+             " where username = :'username'", username=username)
+
     def attachment(self, media):
         return psql("select mime_type || ' ' || width || ' ' || height from public.media"
                     " where id = :'id'", id=media).split()
@@ -119,6 +123,10 @@ class PictureTests(ConsoleCase):
         alice.press(Keys.ESCAPE)
         alice.until(lambda: not alice.all("dialog"), "no dialog")
         self.assertEqual(alice.driver.switch_to.active_element.get_attribute("data-media"), media)
+        # From the message too, to which the arrow keys lead.
+        alice.driver.execute_script("arguments[0].closest('.message').focus()", alice.one(f"[data-media='{media}']"))
+        alice.press(Keys.ENTER)
+        alice.one("dialog[open] .large[data-state=shown]")
 
     def test_what_is_on_the_screen_is_asked_for_in_one_call(self):
         alice, bob = self.two_people()
@@ -187,10 +195,9 @@ class PictureTests(ConsoleCase):
         self.assertEqual(bob.lines("media.create", out=True), [])
 
     def test_an_avatar_is_everywhere_at_once(self):
+        self.has_no_avatar("bob")
+        self.addCleanup(self.has_no_avatar, "bob")
         alice, bob = self.two_people()
-        self.addCleanup(
-            psql, "update public.user_profiles set avatar_type = null, avatar_id = null, avatar_url = null"
-                  " where username = 'bob'")
         bob.write("Look at me")
         alice.sees("Look at me")
         bob.one(".me-button").click()
@@ -223,8 +230,7 @@ class PictureTests(ConsoleCase):
             browser.until(lambda: not browser.all(".chip-picture"), "an initial")
 
     def test_a_picture_from_elsewhere_is_not_fetched(self):
-        self.addCleanup(
-            psql, "update public.user_profiles set avatar_type = null, avatar_url = null where username = 'bob'")
+        self.addCleanup(self.has_no_avatar, "bob")
         psql("update public.user_profiles set avatar_type = 'custom', avatar_id = null,"
              " avatar_url = 'https://pictures.example.com/bob.jpg' where username = 'bob'")
         alice = self.browser(ALICE)

@@ -15,18 +15,20 @@ const keys = [
   ['Esc', 'Back, or close'],
 ]
 
+const pictureKeys = [['Ctrl V', 'Send the picture that was copied']]
+
 export function help(app) {
   const hello = app.link.hello
   openDialog({
     title: 'Help and keys',
     kind: 'small',
     build: () => [
-      h('dl', { class: 'keys' }, keys.map(([key, what]) => [
+      h('dl', { class: 'keys' }, [...keys, ...app.pictures.isOffered ? pictureKeys : []].map(([key, what]) => [
         h('dt', {}, key.split(' ').map((part) => h('kbd', {}, part))), h('dd', {}, what)])),
       h('p', { class: 'field-hint' }, hello
         ? `Connected to ${hello.server} ${hello.version} on ${location.host}, protocol ${hello.protocol}.`
         : 'Not connected.',
-      ' Everything on this page goes over one WebSocket; the pane of lines shows all of it.'),
+      ' Everything on this page but pictures goes over one WebSocket; the pane of lines shows all of it.'),
     ],
   })
 }

@@ -68,6 +68,7 @@ function describeMessage(app, row, actions) {
             actions.edit(message)
           }
           if (event.key === 'Delete' && mayRemove) actions.remove(message)
+          if (event.key === 'Enter') event.target.querySelector('button.picture')?.click()
         },
       },
       !isMine && (isLast ? h('button', {

@@ -4,6 +4,7 @@ import { avatarChip, customAvatar, nameChip, personChip, pictureChip } from './a
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { dropZone } from './drop.js'
+import { sentence } from './errors.js'
 import { FieldProblem, field, form, need } from './form.js'
 import { announce, toast } from './notice.js'
 import { accepted, forAvatar } from './picture-file.js'
@@ -201,7 +202,9 @@ export function editProfile(app) {
         purpose: 'avatar', signal: closing.signal, onProgress: (part) => { bar.value = part },
       })
     } catch (error) {
-      throw error instanceof UploadInterrupted ? new Error(`${error.message} Save to try again.`) : error
+      // Its fields are not this form's.
+      throw new Error(error instanceof UploadInterrupted
+        ? `${error.message} Save to try again.` : sentence(error, 'The picture'))
     } finally {
       bar.hidden = true
     }
