@@ -58,6 +58,7 @@ alter table app.unsettled_users enable row level security;
 alter table app.devices enable row level security;
 alter table app.pushes enable row level security;
 alter table app.push_cursor enable row level security;
+alter table app.push_backlog enable row level security;
 alter table app.mails enable row level security;
 alter table app.identities enable row level security;
 alter table app.used_identity_tokens enable row level security;

@@ -334,6 +334,50 @@ select is(tests.race('none', 'select admin.disable(''me'', ''tap_frank'', null, 
         'postline_accounts', 'select generation from accounts.open_session(gen_random_uuid(), {frank}, null)'),
     '0 waits PL003', 'a sign-in that came second is refused');
 
+-- Another program's transaction holds up its own user, and nobody else.
+create function tests.call_beside(statement text, call text) returns text language plpgsql as $$
+declare
+    answer text;
+begin
+    perform dblink_exec('one', 'begin');
+    perform dblink_exec('one', tests.with_ids(statement));
+    perform tests.begin_as('two', 'postline_feed');
+    perform dblink_exec('two', 'set local statement_timeout = ''5s''');
+    perform dblink_send_query('two', tests.with_ids(call));
+    answer := tests.finish('two');
+    perform dblink_exec('one', 'rollback');
+    return answer;
+end $$;
+delete from public.presence where user_id in (tests.id('dora'), tests.id('erik'));
+select is(tests.call_beside(
+        $$update public.user_private set preferences = '{"presence":"nobody"}' where id = {dora}$$,
+        $$select app.report_presence({alice}, 60, array[{dora}, {erik}]::uuid[], '{}', true)$$), 't',
+    'who is just hiding keeps no node from telling of others');
+select is((select string_agg(i.name, ' ') from public.presence p join tests.ids i on i.id = p.user_id and p.is_online
+            where i.name in ('dora', 'erik')), 'erik', 'who are shown');
+select app.report_presence(tests.id('alice'), 60, '{}', '{}');
+select is((select count(*) from public.presence p where p.is_online and p.user_id = tests.id('dora')), 1::bigint,
+    'and so is that one once it is over');
+delete from app.node_users;
+select tests.fresh_world();
+delete from app.push_cursor;
+select tests.call_beside('lock table tests.ids in access share mode', 'select app.note_pushes()');
+insert into app.devices (user_id, platform, token, environment)
+select tests.id(n), 'apns', 'race ' || n, 'production' from unnest(array['carol', 'dora']) n;
+select tests.say('group', 'alice', 'to both');
+create function tests.noted() returns text language sql as $$
+    select coalesce(string_agg(d.token, ', ' order by d.token), 'none')
+      from app.pushes p join app.devices d on d.id = p.device_id and d.token like 'race %'
+$$;
+select tests.call_beside('delete from app.devices where token = ''race dora''', 'select app.note_pushes()');
+select is(tests.noted(), 'race carol', 'a device that is just going keeps nobody''s pushes back');
+select tests.call_beside('lock table tests.ids in access share mode', 'select app.note_pushes()');
+select is(tests.noted(), 'race carol, race dora', 'and where it stays it is told too');
+select is((select count(*) from app.push_backlog), 0::bigint, 'once');
+drop function tests.call_beside, tests.noted();
+delete from app.devices where token like 'race %';
+delete from app.push_cursor;
+
 -- No trace.
 select dblink_disconnect('one'), dblink_disconnect('two');
 set session_replication_role = replica;

@@ -136,6 +136,10 @@ select ok(c.answer -> 'conversations' -> 0 ->> 'muted_until' is not null, 'a del
 select is(tests.delta_of('bob') -> 'conversations', null, 'that of the other has not');
 select is(tests.as('alice', format('api.mute_conversation(%L, null)', tests.id('direct')))::jsonb -> 'muted_until',
     'null'::jsonb, 'and it ends');
+select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('direct'), '2020-01-01T00:00:00Z'))
+    ::jsonb -> 'muted_until', 'null'::jsonb, 'what is over is no mute');
+select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
+    '9999-12-31T23:59:59-23:59')), 'PL001 until', 'a zone that there is not');
 
 -- Who is told of a message.
 delete from app.devices;
@@ -240,6 +244,37 @@ select is((select count(*) from app.pushes),
     (select count(*) from app.pushes p join app.devices d on d.id = p.device_id),
     'with what it was to be told');
 select tests.register('bob', 'b9');
+
+-- What comes late, or crosses.
+select tests.age();
+select tests.say('group', 'alice', 'read on its way');
+select tests.note();
+select tests.due();
+select tests.as('bob', format('api.mark_read(%L, 9)', tests.id('group')));
+select tests.note();
+select tests.settle('b9', 'group', 9, 'tell', 'taken');
+select matches((tests.due('0 seconds'))[1], '^read b9 group 9 ', 'what was read on its way is taken back');
+select tests.settle('b9', 'group', 9, 'read', 'taken');
+select tests.say('group', 'alice', 'of a leader that stands still');
+select tests.note();
+select tests.due();
+select tests.say('group', 'alice', 'of the next');
+select tests.note();
+select tests.due('2 minutes');
+select tests.settle('b9', 'group', 11, 'tell', 'taken');
+select tests.settle('b9', 'group', 10, 'tell', 'taken');
+select is(tests.due('1 hour'), '{}', 'what a leader says late of an older message has no newer one told again');
+select tests.say('group', 'alice', 'to a provider that is away');
+select tests.note();
+select tests.due();
+select tests.settle('b9', 'group', 12, 'tell', 'later', 3600);
+select tests.say('group', 'alice', 'and is back');
+select tests.note();
+select matches((tests.due('61 seconds'))[1], '^tell b9 group 13 ', 'a new message is not kept back by long refusals');
+update app.devices set registered_at = clock_timestamp() + interval '1 second' where token = 'b9';
+select tests.settle('b9', 'group', 13, 'tell', 'unregistered');
+select is(tests.devices_of('bob'), 'apns b9', 'a device that has registered again meanwhile is not forgotten');
+select matches((tests.due('2 minutes'))[1], '^tell b9 group 13 ', 'and told');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select is((select count(*) from app.devices where user_id = tests.id('bob')), 0::bigint,
     'and so are a deleted user''s');

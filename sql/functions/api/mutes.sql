@@ -10,6 +10,10 @@ begin
          where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+    -- What is over is none.
+    if time <= pg_catalog.now() then
+        time := null;
+    end if;
     insert into public.conversation_mutes as x (conversation_id, user_id, muted_until)
     values (mute_conversation.conversation_id, me, time)
     on conflict on constraint conversation_mutes_pkey do update set muted_until = excluded.muted_until

@@ -92,6 +92,34 @@ begin
 end
 $$;
 
+-- Makes the rows of users who have none. Whose row another transaction is just making, such as one that hides it, is left
+-- out: that may go on for long, and nobody else is to wait for it.
+create or replace function app.make_presence(users uuid[]) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+    patience text := pg_catalog.current_setting('lock_timeout');
+    one uuid;
+begin
+    if users = '{}' then
+        return;
+    end if;
+    perform pg_catalog.set_config('lock_timeout', '50ms', true);
+    begin
+        insert into public.presence (user_id) select u.id from unnest(users) as u (id) on conflict do nothing;
+    exception when lock_not_available then
+        perform pg_catalog.set_config('lock_timeout', '1ms', true);
+        foreach one in array users loop
+            begin
+                insert into public.presence (user_id) values (one) on conflict do nothing;
+            exception when lock_not_available then
+                null;
+            end;
+        end loop;
+    end;
+    perform pg_catalog.set_config('lock_timeout', patience, true);
+end
+$$;
+
 -- Makes true whether these users are online, after a change of where they are, and whether those are whom an earlier
 -- call could not see to. Whoever hides it is shown as before.
 create or replace function app.settle_presence(users uuid[]) returns void
@@ -100,12 +128,9 @@ declare
     settled uuid[];
 begin
     if users <> '{}' then
-        -- In one order, as it waits where another call makes the same row.
-        insert into public.presence (user_id)
-        select u.id from unnest(users) as u (id)
-         where not exists (select from public.presence p where p.user_id = u.id)
-         order by u.id
-        on conflict do nothing;
+        perform app.make_presence(array(
+            select u.id from unnest(users) as u (id)
+             where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
     elsif not exists (select from app.unsettled_users) then
         return;
     end if;

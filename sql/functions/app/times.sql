@@ -8,7 +8,8 @@ begin
     end if;
     return value::timestamptz;
 exception
-    when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value then
+    when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value
+         or invalid_time_zone_displacement_value then
         perform app.refuse_param(field, 'There is no such time.');
 end
 $$;
