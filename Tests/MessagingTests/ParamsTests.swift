@@ -128,11 +128,11 @@ struct ParamsTests {
 
     @Test("in an object that no method knows, or that stand twice, are refused with their path")
     func unknownMembers() throws {
-        let unknown = try #require(try refusal(["avatar": .object(["media_id": .null])], of: "me.save"))
-        #expect(unknown["field"] == .string("avatar.media_id") && unknown["suggestion"] == nil)
+        let unknown = try #require(try refusal(["avatar": .object(["picture_id": .null])], of: "me.save"))
+        #expect(unknown["field"] == .string("avatar.picture_id") && unknown["suggestion"] == nil)
         #expect(
             unknown.message
-                == #""me.save" takes no "avatar.media_id". It takes "avatar.avatar_type", "avatar.avatar_id", "avatar.avatar_url"."#
+                == #""me.save" takes no "avatar.picture_id". It takes "avatar.avatar_type", "avatar.avatar_id", "avatar.avatar_url", "avatar.media_id"."#
         )
         let sex = JSONObject.Member(name: "biological_sex", value: .null)
         let twice = try #require(try refusal(["physical": .object(JSONObject([sex, sex]))], of: "me.save"))

@@ -50,6 +50,6 @@ struct MediaSweeper: Sendable {
         return rows.count
     }
 
-    private static let dueRemovals = Statement("app.due_removals", "select * from app.due_removals($1::int)")
+    private static let dueRemovals = Statement("app.due_removals", "select id, purpose from app.due_removals($1::int)")
     private static let removedMedia = Statement("app.removed_media", "select app.removed_media($1::uuid[])")
 }

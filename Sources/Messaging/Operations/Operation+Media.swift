@@ -108,7 +108,7 @@ extension Session {
         let store = try service.requireMedia()
         let address = store.address(of: id, purpose)
         let answer = try await read(
-            Statement("api.waiting_media", "select coalesce(api.waiting_media($1::uuid), '{}')"), ["\(id)"])
+            Statement("api.waiting_media", "select api.waiting_media($1::uuid)"), ["\(id)"])
         guard let waiting = answer.object, case .bool(false)? = waiting["is_stored"],
             case .string(purpose.rawValue)? = waiting["purpose"],
             case .string(let text)? = waiting["mime_type"], let type = PictureType(rawValue: text),

@@ -28,17 +28,17 @@ begin
 end
 $$;
 
--- What the caller promised of a picture that waits to be used, and whether its bytes are known to be there; null where
--- there is none such.
+-- What the caller promised of a picture that waits to be used, and whether its bytes are known to be there; an empty
+-- object where there is none such.
 create or replace function api.waiting_media(id uuid) returns json
 language plpgsql stable set search_path = '' as $$
 begin
-    return (
+    return coalesce((
         select pg_catalog.json_build_object(
                    'purpose', m.purpose, 'mime_type', m.mime_type, 'bytes', m.bytes,
                    'is_stored', m.stored_at is not null)
           from public.media m
-         where m.id = waiting_media.id and m.owner_id = app.caller() and m.used_at is null);
+         where m.id = waiting_media.id and m.owner_id = app.caller() and m.used_at is null), '{}');
 end
 $$;
 
