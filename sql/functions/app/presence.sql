@@ -127,11 +127,7 @@ language plpgsql security definer set search_path = '' set plan_cache_mode = for
 declare
     settled uuid[];
 begin
-    if users <> '{}' then
-        perform app.make_presence(array(
-            select u.id from unnest(users) as u (id)
-             where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
-    elsif not exists (select from app.unsettled_users) then
+    if users = '{}' and not exists (select from app.unsettled_users) then
         return;
     end if;
     with late as (
@@ -139,6 +135,9 @@ begin
          where u.ctid = any (array(select l.ctid from app.unsettled_users l for update skip locked))
         returning u.user_id)
     select users || coalesce(pg_catalog.array_agg(distinct l.user_id), '{}') into users from late l;
+    perform app.make_presence(array(
+        select distinct u.id from unnest(users) as u (id)
+         where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
     settled := array(
         select p.user_id from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
            for no key update skip locked);
