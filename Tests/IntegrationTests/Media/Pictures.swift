@@ -18,6 +18,13 @@ struct PictureFolder: Sendable {
         return try await body(PictureFolder(path: folder.path))
     }
 
+    /// Waits until there are so many files. It lets others go on meanwhile.
+    func has(_ count: Int) async throws {
+        try await within("\(count) files") {
+            while try files.count != count { try await Task.sleep(for: .milliseconds(10)) }
+        }
+    }
+
     /// The files that are there, finished or not.
     var files: [String] {
         get throws {
