@@ -1364,6 +1364,10 @@ begin
          where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+    -- What is over is none.
+    if time <= pg_catalog.now() then
+        time := null;
+    end if;
     insert into public.conversation_mutes as x (conversation_id, user_id, muted_until)
     values (mute_conversation.conversation_id, me, time)
     on conflict on constraint conversation_mutes_pkey do update set muted_until = excluded.muted_until
@@ -2127,12 +2131,12 @@ CREATE FUNCTION api.waiting_media(id uuid) RETURNS json
     SET search_path TO ''
     AS $$
 begin
-    return (
+    return coalesce((
         select pg_catalog.json_build_object(
                    'purpose', m.purpose, 'mime_type', m.mime_type, 'bytes', m.bytes,
                    'is_stored', m.stored_at is not null)
           from public.media m
-         where m.id = waiting_media.id and m.owner_id = app.caller() and m.used_at is null);
+         where m.id = waiting_media.id and m.owner_id = app.caller() and m.used_at is null), '{}');
 end
 $$;
 
@@ -2516,7 +2520,8 @@ begin
     end if;
     return value::timestamptz;
 exception
-    when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value then
+    when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value
+         or invalid_time_zone_displacement_value then
         perform app.refuse_param(field, 'There is no such time.');
 end
 $_$;
@@ -3582,6 +3587,34 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.make_presence(users uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    patience text := pg_catalog.current_setting('lock_timeout');
+    one uuid;
+begin
+    if users = '{}' then
+        return;
+    end if;
+    perform pg_catalog.set_config('lock_timeout', '50ms', true);
+    begin
+        insert into public.presence (user_id) select u.id from unnest(users) as u (id) on conflict do nothing;
+    exception when lock_not_available then
+        perform pg_catalog.set_config('lock_timeout', '1ms', true);
+        foreach one in array users loop
+            begin
+                insert into public.presence (user_id) values (one) on conflict do nothing;
+            exception when lock_not_available then
+                null;
+            end;
+        end loop;
+    end;
+    perform pg_catalog.set_config('lock_timeout', patience, true);
+end
+$$;
+
 CREATE FUNCTION app.manages(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -4007,7 +4040,8 @@ begin
     if not exists (select from public.messages t where t.changed_xid >= beyond)
        and not exists (select from public.messages t where t.changed_xid = any (open))
        and not exists (select from public.conversation_members t where t.changed_xid >= beyond)
-       and not exists (select from public.conversation_members t where t.changed_xid = any (open)) then
+       and not exists (select from public.conversation_members t where t.changed_xid = any (open))
+       and not exists (select from app.push_backlog) then
         return 0;
     end if;
 
@@ -4020,37 +4054,64 @@ begin
                 select m.* from public.messages m where m.changed_xid = any (open)) t
          where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null
            and t.created_at > pg_catalog.now() - interval '1 day'),
+    wanted as materialized (
+        select w.device_id, w.conversation_id, max(w.seq) as seq
+          from (select d.id as device_id, s.conversation_id, s.seq
+                  from sent s
+                  join public.conversation_members m
+                    on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
+                   and not m.is_deleted
+                  join app.devices d on d.user_id = m.user_id
+                union all
+                select b.device_id, b.conversation_id, b.seq from app.push_backlog b) w
+         group by w.device_id, w.conversation_id),
+    -- One that another transaction is at, such as a session's end that is not committed, is left for later: nobody
+    -- else's pushes wait for it.
+    free as materialized (
+        select d.id from app.devices d where d.id in (select w.device_id from wanted w) for key share skip locked),
     told as (
         insert into app.pushes as p (device_id, conversation_id, seq, noted_at, due_at)
-        select d.id, s.conversation_id, max(s.seq), pg_catalog.clock_timestamp(),
+        select w.device_id, w.conversation_id, w.seq, pg_catalog.clock_timestamp(),
                pg_catalog.clock_timestamp() + interval '2 seconds'
-          from sent s
-          join public.conversation_members m
-            on m.conversation_id = s.conversation_id and m.user_id <> s.sender_id and m.last_read_seq < s.seq
-           and not m.is_deleted
-          join app.devices d on d.user_id = m.user_id
-         group by d.id, s.conversation_id
-         order by d.id, s.conversation_id
+          from wanted w where w.device_id in (select f.id from free f)
+         order by w.device_id, w.conversation_id
+        -- What waits because its provider had refused it for long, or is under way, waits a minute at most.
         on conflict on constraint pushes_pkey do update
-           set seq = greatest(p.seq, excluded.seq), due_at = coalesce(p.due_at, excluded.due_at),
+           set seq = greatest(p.seq, excluded.seq),
+               due_at = least(coalesce(p.due_at, excluded.due_at),
+                              pg_catalog.clock_timestamp() + interval '1 minute'),
                noted_at = excluded.noted_at,
                attempts = case when p.due_at is null then 0 else p.attempts end
-        returning 1)
+        returning 1),
+    kept as (
+        insert into app.push_backlog as b (device_id, conversation_id, seq)
+        select w.device_id, w.conversation_id, w.seq from wanted w
+         where w.device_id not in (select f.id from free f)
+           and exists (select from app.devices d where d.id = w.device_id)
+        on conflict on constraint push_backlog_pkey do update set seq = greatest(b.seq, excluded.seq)),
+    done as (
+        delete from app.push_backlog b
+         where b.device_id in (select f.id from free f)
+            or not exists (select from app.devices d where d.id = b.device_id))
     select n.snapshot, (select count(*) from told) into seen, noted from now n;
 
     -- What was read elsewhere, or by answering, is taken back. The cursor is that of above: what comes between is seen
     -- twice, which is no harm.
     update app.pushes p set due_at = pg_catalog.clock_timestamp()
-      from (select m.conversation_id, m.user_id, m.last_read_seq
-              from public.conversation_members m where m.changed_xid >= beyond or m.changed_xid = any (open)
-            union
-            select m.conversation_id, m.user_id, m.last_read_seq
-              from public.messages t
-              join public.conversation_members m on m.conversation_id = t.conversation_id and m.user_id = t.sender_id
-             where t.changed_xid >= beyond or t.changed_xid = any (open)) r
-      join app.devices d on d.user_id = r.user_id
-     where p.device_id = d.id and p.conversation_id = r.conversation_id
-       and p.told_seq between 1 and r.last_read_seq and p.due_at is null;
+     where (p.device_id, p.conversation_id) in (
+            select q.device_id, q.conversation_id
+              from (select m.conversation_id, m.user_id, m.last_read_seq
+                      from public.conversation_members m where m.changed_xid >= beyond or m.changed_xid = any (open)
+                    union
+                    select m.conversation_id, m.user_id, m.last_read_seq
+                      from public.messages t
+                      join public.conversation_members m
+                        on m.conversation_id = t.conversation_id and m.user_id = t.sender_id
+                     where t.changed_xid >= beyond or t.changed_xid = any (open)) r
+              join app.devices d on d.user_id = r.user_id
+              join app.pushes q on q.device_id = d.id and q.conversation_id = r.conversation_id
+             where q.told_seq between 1 and r.last_read_seq and q.due_at is null
+               for update of q skip locked);
     update app.push_cursor c set snapshot = seen;
     return noted;
 end
@@ -4622,14 +4683,7 @@ CREATE FUNCTION app.settle_presence(users uuid[]) RETURNS void
 declare
     settled uuid[];
 begin
-    if users <> '{}' then
-        -- In one order, as it waits where another call makes the same row.
-        insert into public.presence (user_id)
-        select u.id from unnest(users) as u (id)
-         where not exists (select from public.presence p where p.user_id = u.id)
-         order by u.id
-        on conflict do nothing;
-    elsif not exists (select from app.unsettled_users) then
+    if users = '{}' and not exists (select from app.unsettled_users) then
         return;
     end if;
     with late as (
@@ -4637,6 +4691,9 @@ begin
          where u.ctid = any (array(select l.ctid from app.unsettled_users l for update skip locked))
         returning u.user_id)
     select users || coalesce(pg_catalog.array_agg(distinct l.user_id), '{}') into users from late l;
+    perform app.make_presence(array(
+        select distinct u.id from unnest(users) as u (id)
+         where not exists (select from public.presence p where p.user_id = u.id) order by u.id));
     settled := array(
         select p.user_id from public.presence p where p.user_id in (select u.id from unnest(users) as u (id))
            for no key update skip locked);
@@ -4661,26 +4718,46 @@ begin
     with said as materialized (
         select * from unnest(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds)
                as u (device_id, conversation_id, seq, kind, outcome, retry)),
+    -- What another transaction is at is due again by itself.
+    held as materialized (
+        select p.*, s.seq as said_seq, s.kind, s.outcome, s.retry, d.registered_at,
+               -- A leader that stood still may say so after another has told of more.
+               case when s.outcome <> 'taken' then p.told_seq
+                    when s.kind = 'tell' then greatest(p.told_seq, s.seq)
+                    when p.told_seq <= s.seq then 0 else p.told_seq end as now_told,
+               -- Read while it was on its way to the device.
+               s.outcome = 'taken' and s.kind = 'tell' and coalesce(m.last_read_seq >= s.seq, false) as is_read
+          from said s
+          join app.pushes p on p.device_id = s.device_id and p.conversation_id = s.conversation_id
+          join app.devices d on d.id = s.device_id
+          left join public.conversation_members m on m.conversation_id = s.conversation_id and m.user_id = d.user_id
+           for update of p skip locked),
     settled as (
         update app.pushes p
-           set told_seq = case when s.outcome <> 'taken' then p.told_seq when s.kind = 'read' then 0 else s.seq end,
-               attempts = case s.outcome when 'later' then p.attempts else 0 end,
-               noted_at = case when s.outcome <> 'later' and p.seq > s.seq then pg_catalog.clock_timestamp()
-                               else p.noted_at end,
-               due_at = case when s.outcome = 'later'
-                                  then pg_catalog.clock_timestamp() + s.retry * interval '1 second'
-                             when p.seq > s.seq then pg_catalog.clock_timestamp() + interval '2 seconds' end
-          from said s
-         where p.device_id = s.device_id and p.conversation_id = s.conversation_id and s.outcome <> 'unregistered'
-           and (s.outcome = 'later' or s.outcome = 'taken' and s.kind = 'tell' or p.seq > s.seq
-                or p.told_seq > 0 and s.outcome = 'refused' and s.kind = 'tell')),
+           set told_seq = h.now_told,
+               attempts = case h.outcome when 'later' then p.attempts else 0 end,
+               noted_at = case when h.outcome <> 'later' and h.seq > greatest(h.said_seq, h.now_told)
+                               then pg_catalog.clock_timestamp() else p.noted_at end,
+               due_at = case when h.outcome = 'later'
+                                  then pg_catalog.clock_timestamp() + h.retry * interval '1 second'
+                             when h.is_read then pg_catalog.clock_timestamp()
+                             when h.seq > greatest(h.said_seq, h.now_told)
+                                  then pg_catalog.clock_timestamp() + interval '2 seconds' end
+          from held h
+         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.outcome <> 'unregistered'
+           and (h.outcome = 'later' or h.outcome = 'taken' and h.kind = 'tell' or h.seq > h.said_seq
+                or h.told_seq > 0 and h.outcome = 'refused' and h.kind = 'tell')),
     -- Nothing of it is on the device's screen, and there is nothing to tell.
     done as (
-        delete from app.pushes p using said s
-         where p.device_id = s.device_id and p.conversation_id = s.conversation_id and p.seq <= s.seq
-           and (s.kind = 'read' and s.outcome in ('taken', 'refused')
-                or s.kind = 'tell' and s.outcome = 'refused' and p.told_seq = 0))
-    delete from app.devices d using said s where d.id = s.device_id and s.outcome = 'unregistered';
+        delete from app.pushes p using held h
+         where p.device_id = h.device_id and p.conversation_id = h.conversation_id and h.seq <= h.said_seq
+           and (h.kind = 'read' and h.outcome in ('taken', 'refused')
+                or h.kind = 'tell' and h.outcome = 'refused' and h.told_seq = 0))
+    -- One that has registered again since it was told, a minute before it is due again, is there.
+    delete from app.devices d
+     where d.id in (select h.device_id from held h
+                     where h.outcome = 'unregistered'
+                       and h.registered_at <= coalesce(h.due_at, pg_catalog.clock_timestamp()) - interval '1 minute');
 end
 $$;
 
@@ -5654,6 +5731,12 @@ CREATE TABLE app.nodes (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE app.push_backlog (
+    device_id uuid NOT NULL,
+    conversation_id uuid NOT NULL,
+    seq bigint NOT NULL
+);
+
 CREATE TABLE app.push_cursor (
     only_one boolean DEFAULT true NOT NULL,
     epoch text NOT NULL,
@@ -5793,6 +5876,9 @@ ALTER TABLE ONLY app.node_users
 
 ALTER TABLE ONLY app.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY app.push_backlog
+    ADD CONSTRAINT push_backlog_pkey PRIMARY KEY (device_id, conversation_id);
 
 ALTER TABLE ONLY app.push_cursor
     ADD CONSTRAINT push_cursor_pkey PRIMARY KEY (only_one);
@@ -6152,6 +6238,8 @@ ALTER TABLE app.nodes ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_delete ON app.devices FOR DELETE TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
 CREATE POLICY own_select ON app.devices FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
+
+ALTER TABLE app.push_backlog ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.push_cursor ENABLE ROW LEVEL SECURITY;
 
@@ -6709,6 +6797,8 @@ REVOKE ALL ON FUNCTION app.make_group(title text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.make_group(title text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.make_login(login name, password text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.make_presence(users uuid[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.manages(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.manages(conversation_id uuid) TO authenticated;

@@ -92,8 +92,8 @@ begin
 end
 $$;
 
--- Makes the rows of users who have none. Whose row another transaction is just making, such as one that hides it, is left
--- out: that may go on for long, and nobody else is to wait for it.
+-- Makes the rows of users who have none. Whose row another transaction is just making, such as one that hides it, is
+-- left out: that may go on for long, and nobody else is to wait for it.
 create or replace function app.make_presence(users uuid[]) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
