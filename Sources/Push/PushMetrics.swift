@@ -23,7 +23,7 @@ struct PushMetrics: Sendable {
             case .later: "later"
             }
         let dimensions = [("provider", platform.rawValue), ("outcome", name)]
-        Counter(label: "postline_pushes_total", dimensions: dimensions, factory: factory).increment()
+        Counter(label: "postline_device_pushes_total", dimensions: dimensions, factory: factory).increment()
         Timer(label: "postline_push_seconds", dimensions: [("provider", platform.rawValue)], factory: factory)
             .recordNanoseconds(Int64(duration / .nanoseconds(1)))
     }
@@ -38,7 +38,7 @@ extension Pusher {
     /// What the figures say, by their names.
     public static let metricHelp = [
         "postline_push_leader": "1 on the node that pushes, 0 on those that would follow it.",
-        "postline_pushes_total": "Pushes given to providers, by provider and what became of them.",
+        "postline_device_pushes_total": "Pushes given to providers, by provider and what became of them.",
         "postline_push_seconds": "How long a provider took to answer.",
         "postline_pushes_given_up_total": "Pushes that nobody took for a day.",
     ]
