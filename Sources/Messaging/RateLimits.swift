@@ -69,19 +69,19 @@ struct RateLimits: Sendable {
     /// Whether a user's typing in a conversation is passed on now, and it may: at most once every 2 s, with limits or
     /// without.
     ///
+    /// - Parameter check: whether the others may know.
     /// - Throws: what `check` throws; it does not count then.
     func tellsTyping(
-        of user: ID, in conversation: ID, _ check: () async throws(ProtocolError) -> Void
+        of user: ID, in conversation: ID, _ check: () async throws(ProtocolError) -> Bool
     ) async throws(ProtocolError) -> Bool {
         let typist = Typist(user: user, conversation: conversation)
         guard typing.take(typist, now: now()) == nil else { return false }
         do throws(ProtocolError) {
-            try await check()
+            return try await check()
         } catch {
             typing.giveBack(typist)
             throw error
         }
-        return true
     }
 
     private struct Typist: Hashable, Sendable {

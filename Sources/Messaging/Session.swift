@@ -255,7 +255,7 @@ extension Session {
         if try await limits.tellsTyping(
             of: user, in: conversation,
             { () throws(ProtocolError) in
-                _ = try await service.database.rows(Self.typing, ["\(conversation)"], as: caller)
+                try await service.database.rows(Self.typing, ["\(conversation)"], as: caller).text(0, 0) == "t"
             })
         {
             await service.feed.tell(TypingNotice(conversation: conversation, user: user, isTyping: isTyping))

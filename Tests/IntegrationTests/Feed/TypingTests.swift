@@ -54,6 +54,23 @@ struct TypingTests {
         }
     }
 
+    @Test("of who hides its presence nobody is told, until it shows it again")
+    func hidden() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let bob = try await node.signedIn(.bob)
+            try await bob.sync()
+            let room: JSONObject = ["conversation_id": .string(Room.aliceBob)]
+            _ = try await alice.call("me.update", ["preferences": .object(["presence": "nobody"])])
+            #expect(try await alice.call("conversations.typing", room) == .object([:]))
+            #expect(try await bob.typing(upTo: "hidden", on: node.database) == 0)
+            _ = try await alice.call("me.update", ["preferences": .object(["presence": .null])])
+            let other: JSONObject = ["conversation_id": .string(Room.alps)]
+            _ = try await alice.call("conversations.typing", other)
+            #expect(try await bob.nextNotification().method == "typing")
+        }
+    }
+
     @Test("what a stranger says on the nodes' channel, by SQL, is told to nobody, and nothing of typing is stored")
     func channel() async throws {
         try await withTwoNodes { one, other in

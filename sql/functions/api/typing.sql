@@ -1,5 +1,7 @@
--- Whether the caller may be told to type in a conversation: it is a member. Nothing is kept of it.
-create or replace function api.typing(conversation_id uuid) returns void
+-- Whether the others in a conversation may know that the caller, a member, types there: not where it hides whether it
+-- is online. Nothing is kept of it.
+drop function if exists api.typing(uuid);
+create function api.typing(conversation_id uuid) returns boolean
 language plpgsql stable set search_path = '' as $$
 begin
     if not exists (
@@ -7,5 +9,6 @@ begin
          where m.conversation_id = typing.conversation_id and m.user_id = app.caller()) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+    return (app.my_sight()).is_open;
 end
 $$;
