@@ -140,6 +140,8 @@ select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('di
     ::jsonb -> 'muted_until', 'null'::jsonb, 'what is over is no mute');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
     '9999-12-31T23:59:59-23:59')), 'PL001 until', 'a zone that there is not');
+select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
+    '9999-12-31T23:59:59-01:00')), 'PL001 until', 'a year that there is not');
 
 -- Who is told of a message.
 delete from app.devices;

@@ -47,13 +47,13 @@ enum Probe {
 
     private static let excluding: [String: Set<String>] = [
         "profiles.get": ["ids", "username"], "messages.list": ["before_seq", "after_seq"],
-        "me.set_avatar": ["avatar_id", "avatar_url"],
+        "me.set_avatar": ["avatar_id", "avatar_url", "media_id"],
     ]
 
     private static let excluded: [String: Set<String>] = [
         "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
         "me.update_physical": ["if_version"], "me.change_username": ["if_version"],
-        "me.set_avatar": ["avatar_url", "if_version"], "me.save": ["if_version"],
+        "me.set_avatar": ["avatar_url", "media_id", "if_version"], "media.create": ["conversation_id"], "me.save": ["if_version"],
         "me.delete": ["identity_token", "nonce"],
         // Else all sends but the first would be the first again.
         "messages.send": ["client_id"],
@@ -80,6 +80,7 @@ enum Probe {
         "before_seq": 10, "after_seq": 1, "seq": 1, "cursor": "x", "messages_per_conversation": 1, "live": false,
         "state": "active", "is_typing": true, "until": "2030-01-01T00:00:00Z",
         "platform": "apns", "token": "a11ce0", "environment": "sandbox", "locale": "en",
-        "id": "12345678-1234-4234-8234-123456789abc",
+        "id": "12345678-1234-4234-8234-123456789abc", "media_id": "12345678-1234-4234-8234-123456789abc",
+        "purpose": "avatar", "mime_type": "image/png", "bytes": 1_000, "width": 10, "height": 10,
     ]
 }

@@ -33,7 +33,7 @@ enum Shape {
 
     static let sender = ["id", "username", "full_name", "avatar_type", "avatar_id", "avatar_url", "version"]
 
-    static let attachment = ["url", "mime_type", "width", "height", "bytes"]
+    static let attachment = ["url", "mime_type", "width", "height", "bytes", "media_id", "blurhash"]
 
     static let tokens = [
         "access_token", "token_type", "expires_in", "expires_at", "refresh_token", "user_id", "is_guest",

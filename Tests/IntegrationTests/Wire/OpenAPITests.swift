@@ -14,9 +14,14 @@ struct OpenAPITests {
 
     @Test("has each member that the answer of any method has, and each answer has all that must be there")
     func answers() async throws {
+        try await PictureFolder.with { folder in try await answers(folder) }
+    }
+
+    private func answers(_ folder: PictureFolder) async throws {
         let key = try AppleKey("one")
         var settings = NodeSettings()
         settings.apple = try key.signIn()
+        settings.pictures = folder.path
         try await withNode(settings) { node in
             let calls = Calls(api: api)
             try await accounts(node, calls)
@@ -137,6 +142,15 @@ struct OpenAPITests {
                 "conversation_id": room, "kind": "image",
                 "attachment": ["url": "https://a.example.com/b.png", "mime_type": "image/png", "width": 3],
             ])
+        let promised = try await calls.call(
+            alice, "media.create",
+            ["purpose": "message", "mime_type": "image/png", "bytes": 1_000, "conversation_id": room])
+        let url = try #require(promised["upload"]?["url"]?.stringValue)
+        #expect(try await PictureAnswer.put(picture(), to: url).status == 204)
+        let media = promised["id"] ?? .null
+        try await calls.call(
+            alice, "messages.send", ["conversation_id": room, "kind": "image", "attachment": ["media_id": media]])
+        try await calls.call(alice, "media.urls", ["ids": .array([media])])
         let seq = text["seq"] ?? .null
         try await calls.call(alice, "messages.edit", ["conversation_id": room, "seq": seq, "content": "y"])
         try await calls.call(alice, "messages.delete", ["conversation_id": room, "seq": seq])

@@ -10,6 +10,10 @@ begin
          where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+    -- In another zone it may be the year after.
+    if time >= '10000-01-01T00:00:00Z' then
+        perform app.refuse_param('until', 'A time is from 1970 to 9999.');
+    end if;
     -- What is over is none.
     if time <= pg_catalog.now() then
         time := null;
