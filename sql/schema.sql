@@ -1364,6 +1364,10 @@ begin
          where m.conversation_id = mute_conversation.conversation_id and m.user_id = me) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+    -- In another zone it may be the year after.
+    if time >= '10000-01-01T00:00:00Z' then
+        perform app.refuse_param('until', 'A time is from 1970 to 9999.');
+    end if;
     -- What is over is none.
     if time <= pg_catalog.now() then
         time := null;
@@ -2070,7 +2074,7 @@ begin
 end
 $_$;
 
-CREATE FUNCTION api.typing(conversation_id uuid) RETURNS void
+CREATE FUNCTION api.typing(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     AS $$
@@ -2080,6 +2084,7 @@ begin
          where m.conversation_id = typing.conversation_id and m.user_id = app.caller()) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
+    return (app.my_sight()).is_open;
 end
 $$;
 
