@@ -85,7 +85,8 @@ struct DevicePushTests {
             _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
             try await within("what became of it to be counted") {
-                while try await node.metrics()[#"postline_device_pushes_total{outcome="taken",provider="apns"}"#] != 2 {}
+                while try await node.metrics()[#"postline_device_pushes_total{outcome="taken",provider="apns"}"#] != 2 {
+                }
             }
 
             // What was read elsewhere is taken back, without a sound.

@@ -53,7 +53,8 @@ enum Probe {
     private static let excluded: [String: Set<String>] = [
         "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
         "me.update_physical": ["if_version"], "me.change_username": ["if_version"],
-        "me.set_avatar": ["avatar_url", "media_id", "if_version"], "media.create": ["conversation_id"], "me.save": ["if_version"],
+        "me.set_avatar": ["avatar_url", "media_id", "if_version"], "media.create": ["conversation_id"],
+        "me.save": ["if_version"],
         "me.delete": ["identity_token", "nonce"],
         // Else all sends but the first would be the first again.
         "messages.send": ["client_id"],
