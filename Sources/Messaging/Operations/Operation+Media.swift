@@ -141,7 +141,7 @@ extension JSONObject {
     ) async throws(ProtocolError) -> JSONObject {
         let field = path + "media_id"
         switch self["media_id"] {
-        case nil, .null: return self
+        case nil, .null: return JSONObject(members.filter { $0.name != "media_id" })
         case .string(let text)?:
             guard let id = ID(text) else { throw .invalid(field, "must be a UUID") }
             guard self[member] ?? .null == .null else {

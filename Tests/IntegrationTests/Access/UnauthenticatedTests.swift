@@ -10,7 +10,7 @@ struct UnauthenticatedTests {
     /// The protocol's `U`.
     private static let open: Set<String> = [
         "server.info", "session.authenticate", "auth.register", "auth.login", "auth.guest", "auth.refresh",
-        "avatars.list",
+        "avatars.list", "auth.apple",
     ]
 
     @Test("gets unauthenticated from every method but those that the protocol opens to anybody")

@@ -158,16 +158,17 @@ struct ClientPushTests {
                 try await device.signIn(.alice)
                 server.answer("devices.register", "error:unavailable", "error:rate_limited", #"{"id":"1"}"#)
                 try await device.client.registerDevice(.fcm, token: "f")
-                try await device.shows("that it is asked again") { _ in server.calls("devices.register").count == 3 }
+                try await device.shows("that it is asked again") { _ in server.calls("devices.register").count >= 3 }
                 server.answer("devices.register", "error:forbidden")
                 await #expect {
                     try await device.client.registerDevice(.webhook, token: "w")
                 } throws: { error in
                     (error as? PostlineError)?.code == .forbidden
                 }
+                let asked = server.calls("devices.register").count
                 try await device.relaunch()
                 try await device.isLive()
-                #expect(server.calls("devices.register").count == 4)
+                #expect(server.calls("devices.register").count == asked)
             }
         }
     }

@@ -137,7 +137,7 @@ struct SendTests {
             let alice = try await node.signedIn(.alice)
             let attachment: JSON = [
                 "url": "https://images.example.com/a.png", "mime_type": "image/png", "width": 640, "height": 480,
-                "bytes": 1024,
+                "bytes": 1024, "media_id": .null, "blurhash": .null,
             ]
             let message = try await alice.call(
                 "messages.send",
@@ -156,7 +156,7 @@ struct SendTests {
             #expect(
                 silent["attachment"] == [
                     "url": "https://images.example.com/b.png", "mime_type": .null, "width": .null, "height": .null,
-                    "bytes": .null,
+                    "bytes": .null, "media_id": .null, "blurhash": .null,
                 ])
         }
     }

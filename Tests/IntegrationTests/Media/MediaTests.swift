@@ -154,7 +154,9 @@ struct MediaTests {
                 .invalidParams, "media.create",
                 ["purpose": "avatar", "mime_type": "image/png", "bytes": .integer(1_048_577)], field: "bytes")
         }
-        try await withNode { node in
+        var none = NodeSettings()
+        none.keepsPictures = false
+        try await withNode(none) { node in
             let alice = try await node.signedIn(.alice)
             try await alice.refused(
                 .forbidden, "media.create", ["purpose": "avatar", "mime_type": "image/png", "bytes": 10])

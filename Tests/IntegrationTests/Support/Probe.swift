@@ -53,7 +53,7 @@ enum Probe {
     private static let excluded: [String: Set<String>] = [
         "profiles.get": ["username"], "messages.list": ["after_seq"], "me.update": ["if_version"],
         "me.update_physical": ["if_version"], "me.change_username": ["if_version"],
-        "me.set_avatar": ["avatar_url", "media_id", "if_version"], "media.create": ["conversation_id"],
+        "me.set_avatar": ["avatar_url", "media_id", "if_version"],
         "me.save": ["if_version"],
         "me.delete": ["identity_token", "nonce"],
         // Else all sends but the first would be the first again.
@@ -82,6 +82,6 @@ enum Probe {
         "state": "active", "is_typing": true, "until": "2030-01-01T00:00:00Z",
         "platform": "apns", "token": "a11ce0", "environment": "sandbox", "locale": "en",
         "id": "12345678-1234-4234-8234-123456789abc", "media_id": "12345678-1234-4234-8234-123456789abc",
-        "purpose": "avatar", "mime_type": "image/png", "bytes": 1_000, "width": 10, "height": 10,
+        "purpose": "message", "mime_type": "image/png", "bytes": 1_000, "width": 10, "height": 10,
     ]
 }

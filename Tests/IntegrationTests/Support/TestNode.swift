@@ -103,8 +103,9 @@ struct NodeSettings: Sendable {
     /// Another server keeps the accounts.
     static let external = NodeSettings(accountProvider: .external)
 
-    /// A folder for pictures of up to a mebibyte; nil: none are kept.
+    /// A folder for pictures of up to a mebibyte; nil: one of all tests, unless none are kept.
     var pictures: String?
+    var keepsPictures = true
 }
 
 /// Runs a node on a fresh database for as long as `body` does.
@@ -155,9 +156,10 @@ func withNode<Value: Sendable>(
     configuration.presence = settings.presence
     // Devices can be registered; a node that pushes is a process of its own (PushSetup).
     configuration.pushes = Set(DevicePlatform.allCases)
-    let pictures = try settings.pictures.map {
-        try FolderStore(.init(directory: $0, url: nil, secret: TestNode.secret, maxBytes: 1 << 20))
-    }
+    let folder = settings.pictures ?? FileManager.default.temporaryDirectory.appending(path: "postline-pictures").path
+    let pictures =
+        settings.keepsPictures
+        ? try FolderStore(.init(directory: folder, url: nil, secret: TestNode.secret, maxBytes: 1 << 20)) : nil
     configuration.media = pictures
     configuration.apple = settings.apple
     configuration.endedSessionGrace = settings.endedSessionGrace
