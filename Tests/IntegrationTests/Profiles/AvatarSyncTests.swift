@@ -37,7 +37,7 @@ struct AvatarSyncTests {
                 try await circle.expectEverywhere(.custom(url))
                 #expect(try await PictureAnswer.get(url).body == picture(.jpeg, bytes: 500_000))
                 // And one that is elsewhere.
-                try await circle.change("me.set_avatar", to: .noAvatar)
+                _ = try await circle.alice.call("me.set_avatar", ["avatar_type": .null])
                 try await circle.change("me.set_avatar", to: .custom(Self.photo))
                 try await circle.expectEverywhere(.custom(Self.photo))
             }
