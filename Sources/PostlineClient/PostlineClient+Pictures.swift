@@ -1,9 +1,5 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// Pictures: their bytes go to the server's store and come from it, beside the connection.
 extension PostlineClient {
     /// Uploads a picture and makes it the user's avatar, seen by everybody.
@@ -65,19 +61,7 @@ extension PostlineClient {
         params["mime_type"] = .string(type)
         params["bytes"] = .integer(picture.count)
         let created: Created = try await call("media.create", params)
-        var request = URLRequest(url: created.upload.url)
-        request.httpMethod = created.upload.method
-        // The length is that of the data.
-        for (name, value) in created.upload.headers where name.lowercased() != "content-length" {
-            request.setValue(value, forHTTPHeaderField: name)
-        }
-        let answer: URLResponse
-        do {
-            (_, answer) = try await URLSession.shared.upload(for: request, from: picture)
-        } catch {
-            throw PostlineError(.offline, "The picture could not be uploaded: \(error)", isRetryable: true)
-        }
-        let status = (answer as? HTTPURLResponse)?.statusCode ?? 0
+        let status = try await Upload.put(picture, to: created.upload.url, headers: created.upload.headers)
         guard 200..<300 ~= status else {
             throw PostlineError(
                 .unavailable, "The picture was not taken: the store answers \(status).", isRetryable: true)
