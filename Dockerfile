@@ -1,7 +1,8 @@
 # The toolchain, and what Postline is compiled against.
 FROM swift:6.3-bookworm AS toolchain
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libargon2-dev libcrypt-dev libpq-dev pkg-config zlib1g-dev \
+    && apt-get install -y --no-install-recommends libargon2-dev libcrypt-dev libcurl4-openssl-dev libpq-dev \
+        pkg-config zlib1g-dev \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 
@@ -26,7 +27,7 @@ RUN --mount=type=cache,target=/src/.build \
 # What the programs need, and a user without rights.
 FROM debian:bookworm-slim AS runtime
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libargon2-1 libcrypt1 libpq5 \
+    && apt-get install -y --no-install-recommends ca-certificates libargon2-1 libcrypt1 libcurl4 libpq5 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/log/* \
     && useradd --system --uid 900 --user-group --no-create-home --shell /usr/sbin/nologin postline
 USER postline

@@ -60,6 +60,9 @@ let package = Package(
         .systemLibrary(
             name: "CCrypt", pkgConfig: "libxcrypt",
             providers: [.apt(["libcrypt-dev"]), .brew(["libxcrypt"])]),
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
 
         // The service, from the database outwards. Imports go one way: up this list, never down.
         .target(name: "Threads", swiftSettings: settings),
@@ -91,19 +94,41 @@ let package = Package(
             swiftSettings: settings,
             plugins: ["EmbedFiles"]),
         .target(
+            name: "Webhooks",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
+                .product(name: "Crypto", package: "swift-crypto", condition: server),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings),
+        .target(
             name: "Push",
             dependencies: [
                 "Messaging",
                 "Postgres",
+                "Webhooks",
                 .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
                 .product(name: "Crypto", package: "swift-crypto", condition: server),
                 .product(name: "JWTKit", package: "jwt-kit", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+            ],
+            swiftSettings: settings),
+        .target(
+            name: "Mail",
+            dependencies: [
+                "CCurl",
+                "Messaging",
+                "Threads",
+                "Webhooks",
+                .product(name: "AsyncHTTPClient", package: "async-http-client", condition: server),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics", condition: server),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: server),
+                .product(name: "SystemPackage", package: "swift-system", condition: server),
             ],
             swiftSettings: settings),
         .target(
@@ -218,6 +243,7 @@ let package = Package(
                 "KeySets",
                 "LineClient",
                 "LineServer",
+                "Mail",
                 "Media",
                 "Messaging",
                 "Postgres",
@@ -247,6 +273,7 @@ let package = Package(
                 "Gateway",
                 "KeySets",
                 "LineServer",
+                "Mail",
                 "Media",
                 "Messaging",
                 "Metering",
@@ -350,7 +377,7 @@ let package = Package(
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "Gateway", "LineClient", "LineServer", "Media", "Messaging", "PrivatePostgres", "TestSupport",
+                "Gateway", "LineClient", "LineServer", "Mail", "Media", "Messaging", "PrivatePostgres", "TestSupport",
                 "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log"),
@@ -361,7 +388,7 @@ let package = Package(
             name: "IntegrationTests",
             dependencies: [
                 "BoundedWait", "FuzzedLines", "Gateway", "KeySets", "LineClient",
-                "client-program", "LineServer", "Media", "Messaging",
+                "client-program", "LineServer", "Mail", "Media", "Messaging",
                 "Metering",
                 "Postgres", "PostlineClient", "postline-chat",
                 "PrivatePostgres", "Push", "SchemaValidation", "TestSupport",

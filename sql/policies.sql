@@ -60,6 +60,8 @@ alter table app.pushes enable row level security;
 alter table app.push_cursor enable row level security;
 alter table app.push_backlog enable row level security;
 alter table app.mails enable row level security;
+alter table app.mail_tokens enable row level security;
+alter table app.mail_counts enable row level security;
 alter table app.identities enable row level security;
 alter table app.used_identity_tokens enable row level security;
 alter table admin.audit enable row level security;
@@ -280,7 +282,8 @@ grant execute on function
     to authenticated;
 grant execute on function api.avatars() to anon;
 grant execute on function
-    accounts.are_in_use(uuid[], uuid[]), accounts.change_password(uuid, uuid, text, text), accounts.credentials(text),
+    accounts.are_in_use(uuid[], uuid[]), accounts.await_confirmation(uuid, integer),
+    accounts.change_password(uuid, uuid, text, text), accounts.confirm_email(text), accounts.credentials(text),
     accounts.delete_by_identity(uuid, text, text, text, double precision), accounts.delete_user(uuid, text),
     accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
     accounts.enter_by_identity(text, text, text, text, text, double precision, uuid, integer, integer),
@@ -288,7 +291,12 @@ grant execute on function
     accounts.logout(uuid, uuid, boolean), accounts.merge_external_guest(uuid, uuid),
     accounts.merge_guest(uuid, text, uuid, integer, integer), accounts.open_session(uuid, uuid, text),
     accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text),
-    accounts.renew_hash(uuid, text, text), accounts.take_ticket(text), accounts.upgrade(uuid, text, text, text),
+    accounts.register(text, text, text, text, boolean, integer), accounts.renew_hash(uuid, text, text),
+    accounts.request_email_change(uuid, text, text, integer), accounts.request_password_reset(text, integer),
+    accounts.reset_password(text, text), accounts.resettable_account(text),
+    accounts.settle_mails(uuid[], integer[], text[], text[], double precision[]), accounts.take_mails(text[]),
+    accounts.take_ticket(text),
+    accounts.upgrade(uuid, text, text, text), accounts.upgrade(uuid, text, text, text, boolean, integer),
     accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function

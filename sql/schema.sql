@@ -47,6 +47,35 @@ begin
 end
 $$;
 
+CREATE FUNCTION accounts.await_confirmation(user_id uuid, most integer) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users;
+begin
+    select u.* into account from auth.users u where u.id = await_confirmation.user_id;
+    if account.email is null or account.email_confirmed_at is not null then
+        return true;
+    end if;
+    select u.* into account from auth.users u where u.id = await_confirmation.user_id for update;
+    if not exists (select from app.mails m
+                    where m.user_id = account.id and m.kind = 'confirm_email' and m.email = account.email
+                      and m.due_at is not null)
+       and not exists (select from app.mail_tokens t
+                        where t.user_id = account.id and t.kind = 'confirm_email' and t.email = account.email
+                          and t.expires_at > app.now()) then
+        begin
+            perform app.queue_mail('confirm_email', account.email::text, account.id, most);
+        exception when sqlstate 'PL014' then
+            -- It has had enough of them for now.
+            null;
+        end;
+    end if;
+    return false;
+end
+$$;
+
 CREATE FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -59,11 +88,45 @@ begin
     if not found then
         perform app.refuse_credentials();
     end if;
+    -- Whoever knew the password before has no other way in left.
+    perform app.cancel_mails(change_password.user_id, array['change_email', 'reset_password']);
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = change_password.user_id and s.revoked_at is null
        and s.id is distinct from change_password.session_id;
     get diagnostics ended = row_count;
     return ended;
+end
+$$;
+
+CREATE FUNCTION accounts.confirm_email(token_hash text) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users := app.mail_token_account(token_hash, array['confirm_email', 'change_email']);
+    address text := (select t.email from app.mail_tokens t where t.hash = pg_catalog.decode(token_hash, 'hex'));
+begin
+    if address is distinct from account.email::text then
+        begin
+            update auth.users u
+               set email = address, email_confirmed_at = pg_catalog.now(), updated_at = pg_catalog.now()
+             where u.id = account.id;
+        exception when unique_violation then
+            perform app.refuse_email();
+        end;
+        -- What the address before was asked for proves nothing of this one.
+        perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
+        if account.email is not null then
+            perform app.queue_mail('email_changed', account.email::text, account.id, null);
+        end if;
+    else
+        update auth.users u
+           set email_confirmed_at = coalesce(u.email_confirmed_at, pg_catalog.now()), updated_at = pg_catalog.now()
+         where u.id = account.id;
+        perform app.cancel_mails(account.id, array['confirm_email', 'change_email']);
+    end if;
+    perform app.note_proof(account.id, address);
+    return '{"email":' || pg_catalog.to_json(address) || '}';
 end
 $$;
 
@@ -422,6 +485,15 @@ CREATE FUNCTION accounts.register(email text, password_hash text, username text,
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
+begin
+    return accounts.register(email, password_hash, username, full_name, false, null);
+end
+$$;
+
+CREATE FUNCTION accounts.register(email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
 declare
     address text := app.checked_email(email);
     name text := app.checked_name('full_name', full_name, 'A name');
@@ -434,8 +506,8 @@ begin
                             confirmation_token, recovery_token, email_change, email_change_token_new,
                             last_sign_in_at, raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
     values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated', 'authenticated',
-            address, password_hash, pg_catalog.now(), '', '', '', '', pg_catalog.now(),
-            '{"provider":"email","providers":["email"]}',
+            address, password_hash, case when not needs_proof then pg_catalog.now() end, '', '', '', '',
+            pg_catalog.now(), '{"provider":"email","providers":["email"]}',
             pg_catalog.jsonb_build_object('full_name', name), pg_catalog.now(), pg_catalog.now())
     on conflict do nothing
     returning id into new_id;
@@ -449,6 +521,9 @@ begin
             perform app.refuse_username();
         end;
     end if;
+    if needs_proof then
+        perform app.queue_mail('confirm_email', address, new_id, most);
+    end if;
     return new_id;
 end
 $$;
@@ -461,6 +536,143 @@ begin
     update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
      where u.id = renew_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
     return accounts.password_hash(renew_hash.user_id);
+end
+$$;
+
+CREATE FUNCTION accounts.request_email_change(user_id uuid, password_hash text, email text, most integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    address text := app.checked_email(email);
+    account auth.users;
+begin
+    select u.* into account from auth.users u where u.id = request_email_change.user_id for update;
+    if account.id is null or account.deleted_at is not null then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    elsif password_hash is null or account.encrypted_password is distinct from password_hash then
+        perform app.refuse_credentials();
+    elsif account.email = address and app.is_proven(account) then
+        perform app.refuse_param('email', 'That is the account''s address already.');
+    end if;
+    perform app.cancel_mails(account.id, array['change_email']);
+    if account.email = address then
+        perform app.queue_mail('confirm_email', address, account.id, most);
+    else
+        perform app.queue_mail('change_email', address, account.id, most);
+    end if;
+end
+$$;
+
+CREATE FUNCTION accounts.request_password_reset(email text, most integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    perform app.queue_mail('reset_password', app.checked_email(email), null, most);
+end
+$$;
+
+CREATE FUNCTION accounts.reset_password(token_hash text, password_hash text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users := app.mail_token_account(token_hash, array['reset_password']);
+begin
+    update auth.users u
+       set encrypted_password = reset_password.password_hash, updated_at = pg_catalog.now(),
+           email_confirmed_at = coalesce(u.email_confirmed_at, pg_catalog.now())
+     where u.id = account.id;
+    perform app.note_proof(account.id, account.email::text);
+    perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
+    update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = account.id and s.revoked_at is null;
+    return account.id;
+end
+$$;
+
+CREATE FUNCTION accounts.resettable_account(token_hash text) RETURNS uuid
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    return (app.mail_token_account(token_hash, array['reset_password'])).id;
+end
+$$;
+
+CREATE FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+begin
+    with said as materialized (
+        select * from unnest(ids, tries, outcomes, errors, retry_seconds) as u (id, tries, outcome, error, retry)),
+    -- What another transaction is at is due again by itself.
+    held as materialized (
+        select m.id, s.outcome, s.error, s.retry
+          from said s join app.mails m on m.id = s.id
+         where s.outcome = 'taken' or m.attempts = s.tries + 1
+           for update of m skip locked),
+    sent as (
+        delete from app.mails m using held h where m.id = h.id and h.outcome = 'taken')
+    update app.mails m
+       set last_error = pg_catalog.left(h.error, 500),
+           due_at = case h.outcome when 'later' then pg_catalog.clock_timestamp() + h.retry * interval '1 second' end
+      from held h
+     where m.id = h.id and h.outcome <> 'taken';
+end
+$$;
+
+CREATE FUNCTION accounts.take_mails(hashes text[]) RETURNS TABLE(id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+#variable_conflict use_column
+declare
+    mail app.mails;
+    account auth.users;
+    whom uuid;
+    place integer := 0;
+begin
+    perform app.forget_mails();
+    for mail in
+        select m.* from app.mails m where m.due_at <= pg_catalog.clock_timestamp()
+         order by m.due_at limit cardinality(hashes) for update skip locked
+    loop
+        whom := case when mail.kind = 'reset_password' then
+                    (select u.id from auth.users u where u.email = mail.email and not u.is_sso_user)
+                    else mail.user_id end;
+        -- A change of the password, or of the address, ends what was asked for before: it is seen here, or sees this.
+        select u.* into account from auth.users u where u.id = whom for share skip locked;
+        if account.id is null and exists (select from auth.users u where u.id = whom) then
+            update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '1 second' where m.id = mail.id;
+            continue;
+        elsif not app.is_wanted(mail, account) then
+            delete from app.mails m where m.id = mail.id;
+            continue;
+        end if;
+        place := place + 1;
+        token_hash := case when mail.kind <> 'email_changed' then hashes[place] end;
+        if token_hash is not null then
+            insert into app.mail_tokens (hash, kind, user_id, email, expires_at)
+            values (pg_catalog.decode(token_hash, 'hex'), mail.kind, account.id, mail.email,
+                    app.now() + interval '1 hour');
+        end if;
+        update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '2 minutes', attempts = m.attempts + 1
+         where m.id = mail.id;
+        id := mail.id;
+        kind := mail.kind;
+        email := mail.email;
+        user_id := account.id;
+        locale := coalesce(mail.locale,
+            (select p.language_code::text from public.user_profiles p where p.id = account.id),
+            (select d.locale from app.devices d where d.user_id = account.id and d.locale is not null
+              order by d.registered_at desc limit 1));
+        attempts := mail.attempts;
+        return next;
+    end loop;
 end
 $$;
 
@@ -478,6 +690,15 @@ CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, f
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
     AS $$
+begin
+    perform accounts.upgrade(user_id, email, password_hash, full_name, false, null);
+end
+$$;
+
+CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
 declare
     address text := app.checked_email(email);
     name text := app.checked_name('full_name', full_name, 'A name');
@@ -488,7 +709,8 @@ begin
     end if;
     begin
         update auth.users u
-           set email = address, encrypted_password = upgrade.password_hash, email_confirmed_at = pg_catalog.now(),
+           set email = address, encrypted_password = upgrade.password_hash,
+               email_confirmed_at = case when not needs_proof then pg_catalog.now() end,
                is_anonymous = false, updated_at = pg_catalog.now(),
                raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}')
                    || '{"provider":"email","providers":["email"]}',
@@ -500,6 +722,9 @@ begin
     end;
     if name is not null then
         update public.user_profiles p set full_name = name where p.id = upgrade.user_id;
+    end if;
+    if needs_proof then
+        perform app.queue_mail('confirm_email', address, user_id, most);
     end if;
 end
 $$;
@@ -2295,6 +2520,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.cancel_mails(user_id uuid, kinds text[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.mails m where m.user_id = cancel_mails.user_id and m.kind = any (kinds);
+    delete from app.mail_tokens t where t.user_id = cancel_mails.user_id and t.kind = any (kinds);
+end
+$$;
+
 CREATE FUNCTION app.change_avatar(avatar jsonb, path text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -2786,6 +3021,8 @@ begin
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
     delete from app.identities i where i.user_id = new.id;
+    delete from app.mails m where m.user_id = new.id;
+    delete from app.mail_tokens t where t.user_id = new.id;
     return null;
 end
 $$;
@@ -2903,6 +3140,25 @@ CREATE FUNCTION app.forget_devices() RETURNS trigger
 begin
     delete from app.devices d where d.session_id = new.id;
     return null;
+end
+$$;
+
+CREATE FUNCTION app.forget_mails() RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    delete from app.mail_tokens t
+     where t.hash in (select e.hash from app.mail_tokens e where e.expires_at <= app.now()
+                       order by e.expires_at limit 100 for update skip locked);
+    delete from app.mail_counts c
+     where (c.kind, c.address_hash) in (
+            select e.kind, e.address_hash from app.mail_counts e where e.since <= app.now() - interval '1 hour'
+             order by e.since limit 100 for update skip locked);
+    delete from app.mails m
+     where m.id in (select g.id from app.mails g
+                     where g.due_at is null and g.created_at <= app.now() - interval '30 days'
+                     limit 100 for update skip locked);
 end
 $$;
 
@@ -3073,6 +3329,18 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.is_proven(account auth.users) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return account.email_confirmed_at is not null and exists (
+        select from app.identities i
+         where i.provider = 'email' and i.user_id = account.id
+           and i.subject = pg_catalog.lower(account.email::text));
+end
+$$;
+
 CREATE TABLE app.sessions (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
     user_id uuid NOT NULL,
@@ -3093,6 +3361,37 @@ begin
         session.generation = is_taken.generation
         or session.generation - 1 = is_taken.generation
            and app.now() <= session.refreshed_at + reuse_seconds * interval '1 second');
+end
+$$;
+
+CREATE TABLE app.mails (
+    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    kind text NOT NULL,
+    email text NOT NULL,
+    user_id uuid,
+    locale text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    due_at timestamp with time zone DEFAULT now(),
+    last_error text,
+    CONSTRAINT mails_email CHECK (((octet_length(email) >= 3) AND (octet_length(email) <= 320))),
+    CONSTRAINT mails_kind CHECK ((kind = ANY (ARRAY['confirm_email'::text, 'change_email'::text, 'email_changed'::text, 'reset_password'::text])))
+);
+
+CREATE FUNCTION app.is_wanted(mail app.mails, account auth.users) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if account.id is null or account.deleted_at is not null or app.is_banned(account) then
+        return false;
+    end if;
+    return case mail.kind
+        when 'confirm_email' then account.email = mail.email and not app.is_proven(account)
+        -- Whoever has the address by now is told nothing.
+        when 'change_email' then not exists (
+            select from auth.users u where u.email = mail.email and not u.is_sso_user)
+        else true end;
 end
 $$;
 
@@ -3534,6 +3833,31 @@ begin
             detail = '{"current":' || api.me()::text || '}';
     end if;
     return me;
+end
+$$;
+
+CREATE FUNCTION app.mail_token_account(token_hash text, kinds text[]) RETURNS auth.users
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    account auth.users;
+    token app.mail_tokens;
+begin
+    -- The account first: of two tokens that are used at once, the second finds what the first has made void.
+    select u.* into account from auth.users u
+     where u.id = (select t.user_id from app.mail_tokens t where t.hash = pg_catalog.decode(token_hash, 'hex'))
+       for update;
+    select t.* into token from app.mail_tokens t
+     where t.hash = pg_catalog.decode(token_hash, 'hex') and t.kind = any (kinds) and t.expires_at > app.now();
+    if token.hash is null or account.id is distinct from token.user_id or account.deleted_at is not null
+       or app.is_banned(account)
+       or token.kind <> 'change_email' and account.email is distinct from token.email then
+        raise exception using errcode = 'PL004',
+            message = 'This token is not good, or not any more: ask for another mail.',
+            detail = '{"field":"token"}';
+    end if;
+    return account;
 end
 $$;
 
@@ -4333,6 +4657,30 @@ CREATE FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_a
     select pg_catalog.concat(
         '{"user_id":"', user_id, case when is_online then '","is_online":true' else '","is_online":false' end,
         ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}')
+$$;
+
+CREATE FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    counted app.mail_counts;
+begin
+    if most is not null then
+        insert into app.mail_counts as c (kind, address_hash, since, asked)
+        values (queue_mail.kind, pg_catalog.sha256(pg_catalog.convert_to(queue_mail.email, 'UTF8')), app.now(), 1)
+        on conflict on constraint mail_counts_pkey do update
+           set since = case when c.since <= app.now() - interval '1 hour' then excluded.since else c.since end,
+               asked = case when c.since <= app.now() - interval '1 hour' then 1 else c.asked + 1 end
+        returning c.* into counted;
+        if counted.asked > most then
+            raise exception using errcode = 'PL014', message = 'Too many mails were asked for to this address.',
+                detail = pg_catalog.json_build_object('retry_after', greatest(1, pg_catalog.ceil(
+                    extract(epoch from counted.since + interval '1 hour' - app.now()))::integer))::text;
+        end if;
+    end if;
+    insert into app.mails (kind, email, user_id) values (queue_mail.kind, queue_mail.email, queue_mail.user_id);
+end
 $$;
 
 CREATE FUNCTION app.queue_removal() RETURNS trigger
@@ -5591,18 +5939,21 @@ CREATE TABLE app.identities (
     CONSTRAINT identities_subject CHECK (((octet_length(subject) >= 1) AND (octet_length(subject) <= 320)))
 );
 
-CREATE TABLE app.mails (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
+CREATE TABLE app.mail_counts (
     kind text NOT NULL,
+    address_hash bytea NOT NULL,
+    since timestamp with time zone NOT NULL,
+    asked integer NOT NULL
+);
+
+CREATE TABLE app.mail_tokens (
+    hash bytea NOT NULL,
+    kind text NOT NULL,
+    user_id uuid NOT NULL,
     email text NOT NULL,
-    user_id uuid,
-    locale text,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    attempts integer DEFAULT 0 NOT NULL,
-    due_at timestamp with time zone DEFAULT now(),
-    last_error text,
-    CONSTRAINT mails_email CHECK (((octet_length(email) >= 3) AND (octet_length(email) <= 320))),
-    CONSTRAINT mails_kind CHECK ((kind = ANY (ARRAY['confirm_email'::text, 'change_email'::text, 'email_changed'::text, 'reset_password'::text])))
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT mail_tokens_hash CHECK ((octet_length(hash) = 32)),
+    CONSTRAINT mail_tokens_kind CHECK ((kind = ANY (ARRAY['confirm_email'::text, 'change_email'::text, 'reset_password'::text])))
 );
 
 CREATE VIEW app.profile_objects WITH (security_invoker='true') AS
@@ -5864,6 +6215,12 @@ ALTER TABLE ONLY app.identities
 ALTER TABLE ONLY app.identities
     ADD CONSTRAINT identities_pkey PRIMARY KEY (provider, subject);
 
+ALTER TABLE ONLY app.mail_counts
+    ADD CONSTRAINT mail_counts_pkey PRIMARY KEY (kind, address_hash);
+
+ALTER TABLE ONLY app.mail_tokens
+    ADD CONSTRAINT mail_tokens_pkey PRIMARY KEY (hash);
+
 ALTER TABLE ONLY app.mails
     ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
 
@@ -5963,6 +6320,12 @@ CREATE INDEX devices_user_id ON app.devices USING btree (user_id);
 CREATE INDEX former_members_changed_xid ON app.former_members USING btree (changed_xid);
 
 CREATE INDEX former_members_user_id ON app.former_members USING btree (user_id);
+
+CREATE INDEX mail_counts_since ON app.mail_counts USING btree (since);
+
+CREATE INDEX mail_tokens_expires_at ON app.mail_tokens USING btree (expires_at);
+
+CREATE INDEX mail_tokens_user_id ON app.mail_tokens USING btree (user_id);
 
 CREATE INDEX mails_due_at ON app.mails USING btree (due_at) WHERE (due_at IS NOT NULL);
 
@@ -6226,6 +6589,10 @@ ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.identities ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.mail_counts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.mail_tokens ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.mails ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.media_removals ENABLE ROW LEVEL SECURITY;
@@ -6392,8 +6759,14 @@ GRANT USAGE ON SCHEMA public TO postline_feed;
 REVOKE ALL ON FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.await_confirmation(user_id uuid, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.await_confirmation(user_id uuid, most integer) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.confirm_email(token_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.confirm_email(token_hash text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.credentials(email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.credentials(email text) TO postline_accounts;
@@ -6443,14 +6816,38 @@ GRANT ALL ON FUNCTION accounts.refresh(session_id uuid, generation integer, reus
 REVOKE ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text) TO postline_accounts;
 
+REVOKE ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.register(email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) TO postline_accounts;
+
 REVOKE ALL ON FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.request_email_change(user_id uuid, password_hash text, email text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.request_email_change(user_id uuid, password_hash text, email text, most integer) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.request_password_reset(email text, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.request_password_reset(email text, most integer) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.reset_password(token_hash text, password_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.reset_password(token_hash text, password_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.resettable_account(token_hash text) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.resettable_account(token_hash text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.take_mails(hashes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.take_mails(hashes text[]) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.take_ticket(hash text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.take_ticket(hash text) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) TO postline_accounts;
+
+REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.use_session(user_id uuid, session_id uuid) TO postline_accounts;
@@ -6622,6 +7019,8 @@ REVOKE ALL ON FUNCTION app.bury() FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.cancel_mails(user_id uuid, kinds text[]) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.change_avatar(avatar jsonb, path text) TO authenticated;
 
@@ -6697,6 +7096,8 @@ REVOKE ALL ON FUNCTION app.follow_words() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.forget_devices() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.forget_mails() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.forget_sessions() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) FROM PUBLIC;
@@ -6736,7 +7137,11 @@ GRANT ALL ON FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot
 REVOKE ALL ON FUNCTION app.is_present(user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_present(user_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.is_proven(account auth.users) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.is_wanted(mail app.mails, account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.joined(objects text[], from_last boolean, room bigint) TO authenticated;
@@ -6795,6 +7200,8 @@ GRANT ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text,
 
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.mail_token_account(token_hash text, kinds text[]) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.make_account(provider text, email text, full_name text) FROM PUBLIC;
 
@@ -6906,6 +7313,8 @@ GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, pa
 REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
 GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 

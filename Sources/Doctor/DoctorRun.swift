@@ -37,6 +37,7 @@ package struct DoctorRun: Sendable {
         let ports = PortCheck(settings: settings)
         let isServing = await ports.examine(report)
         await PushCheck(settings: settings.push).examine(report)
+        await MailCheck(settings: settings.mail).examine(report)
         await MediaCheck(settings: settings.media).examine(report)
         await AppleCheck(keys: settings.appleKeys).examine(report)
         guard let url = settings.databaseURL, !url.isEmpty else { return }

@@ -1,3 +1,4 @@
+package import Mail
 package import Media
 package import Messaging
 package import Push
@@ -20,6 +21,7 @@ package struct SettingsUnderTest: Sendable {
     let adminDatabaseURL: String?
     let poolSize: Int
     let push: PushSettings?
+    let mail: MailSettings?
     let media: MediaSettings?
     let appleKeys: (any KeySetSource)?
 
@@ -32,6 +34,7 @@ package struct SettingsUnderTest: Sendable {
     ///     be used; nil where lines are not encrypted.
     ///   - operationsPort: nil where metrics and health are not served.
     ///   - push: nil where nothing is pushed.
+    ///   - mail: nil where no mail is sent.
     ///   - media: nil where no pictures are kept.
     ///   - appleKeys: nil where nobody signs in with Apple.
     package init(
@@ -40,7 +43,7 @@ package struct SettingsUnderTest: Sendable {
         certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, operationsHost: String,
         operationsPort: Int?, databaseURL: String?, listenDatabaseURL: String?, adminDatabaseURL: String?,
         poolSize: Int,
-        push: PushSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?
+        push: PushSettings?, mail: MailSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?
     ) {
         self.flaw = flaw
         self.jwtSecret = jwtSecret
@@ -58,6 +61,7 @@ package struct SettingsUnderTest: Sendable {
         self.adminDatabaseURL = adminDatabaseURL
         self.poolSize = poolSize
         self.push = push
+        self.mail = mail
         self.media = media
         self.appleKeys = appleKeys
     }

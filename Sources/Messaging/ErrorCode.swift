@@ -14,6 +14,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case tokenExpired = "token_expired"
     case sessionRevoked = "session_revoked"
     case forbidden
+    case emailUnconfirmed = "email_unconfirmed"
     case notFound = "not_found"
     case usernameTaken = "username_taken"
     case emailTaken = "email_taken"
@@ -34,7 +35,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .invalidParams: -32602
         case .internalError: -32603
         case .unauthenticated, .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked: 401
-        case .forbidden: 403
+        case .forbidden, .emailUnconfirmed: 403
         case .notFound: 404
         case .usernameTaken, .emailTaken, .versionConflict, .clientIDReused: 409
         case .lineTooLong: 413
@@ -60,7 +61,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .usernameCooldown, .rateLimited, .unavailable, .timeout: true
         case .parseError, .invalidUTF8, .invalidRequest, .unknownMethod, .invalidParams, .internalError,
             .unauthenticated, .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked, .forbidden,
-            .notFound, .usernameTaken, .emailTaken, .versionConflict, .clientIDReused, .lineTooLong:
+            .emailUnconfirmed, .notFound, .usernameTaken, .emailTaken, .versionConflict, .clientIDReused, .lineTooLong:
             false
         }
     }

@@ -56,6 +56,9 @@ public final class MessagingService: Service, SessionFactory {
 
         /// Nil where nobody signs in with Apple.
         public var apple: AppleSignIn?
+
+        /// Nil where no mail is sent.
+        public var mail: MailPolicy?
         public var limits: StatementLimits
         public var accountProvider: AccountProvider
         public var keys: TokenKeys
@@ -109,7 +112,8 @@ public final class MessagingService: Service, SessionFactory {
             provider: configuration.accountProvider,
             database: database,
             keys: configuration.keys,
-            apple: configuration.apple,
+            apple: configuration.apple, mail: configuration.mail,
+            mailsPerHour: configuration.rates.map { String($0.mailsPerHour) },
             settings: .init(
                 issuer: configuration.issuer, audience: configuration.audience,
                 accessTokenSeconds: configuration.accessTokenSeconds,
@@ -186,6 +190,9 @@ public final class MessagingService: Service, SessionFactory {
             return try await accounts.accessToken(forEmail: email)
         }
     }
+
+    /// What is to be sent.
+    public var mails: MailQueue { MailQueue(database: database) }
 
     /// What opens event streams.
     public var streamTickets: StreamTickets { StreamTickets(accounts: accounts, database: database) }

@@ -9,6 +9,7 @@ struct RateLimits: Sendable {
     private let sends: RateLimiter<ID>
     private let changes: RateLimiter<ID>
     private let searches: RateLimiter<ID>
+    private let mails: RateLimiter<AddressKey>
     private let typing = RateLimiter<Typist>(TokenBucket.Rate(tokens: 1, per: .seconds(2)))
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isOn: Bool
@@ -20,6 +21,7 @@ struct RateLimits: Sendable {
         case sends
         case changes
         case searches
+        case mails
     }
 
     /// - Parameters:
@@ -40,6 +42,7 @@ struct RateLimits: Sendable {
         sends = RateLimiter(writes)
         changes = RateLimiter(writes)
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(given.searchesPerSecond), per: .seconds(1)))
+        mails = RateLimiter(TokenBucket.Rate(tokens: Double(given.mailRequestsPerHour), per: .seconds(3_600)))
         now = given.now
         isOn = rates != nil
     }
@@ -49,6 +52,13 @@ struct RateLimits: Sendable {
     /// - Throws: `rate_limited`.
     func takeSignIn(from address: String) throws(ProtocolError) {
         try take(AddressKey(address), from: signIns, .signIns, "Too many sign-ins from this address.")
+    }
+
+    /// Counts a mail that was asked for from that address, whoever's it is.
+    ///
+    /// - Throws: `rate_limited`.
+    func takeMail(from address: String) throws(ProtocolError) {
+        try take(AddressKey(address), from: mails, .mails, "Too many mails were asked for from this address.")
     }
 
     /// - Throws: `rate_limited`.
@@ -129,6 +139,10 @@ public struct Rates: Sendable {
     public var sendBurst = 100
     /// Searches of one user.
     public var searchesPerSecond = 5
+    /// Mails of one kind to one email address, on all nodes.
+    public var mailsPerHour = 5
+    /// Mails that are asked for from one address.
+    public var mailRequestsPerHour = 30
     /// The time by which what was used up comes back.
     public var now: @Sendable () -> ContinuousClock.Instant = { .now }
 

@@ -10,7 +10,9 @@ extension PostlineClient {
     ///   - fullName: 1 to 100 characters.
     ///   - username: 3 to 30 of a-z, 0-9, `_` and `.`, with a letter first; nil: none yet.
     /// - Throws: ``PostlineError``: `email_taken`, `username_taken`, `invalid_params`, `offline`, `not_trusted`,
-    ///   `rate_limited`; `invalid_request` where somebody is signed in.
+    ///   `rate_limited`; `email_unconfirmed` where the server wants the address confirmed first, by the mail that it has
+    ///   sent: the account is made, and ``signIn(email:password:)`` follows; `invalid_request` where somebody is signed
+    ///   in.
     public func register(email: String, password: String, fullName: String, username: String? = nil) async throws {
         if case .guest = account {
             try await upgrade(email: email, password: password, fullName: fullName)
@@ -36,8 +38,8 @@ extension PostlineClient {
     /// is kept.
     ///
     /// - Returns: what came along at the server; nil where it was no guest who signed in.
-    /// - Throws: ``PostlineError``: `invalid_credentials`, `offline`, `not_trusted`, `rate_limited`; `invalid_request`
-    ///   where somebody is signed in. Who was here before still is then.
+    /// - Throws: ``PostlineError``: `invalid_credentials`, `email_unconfirmed`, `offline`, `not_trusted`, `rate_limited`;
+    ///   `invalid_request` where somebody is signed in. Who was here before still is then.
     @discardableResult
     public func signIn(email: String, password: String) async throws -> Merged? {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])

@@ -1,8 +1,4 @@
-internal import AsyncHTTPClient
-internal import FoundationEssentials
 internal import Messaging
-internal import NIOCore
-internal import NIOHTTP1
 
 /// One who takes pushes to devices.
 protocol PushProvider: Sendable {
@@ -64,44 +60,5 @@ enum PushValue: Sendable, Encodable {
         case .integer(let integer): "\(integer)"
         case .object: ""
         }
-    }
-}
-
-extension Encodable {
-    /// The same bytes each time.
-    func json() throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return try encoder.encode(self).map(\.self)
-    }
-}
-
-/// What a provider answered.
-struct ProviderAnswer: Sendable {
-    let status: Int
-    let body: [UInt8]
-
-    /// How long to wait, where it says so in seconds (RFC 9110, 10.2.3).
-    let retryAfter: Duration?
-
-    /// What is said of it in the log.
-    var summary: String { "\(status) \(String(decoding: body.prefix(200), as: UTF8.self))" }
-}
-
-extension HTTPClient {
-    /// Posts, and reads the answer, of 64 KiB at most.
-    ///
-    /// - Throws: what kept it from being answered within ten seconds.
-    func post(_ url: String, _ headers: [(String, String)], _ body: [UInt8]) async throws -> ProviderAnswer {
-        var request = HTTPClientRequest(url: url)
-        request.method = .POST
-        request.headers = HTTPHeaders(headers)
-        request.body = .bytes(ByteBuffer(bytes: body))
-        let response = try await execute(request, timeout: .seconds(10))
-        let answered = try await response.body.collect(upTo: 65_536)
-        let retry = response.headers.first(name: "retry-after").flatMap { Int64($0) }
-        return ProviderAnswer(
-            status: Int(response.status.code), body: Array(answered.readableBytesView),
-            retryAfter: retry.map { .seconds(max(1, min($0, 86_400))) })
     }
 }

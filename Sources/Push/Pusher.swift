@@ -2,11 +2,10 @@ internal import AsyncHTTPClient
 public import Logging
 public import Messaging
 public import Metrics
-internal import NIOCore
-internal import NIOSSL
 internal import Postgres
 public import ServiceLifecycle
 internal import Synchronization
+internal import Webhooks
 
 /// Tells devices whose users have no app open of their messages: one node of all does it.
 public final class Pusher: Service {
@@ -43,7 +42,7 @@ public final class Pusher: Service {
 
     /// Runs until the service is stopped.
     public func run() async throws {
-        let client = try Self.client(trusting: settings.authorities)
+        let client = try HTTPClient.toProviders(trusting: settings.authorities, connections: Self.connections)
         let providers = Self.providers(settings, client)
         let (orders, order) = AsyncStream<PushOrder>.makeStream()
         await withDiscardingTaskGroup { group in
@@ -78,28 +77,13 @@ public final class Pusher: Service {
 
     /// Asks each provider whether it would take a push; of each that would not, what is wrong.
     public static func check(_ settings: PushSettings) async throws -> [(platform: DevicePlatform, flaw: String?)] {
-        let client = try client(trusting: settings.authorities)
+        let client = try HTTPClient.toProviders(trusting: settings.authorities, connections: connections)
         var found: [(platform: DevicePlatform, flaw: String?)] = []
         for (platform, provider) in providers(settings, client).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             found.append((platform, await provider.check()))
         }
         try await client.shutdown()
         return found
-    }
-
-    private static func client(trusting authorities: String?) throws -> HTTPClient {
-        var configuration = HTTPClient.Configuration()
-        configuration.timeout = .init(connect: .seconds(5), read: .seconds(10))
-        // What is pushed goes where the operator says, and nowhere else.
-        configuration.redirectConfiguration = .disallow
-        configuration.httpVersion = .automatic
-        configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = connections
-        if let authorities {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(authorities))]
-            configuration.tlsConfiguration = tls
-        }
-        return HTTPClient(configuration: configuration)
     }
 
     private static func providers(

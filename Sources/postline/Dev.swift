@@ -85,13 +85,17 @@ private struct DevWorld {
             self.settings.media.directory = settings.media.directory ?? "\(directory)/media"
             self.settings.media.isAtHand = true
         }
+        if settings.accountProvider == .builtin {
+            self.settings.mail.from = settings.mail.from ?? "Postline <postline@localhost>"
+            if !settings.mail.isGiven { self.settings.mail.directory = "\(directory)/mail" }
+        }
         try writeSettings()
     }
 
     func serve() async throws {
         let exists = try await postgres.psql("select 1 from pg_database where datname = '\(Self.database)'")
         if exists.isEmpty { try await postgres.psql("create database \(Self.database)") }
-        let node = try await Node(settings)
+        let node = try await Node(settings) { Self.say("mail: \($0)") }
         try await node.awaitDatabase(migrating: true)
         if let admin = settings.adminDatabaseURL { try await Migrator(url: admin, logger: node.logger).seed() }
         let people = try await postgres.psql(
@@ -112,11 +116,13 @@ private struct DevWorld {
                     address: address, http: http, operations: operations, psql: psql, emails: people.map(\.email),
                     data: data,
                     directory: directory, certificate: settings.tlsCertificate)
-                // Not `print`, which keeps back what goes to a pipe.
-                _ = try? FileDescriptor.standardOutput.writeAll((greeting + "\n").utf8)
+                Self.say(greeting)
             }
         }
     }
+
+    /// Not `print`, which keeps back what goes to a pipe.
+    private static func say(_ text: String) { _ = try? FileDescriptor.standardOutput.writeAll((text + "\n").utf8) }
 
     /// One fact a line, `name: value`, for eyes and scripts.
     private static func greeting(

@@ -51,6 +51,7 @@ extension SettingsUnderTest {
             adminDatabaseURL: settings.adminDatabaseURL, poolSize: settings.poolSize,
             // What is wrong with them is the flaw.
             push: try? settings.push.settings(),
+            mail: try? settings.mail.settings(accounts: settings.accountProvider),
             media: try? settings.media.settings(jwtSecret: settings.jwtSecret),
             appleKeys: settings.apple.clients.isEmpty ? nil : try? settings.apple.source())
     }
@@ -60,6 +61,7 @@ extension Settings {
     private func checkWithoutWaiting() throws {
         _ = try requireDatabaseURL()
         _ = try push.settings()
+        _ = try mail.settings(accounts: accountProvider)
         _ = try media.settings(jwtSecret: jwtSecret)
         _ = try apple.source()
     }

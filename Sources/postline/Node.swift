@@ -1,6 +1,7 @@
 internal import Gateway
 internal import LineServer
 internal import Logging
+internal import Mail
 internal import Media
 internal import Messaging
 internal import Metering
@@ -25,6 +26,9 @@ struct Node: Sendable {
     /// Nil where nothing is pushed.
     private let pusher: Pusher?
 
+    /// Nil where no mail is sent.
+    private let mailer: Mailer?
+
     /// Nil where lines are not encrypted.
     private let renewal: CertificateRenewal?
 
@@ -32,14 +36,18 @@ struct Node: Sendable {
     private static let registry: MetricsRegistry = {
         let help = [
             LineServer.metricHelp, Gateway.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp,
-            Pusher.metricHelp,
+            Pusher.metricHelp, Mailer.metricHelp,
         ]
         let registry = MetricsRegistry(help: help.reduce(into: [:]) { $0.merge($1) { $1 } })
         MetricsSystem.bootstrap(registry)
         return registry
     }()
 
-    init(_ settings: Settings) async throws {
+    /// - Parameter mailWritten: is told where each mail is that went to a folder.
+    /// - Throws: `SettingsError`.
+    init(
+        _ settings: Settings, mailWritten: @escaping @Sendable (String) -> Void = { _ in }
+    ) async throws {
         self.settings = settings
         databaseURL = try settings.requireDatabaseURL()
         logger = .postline(settings.logLevel)
@@ -56,6 +64,8 @@ struct Node: Sendable {
         lines.certificate = try settings.certificate()
         media = try settings.media.settings(jwtSecret: settings.jwtSecret).map { ($0, try $0.store()) }
         if media != nil { lines.features.append("media") }
+        let mail = try settings.mail.settings(accounts: settings.accountProvider)
+        if mail != nil { lines.features.append("mail") }
         self.lines = lines
         if let certificate = lines.certificate {
             renewal = await CertificateRenewal(of: certificate, logger: logger)
@@ -74,8 +84,15 @@ struct Node: Sendable {
             info: lines.info)
         configuration.pushes = push?.platforms ?? []
         configuration.media = media?.store
+        if mail != nil {
+            configuration.mail = MailPolicy(
+                signInNeedsConfirmedEmail: settings.mail.signInNeedsConfirmedEmail)
+        }
         configuration.apple = try settings.apple.signIn(logger: logger)
         service = MessagingService(configuration: configuration, logger: logger, metrics: Self.registry)
+        mailer = mail.map { [service, logger] in
+            Mailer($0, queue: service.mails, logger: logger, metrics: Self.registry, written: mailWritten)
+        }
         pusher = push.map { [databaseURL, logger] in
             Pusher(
                 $0, databaseURL: settings.listenDatabaseURL ?? databaseURL, limits: settings.limits, logger: logger,
@@ -171,7 +188,7 @@ struct Node: Sendable {
         // Stopped in reverse: clients first, so that what was taken is answered while there is a database.
         let services: [any Service] =
             [service, Servers(lines: server, gateway: gateway), stage] + (renewal.map { [$0] } ?? [])
-            + (pusher.map { [$0] } ?? [])
+            + (pusher.map { [$0] } ?? []) + (mailer.map { [$0] } ?? [])
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },

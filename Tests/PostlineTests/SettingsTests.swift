@@ -12,11 +12,14 @@ struct SettingsTests {
         "max_line_bytes", "max_queue_bytes", "max_in_flight", "authentication_seconds", "ping_seconds",
         "failed_logins_per_minute", "sign_ins_per_minute", "sends_per_second", "send_burst", "searches_per_second",
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
-        "media_max_bytes",
+        "media_max_bytes", "mails_per_hour", "mail_requests_per_hour",
     ]
 
     /// Those that are one of a few words.
-    static let choices = ["auth", "proxy_protocol", "rate_limits", "log_level", "console", "push_previews"]
+    static let choices = [
+        "auth", "proxy_protocol", "rate_limits", "log_level", "console", "push_previews", "mail_smtp_tls",
+        "sign_in_needs_confirmed_email",
+    ]
 
     /// Those of which any text can be used, or only the place where it is used knows.
     private static let texts = [
@@ -26,6 +29,8 @@ struct SettingsTests {
         "media_dir", "media_url", "media_secret", "media_s3_endpoint", "media_s3_region", "media_s3_bucket",
         "media_s3_public_bucket", "media_s3_public_url", "media_s3_access_key_id", "media_s3_secret_access_key",
         "media_s3_authorities_file",
+        "mail_from", "mail_smtp_url", "mail_smtp_user", "mail_smtp_password", "mail_webhook_url",
+        "mail_webhook_secret", "mail_dir", "mail_link_url", "mail_texts_file", "mail_authorities_file",
         "apple_client_ids", "apple_keys_url", "apple_keys_file",
     ]
 

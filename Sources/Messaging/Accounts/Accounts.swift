@@ -21,6 +21,12 @@ struct Accounts: Sendable {
 
     /// Nil where nobody signs in with Apple.
     let apple: AppleSignIn?
+
+    /// Nil where no mail is sent.
+    let mail: MailPolicy?
+
+    /// How many mails of a kind an address is sent an hour; nil: as many as there are.
+    let mailsPerHour: String?
     let settings: Settings
     let hasher: PasswordHasher
     let metrics: HashingMetrics
@@ -47,7 +53,8 @@ struct Accounts: Sendable {
     ) async throws(ProtocolError) -> AccountHolder {
         try requireBuiltin()
         let hash = try await hashed(password)
-        let rows = try await database.rows(Functions.register, [email, hash, username, fullName], as: .accounts)
+        let rows = try await database.rows(
+            Functions.register, [email, hash, username, fullName, String(mail != nil), mailsPerHour], as: .accounts)
         guard let user = rows.id(0, 0) else { throw .fault("accounts.register returned no id") }
         return AccountHolder(user: user, passwordHash: hash)
     }
@@ -117,7 +124,8 @@ struct Accounts: Sendable {
         try requireBuiltin()
         let hash = try await hashed(password)
         _ = try await database.rows(
-            Functions.upgrade, [guest.description, email, hash, fullName], as: .accounts)
+            Functions.upgrade, [guest.description, email, hash, fullName, String(mail != nil), mailsPerHour],
+            as: .accounts)
         return AccountHolder(user: guest, passwordHash: hash)
     }
 
@@ -167,6 +175,18 @@ struct Accounts: Sendable {
         }
     }
 
+    /// The stored hash that this password matches now; nil for an account without one.
+    ///
+    /// - Throws: `invalid_credentials` where it does not.
+    func verifiedHash(ofPassworded user: ID, password: String) async throws(ProtocolError) -> String? {
+        let rows = try await database.rows(Functions.passwordHash, [user.description], as: .accounts)
+        guard let stored = rows.text(0, 0) else { return nil }
+        guard let hash = try await hash(stored, of: user, matching: password) else {
+            throw ProtocolError(.invalidCredentials, "The password is wrong.")
+        }
+        return hash
+    }
+
     /// Brings the guest whose refresh token this is into the account.
     ///
     /// - Returns: what came over with it: `{"conversations","messages"}`.
@@ -205,7 +225,7 @@ struct Accounts: Sendable {
         }
     }
 
-    private func hashed(_ password: String) async throws(ProtocolError) -> String {
+    func hashed(_ password: String) async throws(ProtocolError) -> String {
         try await hashing { hasher throws(PasswordHashingError) in try await hasher.hash(password) }
     }
 
@@ -227,13 +247,15 @@ struct Accounts: Sendable {
     }
 
     private enum Functions {
-        static let register = Statement("accounts.register", "select accounts.register($1, $2, $3, $4)")
+        static let register = Statement(
+            "accounts.register", "select accounts.register($1, $2, $3, $4, $5::boolean, $6::int)")
         static let credentials = Statement(
             "accounts.credentials", "select user_id, password_hash from accounts.credentials($1)")
         static let renewHash = Statement("accounts.renew_hash", "select accounts.renew_hash($1::uuid, $2, $3)")
         static let passwordHash = Statement("accounts.password_hash", "select accounts.password_hash($1::uuid)")
         static let guest = Statement("accounts.guest", "select accounts.guest($1)")
-        static let upgrade = Statement("accounts.upgrade", "select accounts.upgrade($1::uuid, $2, $3, $4)")
+        static let upgrade = Statement(
+            "accounts.upgrade", "select accounts.upgrade($1::uuid, $2, $3, $4, $5::boolean, $6::int)")
         static let changePassword = Statement(
             "accounts.change_password", "select accounts.change_password($1::uuid, $2::uuid, $3, $4)")
         static let deleteUser = Statement("accounts.delete_user", "select accounts.delete_user($1::uuid, $2)")

@@ -9,7 +9,7 @@ extension Operation {
             Parameter("username", .string(.username, heldBy: .database), .optional, "Nobody else's, in any case."),
             .fullName(.required),
         ],
-        result: .tokens, errors: [.emailTaken, .usernameTaken, .forbidden]
+        result: .tokens, errors: [.emailTaken, .usernameTaken, .emailUnconfirmed, .forbidden]
     ) { session, params throws(ProtocolError) in
         let email = try params.required("email").lowercased()
         let password = try params.required("password")
@@ -18,6 +18,7 @@ extension Operation {
         try session.limits.takeSignIn(from: session.peerAddress)
         let holder = try await session.accounts.register(
             email: email, password: password, username: params.string("username"), fullName: fullName)
+        try await session.accounts.requireConfirmedEmail(of: holder.user)
         return try await session.signIn(holder)
     }
 
@@ -28,7 +29,7 @@ extension Operation {
             .givenPassword("password", .required),
             .guestRefreshToken,
         ],
-        result: .tokensAndMerged, errors: [.invalidCredentials, .invalidToken, .forbidden]
+        result: .tokensAndMerged, errors: [.invalidCredentials, .emailUnconfirmed, .invalidToken, .forbidden]
     ) { session, params throws(ProtocolError) in
         // In one spelling for the count of failures and for the database: another is no further try.
         let email = try params.required("email").lowercased()
@@ -38,6 +39,7 @@ extension Operation {
             try await session.accounts.holder(email: email, password: password)
         }
         try await session.requireMayBecome(holder.user)
+        try await session.accounts.requireConfirmedEmail(of: holder.user)
         guard let guestToken = params.string("guest_refresh_token") else { return try await session.signIn(holder) }
         let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: holder)
         session.service.feed.changed()
@@ -126,7 +128,7 @@ extension Parameter {
     fileprivate static let newEmail = Parameter("email", .string(.email), "The account's, compared in lower case.")
 
     /// A password that may be set.
-    fileprivate static func newPassword(_ name: String) -> Parameter {
+    static func newPassword(_ name: String) -> Parameter {
         Parameter(name, .string(.bytes(8...72)), "The one to set.")
     }
 

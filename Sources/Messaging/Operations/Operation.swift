@@ -66,8 +66,8 @@ struct Operation: Sendable {
 extension Operation {
     /// Every method of this server.
     static let all: [Operation] =
-        (server + session + auth + identities + me + avatars + profiles + presence + devices + media + conversations
-        + messages + sync)
+        (server + session + auth + identities + mails + me + avatars + profiles + presence + devices + media
+        + conversations + messages + sync)
         .enumerated().map { index, operation in
             var operation = operation
             operation.index = index

@@ -68,6 +68,8 @@ public struct PostlineError: Error, Sendable, Hashable, Codable, CustomStringCon
         public static let usernameTaken: Self = "username_taken"
         /// Another account has that address.
         public static let emailTaken: Self = "email_taken"
+        /// The account's address must be confirmed first, by the mail that was sent to it.
+        public static let emailUnconfirmed: Self = "email_unconfirmed"
         /// It was changed by another meanwhile.
         public static let versionConflict: Self = "version_conflict"
         /// The id of a message was used before, for another message.

@@ -2,6 +2,7 @@ internal import AsyncHTTPClient
 internal import FoundationEssentials
 internal import JWTKit
 internal import Messaging
+internal import Webhooks
 
 /// Apple Push Notification service, over HTTP/2, with a token signed by ES256 (Apple, "Sending notification requests to
 /// APNs", "Establishing a token-based connection to APNs").

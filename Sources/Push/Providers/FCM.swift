@@ -2,6 +2,7 @@ internal import AsyncHTTPClient
 internal import FoundationEssentials
 internal import JWTKit
 internal import Messaging
+internal import Webhooks
 
 /// Firebase Cloud Messaging, HTTP v1, as a service account (Google, "Send messages using FCM HTTP v1 API", "Using OAuth
 /// 2.0 for server to server applications").

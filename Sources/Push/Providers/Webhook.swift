@@ -1,13 +1,15 @@
 internal import AsyncHTTPClient
-internal import Crypto
-internal import FoundationEssentials
 internal import Messaging
+internal import Webhooks
 
 /// The operator's own server, or a function of its cloud: a POST, signed, with a push for a device of its own
 /// (`docs/push.md`, "Webhook").
 struct Webhook: PushProvider {
-    let settings: PushSettings.Webhook
-    let client: HTTPClient
+    private let webhook: SignedWebhook
+
+    init(settings: PushSettings.Webhook, client: HTTPClient) {
+        webhook = SignedWebhook(url: settings.url, secret: settings.secret, client: client)
+    }
 
     private struct Body: Encodable {
         let type: String
@@ -22,7 +24,7 @@ struct Webhook: PushProvider {
         ]
         described["locale"] = device.locale.map { .string($0) }
         do {
-            let answer = try await post(
+            let answer = try await webhook.post(
                 Body(type: push.text == nil ? "read" : "message", device: described, push: push.payload),
                 id: "\(device.id)/\(push.order.conversation)/\(push.order.kind.rawValue)/\(push.order.seq)")
             return switch answer.status {
@@ -40,29 +42,10 @@ struct Webhook: PushProvider {
 
     func check() async -> String? {
         do {
-            let answer = try await post(Body(type: "check"), id: "check")
+            let answer = try await webhook.post(Body(type: "check"), id: "check")
             return 200..<300 ~= answer.status ? nil : answer.summary
         } catch {
             return "\(error)"
         }
     }
-
-    private func post(_ body: Body, id: String) async throws -> ProviderAnswer {
-        let bytes = try body.json()
-        let timestamp = "\(Int(Date().timeIntervalSince1970))"
-        // The time is signed too, so that what was recorded cannot be said again later.
-        var code = HMAC<SHA256>(key: SymmetricKey(data: Array(settings.secret.utf8)))
-        code.update(data: Array("\(timestamp).".utf8))
-        code.update(data: bytes)
-        return try await client.post(
-            settings.url,
-            [
-                ("content-type", "application/json"), ("postline-delivery", id), ("postline-timestamp", timestamp),
-                ("postline-signature", "v1=\(code.finalize().map { $0.hexadecimal }.joined())"),
-            ], bytes)
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
 }

@@ -5,7 +5,8 @@ internal import Messaging
 
 extension Setting {
     /// All settings, in the order in which help and the README show them.
-    static let all: [Setting] = database + lines + http + operations + accounts + push + media + bounds + timeouts + log
+    static let all: [Setting] =
+        database + lines + http + operations + accounts + mail + push + media + bounds + timeouts + log
 
     private static let database = [
         Setting(
@@ -108,6 +109,46 @@ extension Setting {
             "A JWK set with those keys, in place of a URL, where a server may not reach Apple."),
     ]
 
+    private static let mail = [
+        Setting(
+            "mail_from", \.mail.from, .text, otherwise: "none, and `dev` has one",
+            "The address that mails are from, such as `Chat <chat@example.com>`."),
+        Setting(
+            "mail_smtp_url", \.mail.smtpURL, .text,
+            """
+            The mail server that takes mails: `smtp://host:587`, or `smtps://host:465` where it encrypts from the start.
+            """),
+        Setting(
+            "mail_smtp_tls", \.mail.smtpTLS, .onOff,
+            "`off` where an `smtp://` server need not encrypt (STARTTLS), such as one on the same machine."),
+        Setting("mail_smtp_user", \.mail.smtpUser, .text, "Who signs in to it."),
+        Setting("mail_smtp_password", \.mail.smtpPassword, .text, "With what."),
+        Setting(
+            "mail_webhook_url", \.mail.webhookURL, .text,
+            "In place of a mail server: a server of your own that takes mails, or a function of your cloud."),
+        Setting(
+            "mail_webhook_secret", \.mail.webhookSecret, .text,
+            "What requests to it are signed with: at least 32 bytes."),
+        Setting(
+            "mail_dir", \.mail.directory, .text, otherwise: "none, and `dev` has its own",
+            "In place of a mail server: a folder, in which each mail becomes a file."),
+        Setting(
+            "mail_link_url", \.mail.link, .text, otherwise: "none: mails have the token alone",
+            """
+            The page of your app that a mail's link opens, such as `https://app.example.com/account`: behind it stands \
+            `#kind=…&token=…`, or in it `{kind}` and `{token}` where they are to be.
+            """),
+        Setting(
+            "mail_texts_file", \.mail.textsFile, .file,
+            "What mails say, by language (JSON), in place of the built-in texts."),
+        Setting(
+            "mail_authorities_file", \.mail.authoritiesFile, .file,
+            "Certificates (PEM) to trust in those who take mails, beside those of the system."),
+        Setting(
+            "sign_in_needs_confirmed_email", \.mail.signInNeedsConfirmedEmail, .onOff,
+            "`on` where one signs in only once the account's address is confirmed."),
+    ]
+
     private static let push = [
         Setting(
             "push_apns_key_file", \.push.apnsKeyFile, .file,
@@ -186,7 +227,7 @@ extension Setting {
             "max_in_flight", \.lines.maxInFlight, .integer(in: 1...10_000),
             "Unanswered requests of one connection at most."),
         Setting(
-            "rate_limits", \.hasRateLimits, .onOff, "`off` for load tests: the five that follow do not hold."),
+            "rate_limits", \.hasRateLimits, .onOff, "`off` for load tests: the seven that follow do not hold."),
         Setting(
             "failed_logins_per_minute", \.rates.failedLoginsPerMinute, rate,
             "Wrong passwords of one account, and passwords checked in one session, on each node."),
@@ -200,6 +241,10 @@ extension Setting {
             "send_burst", \.rates.sendBurst, rate,
             "Messages of one user at once, and as many other changes, counted apart, on each node."),
         Setting("searches_per_second", \.rates.searchesPerSecond, rate, "Searches of one user, on each node."),
+        Setting("mails_per_hour", \.rates.mailsPerHour, rate, "Mails of one kind to one email address."),
+        Setting(
+            "mail_requests_per_hour", \.rates.mailRequestsPerHour, rate,
+            "Mails that one address (IPv6: one /64) asks for, on each node."),
     ]
 
     private static let rate = SettingForm<Int>.integer(in: 1...1_000_000)

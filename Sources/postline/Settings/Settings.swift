@@ -47,6 +47,7 @@ struct Settings: Sendable {
     var hasRateLimits = true
     var rates = Rates()
     var push = PushSources()
+    var mail = MailSources()
     var media = MediaSources()
     var apple = AppleSources()
     var logLevel = Logger.Level.info

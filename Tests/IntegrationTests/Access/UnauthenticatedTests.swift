@@ -10,7 +10,7 @@ struct UnauthenticatedTests {
     /// The protocol's `U`.
     private static let open: Set<String> = [
         "server.info", "session.authenticate", "auth.register", "auth.login", "auth.guest", "auth.refresh",
-        "avatars.list", "auth.apple",
+        "avatars.list", "auth.apple", "auth.request_password_reset", "auth.reset_password", "auth.confirm_email",
     ]
 
     @Test("gets unauthenticated from every method but those that the protocol opens to anybody")

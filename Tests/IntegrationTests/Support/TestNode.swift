@@ -3,6 +3,7 @@ import Gateway
 import LineServer
 import Logging
 import LineClient
+import Mail
 import Media
 import Messaging
 import Metering
@@ -100,6 +101,10 @@ struct NodeSettings: Sendable {
     /// Nil: nobody signs in with Apple.
     var apple: AppleSignIn?
 
+    /// Nil: no mail is sent.
+    var mail: MailSettings?
+    var signInNeedsConfirmedEmail = false
+
     /// Another server keeps the accounts.
     static let external = NodeSettings(accountProvider: .external)
 
@@ -162,6 +167,9 @@ func withNode<Value: Sendable>(
         ? try FolderStore(.init(directory: folder, url: nil, secret: TestNode.secret, maxBytes: 1 << 20)) : nil
     configuration.media = pictures
     configuration.apple = settings.apple
+    if settings.mail != nil {
+        configuration.mail = MailPolicy(signInNeedsConfirmedEmail: settings.signInNeedsConfirmedEmail)
+    }
     configuration.endedSessionGrace = settings.endedSessionGrace
     let service = MessagingService(configuration: configuration, logger: settings.logger, metrics: metrics)
     let server = LineServer(configuration: lines, sessions: service, logger: settings.logger, metrics: metrics)
@@ -170,9 +178,12 @@ func withNode<Value: Sendable>(
     http.pictures = pictures
     let gateway = Gateway(
         configuration: http, service: service, lines: server, logger: settings.logger, metrics: metrics)
+    let mailer = settings.mail.map {
+        Mailer($0, queue: service.mails, logger: settings.logger, metrics: metrics)
+    }
+    let services: [any Service] = [service, server, gateway] + (mailer.map { [$0] } ?? [])
     let group = ServiceGroup(
-        configuration: .init(
-            services: [.init(service: service), .init(service: server), .init(service: gateway)], logger: .quiet))
+        configuration: .init(services: services.map { .init(service: $0) }, logger: .quiet))
     return try await withThrowingTaskGroup(of: Void.self) { tasks in
         tasks.addTask { try await group.run() }
         do {

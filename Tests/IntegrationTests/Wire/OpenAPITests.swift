@@ -1,4 +1,6 @@
+import Foundation
 import LineClient
+import Mail
 import SchemaValidation
 import Testing
 
@@ -22,9 +24,11 @@ struct OpenAPITests {
         var settings = NodeSettings()
         settings.apple = try key.signIn()
         settings.pictures = folder.path
+        settings.mail = MailSettings(.folder("\(folder.path)/mails"), from: try #require(MailAddress("a@example.com")))
         try await withNode(settings) { node in
             let calls = Calls(api: api)
             try await accounts(node, calls)
+            try await mails(node, calls, "\(folder.path)/mails")
             try await calls.call(
                 try await node.connect(), "auth.apple", ["identity_token": .string(try key.token("sue"))])
             try await withNode(node.database, NodeSettings(accountProvider: .external)) { try await merge($0, calls) }
@@ -63,6 +67,26 @@ struct OpenAPITests {
             ])
         try await calls.call(
             try await node.connect(), "auth.login", ["email": "rita@new.example.com", "password": "postline-dev"])
+    }
+
+    /// What a mail proves; mails are files of that folder.
+    private func mails(_ node: TestNode, _ calls: Calls, _ folder: String) async throws {
+        func token(_ kind: String) async throws -> JSON {
+            try await node.database.wait(for: "select count(*) from app.mails where kind = '\(kind)'", toBe: "0")
+            let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+            let name = try #require(files.filter { $0.contains(kind) && !$0.hasPrefix(".") }.max())
+            let mail = try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+            return .string(String(try #require(mail.firstMatch(of: /[0-9a-f]{64}/)).output))
+        }
+        let anybody = try await node.connect()
+        try await calls.call(anybody, "auth.request_password_reset", ["email": "erin@example.com"])
+        try await calls.call(
+            anybody, "auth.reset_password",
+            ["token": try await token("reset_password"), "password": .string(TestNode.password)])
+        try await calls.call(
+            anybody, "auth.request_email_change",
+            ["email": "erin.e@new.example.com", "password": .string(TestNode.password)])
+        try await calls.call(anybody, "auth.confirm_email", ["token": try await token("change_email")])
     }
 
     /// A guest of another server's comes into an account of it.

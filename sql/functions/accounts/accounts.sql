@@ -1,8 +1,10 @@
 -- Accounts of Postline's own. These run as the owner, for the role postline_accounts alone: no user's role may call
 -- them, and no statement of theirs hashes or compares a password.
 
+-- `needs_proof` where mail is set up: the address is confirmed by what is sent to it, `most` mails an hour, and by
+-- nothing else.
 create or replace function accounts.register(
-    email text, password_hash text, username text, full_name text) returns uuid
+    email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
     address text := app.checked_email(email);
@@ -16,8 +18,8 @@ begin
                             confirmation_token, recovery_token, email_change, email_change_token_new,
                             last_sign_in_at, raw_app_meta_data, raw_user_meta_data, created_at, updated_at)
     values ('00000000-0000-0000-0000-000000000000', pg_catalog.gen_random_uuid(), 'authenticated', 'authenticated',
-            address, password_hash, pg_catalog.now(), '', '', '', '', pg_catalog.now(),
-            '{"provider":"email","providers":["email"]}',
+            address, password_hash, case when not needs_proof then pg_catalog.now() end, '', '', '', '',
+            pg_catalog.now(), '{"provider":"email","providers":["email"]}',
             pg_catalog.jsonb_build_object('full_name', name), pg_catalog.now(), pg_catalog.now())
     on conflict do nothing
     returning id into new_id;
@@ -31,7 +33,19 @@ begin
             perform app.refuse_username();
         end;
     end if;
+    if needs_proof then
+        perform app.queue_mail('confirm_email', address, new_id, most);
+    end if;
     return new_id;
+end
+$$;
+
+-- For the nodes of the version before, which send no mail.
+create or replace function accounts.register(
+    email text, password_hash text, username text, full_name text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+begin
+    return accounts.register(email, password_hash, username, full_name, false, null);
 end
 $$;
 
@@ -93,9 +107,10 @@ begin
 end
 $$;
 
--- Makes a guest a full account: the same user, with an address and a password. Of many at once, one does.
+-- Makes a guest a full account: the same user, with an address and a password. Of many at once, one does. `needs_proof`
+-- as with accounts.register.
 create or replace function accounts.upgrade(
-    user_id uuid, email text, password_hash text, full_name text default null) returns void
+    user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
     address text := app.checked_email(email);
@@ -107,7 +122,8 @@ begin
     end if;
     begin
         update auth.users u
-           set email = address, encrypted_password = upgrade.password_hash, email_confirmed_at = pg_catalog.now(),
+           set email = address, encrypted_password = upgrade.password_hash,
+               email_confirmed_at = case when not needs_proof then pg_catalog.now() end,
                is_anonymous = false, updated_at = pg_catalog.now(),
                raw_app_meta_data = coalesce(u.raw_app_meta_data, '{}')
                    || '{"provider":"email","providers":["email"]}',
@@ -120,6 +136,18 @@ begin
     if name is not null then
         update public.user_profiles p set full_name = name where p.id = upgrade.user_id;
     end if;
+    if needs_proof then
+        perform app.queue_mail('confirm_email', address, user_id, most);
+    end if;
+end
+$$;
+
+-- For the nodes of the version before, which send no mail.
+create or replace function accounts.upgrade(
+    user_id uuid, email text, password_hash text, full_name text default null) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    perform accounts.upgrade(user_id, email, password_hash, full_name, false, null);
 end
 $$;
 
@@ -136,6 +164,8 @@ begin
     if not found then
         perform app.refuse_credentials();
     end if;
+    -- Whoever knew the password before has no other way in left.
+    perform app.cancel_mails(change_password.user_id, array['change_email', 'reset_password']);
     update app.sessions s set revoked_at = pg_catalog.now()
      where s.user_id = change_password.user_id and s.revoked_at is null
        and s.id is distinct from change_password.session_id;

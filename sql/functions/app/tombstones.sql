@@ -58,6 +58,8 @@ begin
     perform app.hide_presence(new.id);
     delete from app.devices d where d.user_id = new.id;
     delete from app.identities i where i.user_id = new.id;
+    delete from app.mails m where m.user_id = new.id;
+    delete from app.mail_tokens t where t.user_id = new.id;
     return null;
 end
 $$;

@@ -1,0 +1,27 @@
+internal import Mail
+internal import Messaging
+
+/// Whoever takes mails: whether it can be reached, and takes what this node would give it.
+struct MailCheck: Sendable {
+    /// Nil where no mail is sent.
+    let settings: MailSettings?
+
+    private static let check = "mail"
+
+    func examine(_ report: (Finding) -> Void) async {
+        guard let settings else { return }
+        if let flaw = await Mailer.check(settings) {
+            report(.problem(Self.check, "Mails are not taken: \(flaw)", Self.advice(settings.transport)))
+        } else {
+            report(.ok(Self.check, "Mails are taken."))
+        }
+    }
+
+    private static func advice(_ transport: MailSettings.Transport) -> String {
+        switch transport {
+        case .smtp: "See to the settings that begin with POSTLINE_MAIL_SMTP."
+        case .webhook: "See to the settings that begin with POSTLINE_MAIL_WEBHOOK."
+        case .folder: "POSTLINE_MAIL_DIR must name a folder that the node can write to."
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// An address that a mail can be sent to or from (RFC 5321, 4.1.2: a dot-string at a host), perhaps with a name.
+///
+/// Nothing of it can end the line of a header or of a command, or stand for something else there.
+public struct MailAddress: Sendable, Equatable {
+    public let address: String
+
+    /// Nil where it has none.
+    public let name: String?
+
+    /// Takes `address` or `Name <address>`; nil where it is neither.
+    public init?(_ text: String) {
+        let text = text.trimmed
+        if text.hasSuffix(">"), let open = text.lastIndex(of: "<") {
+            var name = String(text[..<open]).trimmed
+            if name.count >= 2, name.hasPrefix("\""), name.hasSuffix("\"") { name = String(name.dropFirst().dropLast()) }
+            guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+                return nil
+            }
+            self.name = name.isEmpty ? nil : name
+            address = String(text[text.index(after: open)...].dropLast())
+        } else {
+            name = nil
+            address = text
+        }
+        guard Self.isPlain(address) else { return nil }
+    }
+
+    /// What stands behind the `@`.
+    public var domain: String { String(address[address.index(after: address.lastIndex(of: "@") ?? address.startIndex)...]) }
+
+    private static func isPlain(_ address: String) -> Bool {
+        let parts = address.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, address.utf8.count <= 254, parts[0].utf8.count <= 64 else { return false }
+        func isDotted(_ part: Substring, _ isTaken: (UInt8) -> Bool) -> Bool {
+            part.split(separator: ".", omittingEmptySubsequences: false).allSatisfy {
+                !$0.isEmpty && $0.utf8.allSatisfy(isTaken)
+            }
+        }
+        return isDotted(parts[0]) { $0.isLetterOrDigit || "!#$%&'*+-/=?^_`{|}~".utf8.contains($0) }
+            && isDotted(parts[1]) { $0.isLetterOrDigit || $0 == 0x2D } && !parts[1].hasPrefix("-")
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetterOrDigit: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+}
+
+extension StringProtocol {
+    fileprivate var trimmed: String {
+        let rest = drop { $0 == " " }
+        return String(rest.prefix(through: rest.lastIndex { $0 != " " } ?? rest.startIndex))
+    }
+}

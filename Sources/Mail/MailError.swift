@@ -1,0 +1,6 @@
+/// Why mails cannot be sent as they are set up, as a sentence for the operator.
+public struct MailError: Error, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,107 @@
+internal import FoundationEssentials
+internal import Messaging
+
+/// A mail, in words.
+struct MailMessage: Sendable {
+    let order: MailOrder
+    let from: MailAddress
+    let subject: String
+    let text: String
+
+    /// The app's page, or the token alone; nil where it brings none.
+    let link: String?
+
+    /// As it is sent to an address (RFC 5322, RFC 2045): a text of UTF-8.
+    ///
+    /// - Parameter date: when it is sent.
+    func bytes(to address: MailAddress, at date: Date) -> [UInt8] {
+        let isPlain = Self.isPlain(text)
+        let headers = [
+            ("Date", Self.text(of: date)),
+            ("From", from.name.map { "\(Self.phrase($0)) <\(from.address)>" } ?? from.address),
+            ("To", address.address), ("Subject", Self.encoded(subject)),
+            // The same where it is sent again, so that mail programs show it once.
+            ("Message-ID", "<\(order.id)@\(from.domain)>"), ("Auto-Submitted", "auto-generated"),
+            ("MIME-Version", "1.0"), ("Content-Type", "text/plain; charset=utf-8"),
+            ("Content-Transfer-Encoding", isPlain ? "7bit" : "quoted-printable"),
+        ]
+        let body = isPlain ? Self.lines(of: text).map { $0 + "\r\n" }.joined() : Self.quotedPrintable(text)
+        return Array((headers.map { "\($0): \($1)\r\n" }.joined() + "\r\n" + body).utf8)
+    }
+
+    private static func lines(of text: String) -> [String] {
+        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        while lines.last?.isEmpty == true { lines.removeLast() }
+        return lines
+    }
+
+    /// Whether it can be sent as it is: a link that is one in the mail's source as well.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { $0 == 0x0A || 0x20...0x7E ~= $0 } && lines(of: text).allSatisfy { $0.utf8.count <= 900 }
+    }
+
+    /// RFC 2045, 6.7.
+    static func quotedPrintable(_ text: String) -> String {
+        var encoded = ""
+        for line in lines(of: text) {
+            var length = 0
+            let bytes = Array(line.utf8)
+            for (index, byte) in bytes.enumerated() {
+                let isLast = index == bytes.count - 1
+                let isSafe = 0x21...0x7E ~= byte && byte != 0x3D || byte == 0x20 && !isLast
+                let piece = isSafe ? String(UnicodeScalar(byte)) : "=" + byte.hexadecimal
+                if length + piece.utf8.count > 75 {
+                    encoded += "=\r\n"
+                    length = 0
+                }
+                encoded += piece
+                length += piece.utf8.count
+            }
+            encoded += "\r\n"
+        }
+        return encoded
+    }
+
+    /// A name before an address: quoted, or in encoded words.
+    private static func phrase(_ name: String) -> String {
+        guard name.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else { return encoded(name) }
+        return "\"" + name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    }
+
+    /// A header's text: as it is, or in encoded words (RFC 2047), each of whole characters.
+    static func encoded(_ text: String) -> String {
+        let text = String(
+            String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
+        let isPlain = text.utf8.count <= 60 && text.utf8.allSatisfy { 0x20...0x7E ~= $0 } && !text.contains("=?")
+        if isPlain { return text }
+        var words: [String] = []
+        var piece: [UInt8] = []
+        for character in text.unicodeScalars {
+            let bytes = Array(String(character).utf8)
+            // 75 characters in all: 12 around the words, and 4 for each 3 bytes.
+            if piece.count + bytes.count > 45 {
+                words.append(Data(piece).base64EncodedString())
+                piece = []
+            }
+            piece += bytes
+        }
+        words.append(Data(piece).base64EncodedString())
+        return words.map { "=?utf-8?B?\($0)?=" }.joined(separator: "\r\n ")
+    }
+
+    /// RFC 5322, 3.3.
+    static func text(of date: Date) -> String {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        let parts = calendar.dateComponents([.year, .month, .day, .hour, .minute, .second, .weekday], from: date)
+        func number(_ value: Int?) -> String { (value ?? 0) < 10 ? "0\(value ?? 0)" : "\(value ?? 0)" }
+        let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+        let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+        return "\(days[(parts.weekday ?? 1) - 1]), \(parts.day ?? 0) \(months[(parts.month ?? 1) - 1]) "
+            + "\(parts.year ?? 0) \(number(parts.hour)):\(number(parts.minute)):\(number(parts.second)) +0000"
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16, uppercase: true) }
+}

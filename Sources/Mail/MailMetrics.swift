@@ -1,0 +1,23 @@
+internal import Messaging
+internal import Metrics
+
+/// What is counted of mails.
+struct MailMetrics: Sendable {
+    private let factory: any MetricsFactory
+
+    init(_ factory: any MetricsFactory) { self.factory = factory }
+
+    func settled(_ kind: MailOrder.Kind, _ outcome: MailOutcome, after duration: Duration) {
+        let dimensions = [("kind", kind.rawValue), ("outcome", outcome.name)]
+        Counter(label: "postline_mails_total", dimensions: dimensions, factory: factory).increment()
+        Timer(label: "postline_mail_seconds", factory: factory).recordNanoseconds(Int64(duration / .nanoseconds(1)))
+    }
+}
+
+extension Mailer {
+    /// What the figures say, by their names.
+    public static let metricHelp = [
+        "postline_mails_total": "Mails given to whoever takes them, by kind and what became of them.",
+        "postline_mail_seconds": "How long it took until a mail was taken, or was not.",
+    ]
+}

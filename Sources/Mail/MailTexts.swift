@@ -1,0 +1,113 @@
+public import FoundationEssentials
+internal import Messaging
+
+/// What mails say, in the user's language.
+///
+/// An operator's file replaces any of it: `{"de": {"reset_password_subject": "…", …}, …}`. In the texts `{app}`, `{link}`
+/// and `{token}` stand for what they say. Nothing that a user wrote stands in a mail.
+public struct MailTexts: Sendable {
+    /// By language tag, in lower case.
+    private var byLocale: [String: Texts] = Self.builtIn
+
+    /// The built-in ones.
+    public init() {}
+
+    /// - Parameter file: JSON, with languages by their tags, and of each the texts that are other than the built-in.
+    /// - Throws: `MailError`, which names what is wrong.
+    public init(replacedBy file: Data) throws {
+        guard let given = try? JSONDecoder().decode([String: [String: String]].self, from: file) else {
+            throw MailError("is no JSON object of languages, each with an object of texts.")
+        }
+        for (locale, texts) in given {
+            var known = self.texts(for: locale)
+            for (name, text) in texts {
+                guard let place = Self.places[name] else {
+                    throw MailError(
+                        "has a text \"\(locale).\(name)\", of which there is none: there are "
+                            + "\(Self.places.keys.sorted().joined(separator: ", ")).")
+                }
+                try Self.check(text, "\(locale).\(name)", place)
+                known[place.kind]?[keyPath: place.part] = text
+            }
+            byLocale[locale.lowercased()] = known
+        }
+    }
+
+    private static func check(_ text: String, _ name: String, _ place: Place) throws {
+        let isSubject = place.part == \MailText.subject
+        let placeholders = place.kind.hasToken && !isSubject ? ["{app}", "{link}", "{token}"] : ["{app}"]
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "{") {
+            let after = rest[open...]
+            guard let placeholder = placeholders.first(where: { after.hasPrefix($0) }) else {
+                throw MailError(
+                    "has in \"\(name)\" a brace that is none of \(placeholders.joined(separator: ", ")).")
+            }
+            rest = after.dropFirst(placeholder.count)
+        }
+        if text.isEmpty || isSubject && text.contains(where: \.isNewline) {
+            throw MailError("has in \"\(name)\" no text of \(isSubject ? "one line" : "lines").")
+        }
+        if place.kind.hasToken, !isSubject, !text.contains("{link}"), !text.contains("{token}") {
+            throw MailError("has in \"\(name)\" neither {link} nor {token}, without which the mail is of no use.")
+        }
+    }
+
+    typealias Texts = [MailOrder.Kind: MailText]
+
+    private struct Place: Sendable {
+        let kind: MailOrder.Kind
+        let part: any WritableKeyPath<MailText, String> & Sendable
+    }
+
+    /// By the names that a file has for them.
+    private static let places: [String: Place] = {
+        var places: [String: Place] = [:]
+        for kind in MailOrder.Kind.allCases {
+            places["\(kind.rawValue)_subject"] = Place(kind: kind, part: \.subject)
+            places["\(kind.rawValue)_text"] = Place(kind: kind, part: \.body)
+        }
+        return places
+    }()
+
+    /// Those of the longest tag that begins this one (RFC 4647, 3.4), else English.
+    private func texts(for locale: String?) -> Texts {
+        var tag = (locale ?? "en").lowercased().replacing("_", with: "-")
+        while true {
+            if let texts = byLocale[tag] { return texts }
+            guard let end = tag.lastIndex(of: "-") else { break }
+            tag = String(tag[..<end])
+        }
+        return byLocale["en"] ?? [:]
+    }
+
+    /// What a mail says.
+    ///
+    /// - Parameters:
+    ///   - app: who sends it.
+    ///   - link: what it is about; nil where it has none.
+    func text(of order: MailOrder, app: String, link: String?) -> MailText {
+        let text = texts(for: order.locale)[order.kind] ?? MailText(subject: "", body: "")
+        // One pass: what stands for a placeholder is no template.
+        func filled(_ template: String) -> String {
+            var filled = ""
+            var rest = template[...]
+            while let open = rest.firstIndex(of: "{") {
+                filled += rest[..<open]
+                rest = rest[open...]
+                let places = [("{app}", app), ("{link}", link ?? ""), ("{token}", order.token ?? "")]
+                let (placeholder, value) = places.first { rest.hasPrefix($0.0) } ?? ("{", "{")
+                filled += value
+                rest = rest.dropFirst(placeholder.count)
+            }
+            return filled + rest
+        }
+        return MailText(subject: filled(text.subject), body: filled(text.body))
+    }
+}
+
+/// What one kind of mail says.
+struct MailText: Sendable, Equatable {
+    var subject: String
+    var body: String
+}

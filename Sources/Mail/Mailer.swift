@@ -1,0 +1,109 @@
+public import Logging
+public import Messaging
+public import Metrics
+public import ServiceLifecycle
+internal import Synchronization
+
+/// Sends the mails that accounts need. Every node may: a mail that one has taken is left alone by the others.
+public final class Mailer: Service {
+    private let settings: MailSettings
+    private let queue: MailQueue
+    private let logger: Logger
+    private let metrics: MailMetrics
+    private let written: @Sendable (String) -> Void
+
+    /// What became of mails and is not noted yet.
+    private let outcomes = Mutex<[(order: MailOrder, outcome: MailOutcome)]>([])
+
+    /// How many mails are being sent.
+    private let underWay = Atomic(0)
+
+    /// How many are at most: each may hold a thread for half a minute.
+    static let maxUnderWay = 8
+
+    /// - Parameters:
+    ///   - queue: the service's, which must run for as long as this does.
+    ///   - written: is told where each mail is that went to a folder.
+    public init(
+        _ settings: MailSettings, queue: MailQueue, logger: Logger,
+        metrics: any MetricsFactory = MetricsSystem.factory, written: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.settings = settings
+        self.queue = queue
+        self.logger = logger
+        self.metrics = MailMetrics(metrics)
+        self.written = written
+    }
+
+    /// Asks whoever takes mails whether it would take one; nil where it would, else what is wrong.
+    public static func check(_ settings: MailSettings) async -> String? {
+        do {
+            return try await settings.withTransport(written: { _ in }) { await $0.check() }
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    /// Runs until the service is stopped.
+    public func run() async throws {
+        try await settings.withTransport(written: written) { transport in
+            let (orders, order) = AsyncStream<MailOrder>.makeStream()
+            await withDiscardingTaskGroup { group in
+                group.addTask {
+                    await cancelWhenGracefulShutdown { await self.keepLooking(order) }
+                    order.finish()
+                }
+                // What is being sent is sent, whatever becomes of this node.
+                for await order in orders { group.addTask { await self.deliver(order, transport) } }
+            }
+            try? await self.settle()
+        }
+    }
+
+    private func keepLooking(_ order: AsyncStream<MailOrder>.Continuation) async {
+        var isWarned = false
+        while !Task.isCancelled {
+            do {
+                try await settle()
+                let room = Self.maxUnderWay - underWay.load(ordering: .relaxed)
+                if room > 0 {
+                    let orders = try await queue.take(most: room)
+                    underWay.add(orders.count, ordering: .relaxed)
+                    for taken in orders { order.yield(taken) }
+                }
+                isWarned = false
+            } catch {
+                if Task.isCancelled { return }
+                if !isWarned { logger.warning("mails wait for the database", metadata: ["error": "\(error)"]) }
+                isWarned = true
+            }
+            let isBusy = underWay.load(ordering: .relaxed) > 0
+            try? await Task.sleep(for: .milliseconds(isBusy ? 100 : 1_000))
+        }
+    }
+
+    private func settle() async throws {
+        let settled = outcomes.withLock { $0 }
+        guard !settled.isEmpty else { return }
+        try await queue.settle(settled)
+        // In their order, and what came meanwhile is behind them.
+        outcomes.withLock { $0.removeFirst(settled.count) }
+    }
+
+    private func deliver(_ order: MailOrder, _ transport: any MailTransport) async {
+        defer { underWay.subtract(1, ordering: .relaxed) }
+        let start = ContinuousClock.now
+        let delivery = await transport.deliver(settings.message(order))
+        let outcome = delivery.outcome.settled(after: order.attempts)
+        metrics.settled(order.kind, outcome, after: .now - start)
+        if outcome != .taken {
+            logger.notice(
+                "a mail was not taken",
+                metadata: [
+                    "mail": "\(order.id)", "kind": "\(order.kind.rawValue)", "answer": "\(delivery.logged)",
+                    "outcome": "\(outcome.name)",
+                ])
+        }
+        outcomes.withLock { $0.append((order, outcome)) }
+    }
+}

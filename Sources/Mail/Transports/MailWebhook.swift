@@ -1,0 +1,53 @@
+internal import Messaging
+internal import Webhooks
+
+/// The operator's own server, or a function of its cloud: a POST, signed, with a mail (`docs/accounts.md`).
+struct MailWebhook: MailTransport {
+    let webhook: SignedWebhook
+
+    private struct Body: Encodable {
+        let type: String
+        var mail: Mail?
+    }
+
+    private struct Mail: Encodable {
+        let id: String
+        let kind: String
+        let email: String
+        let user_id: String
+        let locale: String?
+        let subject: String
+        let text: String
+        let link: String?
+        let token: String?
+    }
+
+    func deliver(_ message: MailMessage) async -> Delivery {
+        let order = message.order
+        let mail = Mail(
+            id: "\(order.id)", kind: order.kind.rawValue, email: order.email, user_id: "\(order.user)",
+            locale: order.locale, subject: message.subject, text: message.text, link: message.link, token: order.token)
+        do {
+            let answer = try await webhook.post(Body(type: "mail", mail: mail), id: "\(order.id)")
+            let logged = "\(answer.status)"
+            return switch answer.status {
+            case 200..<300: .taken(logged)
+            case 408, 425, 429, 500...: .later(answer.summary, after: answer.retryAfter, logged: logged)
+            // It is set up wrongly, or not yet.
+            case 401, 403, 404: .later(answer.summary, after: .seconds(60), logged: logged)
+            default: .refused(answer.summary, logged: logged)
+            }
+        } catch {
+            return .later("\(error)", logged: "\(error)")
+        }
+    }
+
+    func check() async -> String? {
+        do {
+            let answer = try await webhook.post(Body(type: "check"), id: "check")
+            return 200..<300 ~= answer.status ? nil : answer.summary
+        } catch {
+            return "\(error)"
+        }
+    }
+}

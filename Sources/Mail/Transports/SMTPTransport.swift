@@ -1,0 +1,54 @@
+internal import FoundationEssentials
+internal import Messaging
+
+/// A mail server (RFC 5321), by libcurl.
+struct SMTPTransport: MailTransport {
+    private let settings: MailSettings.SMTP
+    private let from: MailAddress
+    private let authorities: String?
+
+    init(_ settings: MailSettings.SMTP, from: MailAddress, authorities: String?) {
+        self.settings = settings
+        self.from = from
+        self.authorities = authorities
+    }
+
+    func deliver(_ message: MailMessage) async -> Delivery {
+        guard let address = MailAddress(message.order.email) else { return .unusableAddress }
+        let bytes = message.bytes(to: address, at: Date())
+        let letter = CurlSMTP.Letter(from: from.address, to: address.address, bytes: bytes)
+        switch await answer(to: letter) {
+        case .success: return .taken()
+        case .failure(let failure): return Self.delivery(failure)
+        }
+    }
+
+    func check() async -> String? {
+        guard case .failure(let failure) = await answer(to: nil) else { return nil }
+        return failure.description
+    }
+
+    private func answer(to letter: CurlSMTP.Letter?) async -> Result<Void, CurlSMTP.Failure> {
+        do {
+            return try await BlockingCall.value { [settings, from, authorities] in
+                CurlSMTP.perform(letter, settings, greeting: from.domain, authorities: authorities)
+            }
+        } catch {
+            return .failure(CurlSMTP.Failure(reply: 0, stage: .connection, description: "\(error)"))
+        }
+    }
+
+    /// A refusal of this mail is for good where the server says so (5xx); of this node, or of all mails, it is the
+    /// operator's to mend.
+    static func delivery(_ failure: CurlSMTP.Failure) -> Delivery {
+        let logged = failure.reply > 0 ? "\(failure.reply)" : failure.stage.rawValue
+        switch (failure.stage, failure.reply) {
+        case (.mail, 530), (.mail, 534), (.mail, 535), (.mail, 538):
+            return .later(failure.description, after: .seconds(60), logged: logged)
+        case (.mail, 500...599): return .refused(failure.description, logged: logged)
+        case (.mail, _): return .later(failure.description, logged: logged)
+        case (.connection, _): return .later(failure.description, logged: logged)
+        case (.setup, _): return .later(failure.description, after: .seconds(60), logged: logged)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+internal import Postgres
+
+/// The database's side of mails: what is to be sent, and what became of it (`sql/functions/app/mails.sql`).
+public struct MailQueue: Sendable {
+    let database: Database
+
+    /// Takes mails that are due, and makes the tokens that they bring.
+    ///
+    /// Each is due again in two minutes, unless it is settled.
+    /// - Throws: what the database says.
+    public func take(most: Int) async throws -> [MailOrder] {
+        let tokens = (0..<most).map { _ in MailToken() }
+        let byHash = Dictionary(
+            tokens.map { (MailToken.hash(of: $0.text), $0.text) }, uniquingKeysWith: { first, _ in first })
+        let rows = try await database.rows(
+            Self.takeDue, ["{\(byHash.keys.joined(separator: ","))}"], as: .accounts)
+        return (0..<rows.count).compactMap { MailOrder(rows, $0, tokens: byHash) }
+    }
+
+    /// Notes what became of mails. Whoever took them may note it, also after others took them again.
+    ///
+    /// - Throws: what the database says.
+    public func settle(_ outcomes: [(order: MailOrder, outcome: MailOutcome)]) async throws {
+        func array(_ value: (MailOrder, MailOutcome) -> String) -> String {
+            "{\(outcomes.map { value($0.order, $0.outcome) }.joined(separator: ","))}"
+        }
+        _ = try await database.rows(
+            Self.settleThem,
+            [
+                array { order, _ in "\(order.id)" }, array { order, _ in "\(order.attempts)" },
+                array { _, outcome in outcome.name }, array { _, outcome in outcome.reason.quotedElement },
+                array { _, outcome in "\(outcome.retry / .milliseconds(1) / 1_000)" },
+            ], as: .accounts)
+    }
+
+    private static let takeDue = Statement(
+        "accounts.take_mails",
+        "select id, kind, email, user_id, locale, attempts, token_hash from accounts.take_mails($1::text[])")
+    private static let settleThem = Statement(
+        "accounts.settle_mails",
+        "select accounts.settle_mails($1::uuid[], $2::int[], $3::text[], $4::text[], $5::float8[])")
+}
+
+extension MailOrder {
+    /// Nil for a row that is none.
+    fileprivate init?(_ rows: Rows, _ row: Int, tokens: [String: String]) {
+        guard let id = rows.id(row, 0), let kind = rows.text(row, 1).flatMap({ Kind(rawValue: $0) }),
+            let email = rows.text(row, 2), let user = rows.id(row, 3)
+        else { return nil }
+        self.init(
+            id: id, kind: kind, email: email, user: user, locale: rows.text(row, 4),
+            token: rows.text(row, 6).flatMap { tokens[$0] }, attempts: rows.text(row, 5).flatMap { Int($0) } ?? 0)
+    }
+}
+
+extension MailOutcome {
+    /// As metrics and the database call it.
+    public var name: String {
+        switch self {
+        case .taken: "taken"
+        case .refused: "refused"
+        case .later: "later"
+        case .givenUp: "given_up"
+        }
+    }
+
+    fileprivate var reason: String {
+        switch self {
+        case .taken: ""
+        case .refused(let why), .later(let why, _), .givenUp(let why): why
+        }
+    }
+
+    fileprivate var retry: Duration {
+        if case .later(_, let after) = self { after ?? .zero } else { .zero }
+    }
+}
+
+extension String {
+    /// As an element of a PostgreSQL array. A NUL, which no text of PostgreSQL's holds, is left out.
+    fileprivate var quotedElement: String {
+        var quoted = "\""
+        for scalar in unicodeScalars where scalar != "\0" {
+            if scalar == "\"" || scalar == "\\" { quoted += "\\" }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,76 @@
+extension Operation {
+    /// `auth.*` by mail: what whoever reads an address's mail may do.
+    static let mails = [requestPasswordReset, resetPassword, requestEmailChange, confirmEmail]
+
+    private static let requestPasswordReset = Operation(
+        "auth.request_password_reset", .anyone,
+        "Has a mail sent with a token that sets the account's password; the same for an unknown address.",
+        [Parameter("email", .string(.email), "The account's, in any case.")], result: .object([]), errors: [.forbidden]
+    ) { session, params throws(ProtocolError) in
+        let email = try params.required("email").lowercased()
+        try session.accounts.requireMail()
+        try session.limits.takeMail(from: session.peerAddress)
+        try await session.accounts.requestPasswordReset(email: email)
+        return Answer(.object([:]))
+    }
+
+    private static let resetPassword = Operation(
+        "auth.reset_password", .anyone, "Sets the password by a mail's token, ends every other session, and signs in.",
+        [.mailToken, .newPassword("password")], result: .tokens, errors: [.invalidToken, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let token = try params.required("token")
+        let password = try params.required("password")
+        try session.accounts.requireMail()
+        try session.limits.takeSignIn(from: session.peerAddress)
+        // Before a password is hashed, and while the token is good still.
+        try await session.requireMayBecome(try await session.accounts.account(ofResetToken: token))
+        guard await session.userID != nil else {
+            let holder = try await session.accounts.resetPassword(token: token, password: password)
+            return Answer(.object(try await session.signIn(holder).tokens))
+        }
+        // The session of this connection is one of those that end.
+        let holder = try await session.end { () throws(ProtocolError) in
+            try await session.accounts.resetPassword(token: token, password: password)
+        }
+        return Answer(.object(try await session.signIn(holder).tokens))
+    }
+
+    private static let requestEmailChange = Operation(
+        "auth.request_email_change", .user,
+        "Has a mail sent to another address, with a token that makes it the account's.",
+        [
+            Parameter("email", .string(.email), "The one to be; or the account's, where it is not confirmed."),
+            .givenPassword("password", .required),
+        ], result: .object([]), errors: [.invalidCredentials, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let email = try params.required("email").lowercased()
+        let password = try params.required("password")
+        let token = try await session.token
+        try session.accounts.requireMail()
+        try session.limits.takeMail(from: session.peerAddress)
+        try await session.limits.counting(token.passwordChecks) { () throws(ProtocolError) in
+            try await session.accounts.requestEmailChange(of: token.user, to: email, password: password)
+        }
+        return Answer(.object([:]))
+    }
+
+    private static let confirmEmail = Operation(
+        "auth.confirm_email", .anyone, "Confirms an address by a mail's token: the account's, or the one that is to be.",
+        [.mailToken], result: .object([("email", .string)]), errors: [.invalidToken, .emailTaken, .forbidden]
+    ) { session, params throws(ProtocolError) in
+        let token = try params.required("token")
+        try session.accounts.requireMail()
+        try session.limits.takeSignIn(from: session.peerAddress)
+        let confirmed = try await session.accounts.confirmEmail(token: token)
+        session.service.feed.changed()
+        return Answer(.result(confirmed))
+    }
+}
+
+extension Session {
+    fileprivate nonisolated var accounts: Accounts { service.accounts }
+}
+
+extension Parameter {
+    fileprivate static let mailToken = Parameter("token", .string(.any), "The mail's, which is good once, for an hour.")
+}

@@ -1,0 +1,41 @@
+package import AsyncHTTPClient
+internal import Crypto
+internal import FoundationEssentials
+
+/// The operator's own server, or a function of its cloud, which is posted JSON that is signed (`docs/push.md`,
+/// "Webhook").
+package struct SignedWebhook: Sendable {
+    private let url: String
+    private let secret: String
+    private let client: HTTPClient
+
+    /// - Parameter secret: what its signatures are made with.
+    package init(url: String, secret: String, client: HTTPClient) {
+        self.url = url
+        self.secret = secret
+        self.client = client
+    }
+
+    /// Posts that, signed.
+    ///
+    /// - Parameter id: the same for the same body, also when it is posted again.
+    /// - Throws: what kept it from being answered.
+    package func post(_ body: some Encodable, id: String) async throws -> ProviderAnswer {
+        let bytes = try body.json()
+        let timestamp = "\(Int(Date().timeIntervalSince1970))"
+        // The time is signed too, so that what was recorded cannot be said again later.
+        var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
+        code.update(data: Array("\(timestamp).".utf8))
+        code.update(data: bytes)
+        return try await client.post(
+            url,
+            [
+                ("content-type", "application/json"), ("postline-delivery", id), ("postline-timestamp", timestamp),
+                ("postline-signature", "v1=\(code.finalize().map { $0.hexadecimal }.joined())"),
+            ], bytes)
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexadecimal: String { (self < 16 ? "0" : "") + String(self, radix: 16) }
+}

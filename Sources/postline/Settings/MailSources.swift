@@ -1,0 +1,134 @@
+internal import FoundationEssentials
+internal import Mail
+internal import Messaging
+
+/// Where the settings of mails stand.
+struct MailSources: Sendable {
+    var from: String?
+    var smtpURL: String?
+    var smtpTLS = true
+    var smtpUser: String?
+    var smtpPassword: String?
+    var webhookURL: String?
+    var webhookSecret: String?
+    var directory: String?
+    var link: String?
+    var textsFile: String?
+    var authoritiesFile: String?
+    var signInNeedsConfirmedEmail = false
+
+    /// What they say; nil where no mail is sent.
+    ///
+    /// - Parameter accounts: who keeps them.
+    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    func settings(accounts: AccountProvider) throws(SettingsError) -> MailSettings? {
+        guard let transport = try transport() else {
+            if signInNeedsConfirmedEmail {
+                throw SettingsError(
+                    "POSTLINE_SIGN_IN_NEEDS_CONFIRMED_EMAIL needs mail: set POSTLINE_MAIL_SMTP_URL, "
+                        + "POSTLINE_MAIL_WEBHOOK_URL or POSTLINE_MAIL_DIR.")
+            }
+            if from != nil || link != nil || textsFile != nil {
+                throw SettingsError(
+                    "POSTLINE_MAIL_… needs whoever takes mails: set POSTLINE_MAIL_SMTP_URL, POSTLINE_MAIL_WEBHOOK_URL "
+                        + "or POSTLINE_MAIL_DIR.")
+            }
+            return nil
+        }
+        guard accounts == .builtin else {
+            throw SettingsError(
+                "POSTLINE_MAIL_… goes with POSTLINE_AUTH=builtin: whoever keeps the accounts sends their mails.")
+        }
+        guard let from = from.flatMap({ MailAddress($0) }) else {
+            throw SettingsError(
+                "POSTLINE_MAIL_FROM must be the address that mails are from, such as Chat <chat@example.com>.")
+        }
+        var settings = MailSettings(transport, from: from)
+        if let link {
+            guard URL(string: link.replacing("{token}", with: "t").replacing("{kind}", with: "k"))?.scheme != nil,
+                link.contains("{token}") || !link.contains("#")
+            else {
+                throw SettingsError(
+                    "POSTLINE_MAIL_LINK_URL must be a URL without a fragment, or one in which {token} and {kind} stand.")
+            }
+            settings.link = link
+        }
+        if let textsFile {
+            let name = "POSTLINE_MAIL_TEXTS_FILE"
+            let file = try Self.read(textsFile, name)
+            settings.texts = try Self.named(name) { try MailTexts(replacedBy: file) }
+        }
+        if let authoritiesFile { _ = try Self.read(authoritiesFile, "POSTLINE_MAIL_AUTHORITIES_FILE") }
+        settings.authorities = authoritiesFile
+        return settings
+    }
+
+    /// Whether something says how mails are sent.
+    var isGiven: Bool { smtpURL != nil || webhookURL != nil || directory != nil }
+
+    private func transport() throws(SettingsError) -> MailSettings.Transport? {
+        let given = [("SMTP_URL", smtpURL), ("WEBHOOK_URL", webhookURL), ("DIR", directory)].filter { $0.1 != nil }
+        guard given.count <= 1 else {
+            throw SettingsError(
+                "Set POSTLINE_MAIL_\(given[0].0) or POSTLINE_MAIL_\(given[1].0), not both: one of them takes mails.")
+        }
+        if smtpURL == nil, smtpUser != nil || smtpPassword != nil {
+            throw SettingsError("POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD need POSTLINE_MAIL_SMTP_URL.")
+        }
+        if webhookURL == nil, webhookSecret != nil {
+            throw SettingsError("POSTLINE_MAIL_WEBHOOK_SECRET needs POSTLINE_MAIL_WEBHOOK_URL too.")
+        }
+        if let smtpURL { return try smtp(smtpURL) }
+        if let webhookURL { return try webhook(webhookURL) }
+        return directory.map { .folder($0) }
+    }
+
+    private func smtp(_ url: String) throws(SettingsError) -> MailSettings.Transport {
+        let parts = URL(string: url)
+        guard let scheme = parts?.scheme, ["smtp", "smtps"].contains(scheme), let parts, parts.host() != nil,
+            ["", "/"].contains(parts.path()), parts.query() == nil, parts.fragment() == nil, parts.user() == nil
+        else {
+            throw SettingsError(
+                "POSTLINE_MAIL_SMTP_URL must be smtp://host:port, or smtps://host:port where the server encrypts from "
+                    + "the start.")
+        }
+        guard (smtpUser == nil) == (smtpPassword == nil) else {
+            throw SettingsError("POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD go together.")
+        }
+        if scheme == "smtp", !smtpTLS, smtpPassword != nil {
+            throw SettingsError(
+                "POSTLINE_MAIL_SMTP_TLS=off would send POSTLINE_MAIL_SMTP_PASSWORD as it is, for everybody on the way "
+                    + "to read.")
+        }
+        return .smtp(
+            .init(
+                url: url.hasSuffix("/") ? String(url.dropLast()) : url, needsTLS: smtpTLS || scheme == "smtps",
+                user: smtpUser, password: smtpPassword))
+    }
+
+    private func webhook(_ url: String) throws(SettingsError) -> MailSettings.Transport {
+        guard url.hasPrefix("https://") || url.hasPrefix("http://"), URL(string: url)?.host() != nil else {
+            throw SettingsError("POSTLINE_MAIL_WEBHOOK_URL must be a URL that begins with https:// or http://.")
+        }
+        guard let webhookSecret, webhookSecret.utf8.count >= 32 else {
+            throw SettingsError("POSTLINE_MAIL_WEBHOOK_URL needs POSTLINE_MAIL_WEBHOOK_SECRET, of at least 32 bytes.")
+        }
+        return .webhook(url: url, secret: webhookSecret)
+    }
+
+    private static func read(_ path: String, _ name: String) throws(SettingsError) -> Data {
+        do {
+            return try Data(contentsOf: URL(filePath: path))
+        } catch {
+            throw SettingsError("\(name) cannot be used: \(path) cannot be read.")
+        }
+    }
+
+    private static func named<Value>(_ name: String, _ body: () throws -> Value) throws(SettingsError) -> Value {
+        do {
+            return try body()
+        } catch {
+            throw SettingsError("\(name) \(error)")
+        }
+    }
+}

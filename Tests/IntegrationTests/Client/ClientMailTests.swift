@@ -1,0 +1,95 @@
+import Foundation
+import Mail
+import TestSupport
+import Testing
+
+@testable import PostlineClient
+
+@Suite("Accounts by mail on a device")
+@MainActor
+struct ClientMailTests {
+    private static func with(
+        _ change: (inout NodeSettings) -> Void = { _ in },
+        _ body: @MainActor @Sendable (TestNode, MailServer) async throws -> Void
+    ) async throws {
+        var settings = NodeSettings()
+        change(&settings)
+        try await MailServer.with { [settings] server in
+            var settings = settings
+            settings.mail = MailSettings(
+                .smtp(.init(url: "smtp://127.0.0.1:\(server.port)", needsTLS: false)),
+                from: try #require(MailAddress("chat@example.com")))
+            try await withNode(settings) { try await body($0, server) }
+        }
+    }
+
+    @Test("a guest who has forgotten the password of its account sets another by mail, and comes into it with all it has")
+    func reset() async throws {
+        try await Self.with { node, server in
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.client.signInAsGuest(fullName: "Gwen")
+                try await device.isLive()
+                try await device.client.requestPasswordReset(email: "Bob@example.com")
+                let token = try #require(try await server.mails(1, to: "bob@example.com")[0].token)
+                await #expect {
+                    try await device.client.resetPassword(token: "guessed", to: "another password")
+                } throws: { error in
+                    (error as? PostlineError)?.code == .invalidToken
+                }
+                try await device.client.resetPassword(token: token, to: "another password")
+                guard case .guest = device.client.account else {
+                    Issue.record("the guest is still the guest")
+                    return
+                }
+                let merged = try await device.client.signIn(email: "bob@example.com", password: "another password")
+                #expect(merged == .init(conversations: 0, messages: 0))
+                #expect(device.client.account == .user(id: Person.bob.id))
+                let open = try await node.database.value(
+                    """
+                    select count(*) from app.sessions
+                    where user_id = '\(Person.bob.id)' and revoked_at is null
+                    """)
+                #expect(open == "1")
+            }
+        }
+    }
+
+    @Test("an address is changed on a device: it shows the new one as soon as that is confirmed", .covers("B9"))
+    func change() async throws {
+        try await Self.with { node, server in
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.client.signIn(email: "carol@example.com", password: TestNode.password)
+                try await device.shows("the address") { $0.me?.email == "carol@example.com" }
+                await #expect {
+                    try await device.client.requestEmailChange(to: "new@example.com", password: "wrong")
+                } throws: { error in
+                    (error as? PostlineError)?.code == .invalidCredentials
+                }
+                try await device.client.requestEmailChange(to: "new@example.com", password: TestNode.password)
+                let token = try #require(try await server.mails(1, to: "new@example.com")[0].token)
+                #expect(try await device.client.confirmEmail(token: token) == "new@example.com")
+                try await device.shows("the new address") { $0.me?.email == "new@example.com" }
+            }
+        }
+    }
+
+    @Test("where sign-in waits for a confirmed address, a new account is told so, and signs in when it is")
+    func waits() async throws {
+        try await Self.with({ $0.signInNeedsConfirmedEmail = true }) { node, server in
+            try await AppDevice.with(.node(node.port)) { device in
+                let client = device.client
+                await #expect {
+                    try await client.register(
+                        email: "wanda@example.com", password: TestNode.password, fullName: "Wanda")
+                } throws: { error in
+                    (error as? PostlineError)?.code == .emailUnconfirmed
+                }
+                #expect(client.account == .nobody)
+                let token = try #require(try await server.mails(1, to: "wanda@example.com")[0].token)
+                try await client.confirmEmail(token: token)
+                try await client.signIn(email: "wanda@example.com", password: TestNode.password)
+                try await device.shows("her name") { $0.me?.fullName == "Wanda" }
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+-- What a mail proves, for the role postline_accounts alone: the service has the token, these functions its hash. One
+-- that was guessed, was used, has expired, or was made void by what came since, is answered alike.
+
+-- Has a mail sent to that address, by which its account's password is set anew. It writes the same row whether there is
+-- such an account or not, and asks nothing else: so neither the answer nor its time tells.
+create or replace function accounts.request_password_reset(email text, most integer) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    perform app.queue_mail('reset_password', app.checked_email(email), null, most);
+end
+$$;
+
+-- The account that a token is of, locked; a refusal where the token is not good.
+create or replace function app.mail_token_account(token_hash text, kinds text[]) returns auth.users
+language plpgsql security definer set search_path = '' as $$
+declare
+    account auth.users;
+    token app.mail_tokens;
+begin
+    -- The account first: of two tokens that are used at once, the second finds what the first has made void.
+    select u.* into account from auth.users u
+     where u.id = (select t.user_id from app.mail_tokens t where t.hash = pg_catalog.decode(token_hash, 'hex'))
+       for update;
+    select t.* into token from app.mail_tokens t
+     where t.hash = pg_catalog.decode(token_hash, 'hex') and t.kind = any (kinds) and t.expires_at > app.now();
+    if token.hash is null or account.id is distinct from token.user_id or account.deleted_at is not null
+       or app.is_banned(account)
+       or token.kind <> 'change_email' and account.email is distinct from token.email then
+        raise exception using errcode = 'PL004',
+            message = 'This token is not good, or not any more: ask for another mail.',
+            detail = '{"field":"token"}';
+    end if;
+    return account;
+end
+$$;
+
+-- Whose password a token may set; a refusal where it is not good. It stays as it is.
+create or replace function accounts.resettable_account(token_hash text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+begin
+    return (app.mail_token_account(token_hash, array['reset_password'])).id;
+end
+$$;
+
+-- Sets the password of a token's account, and ends all its sessions. Whoever has the token reads the address's mail: so
+-- the address is proven, too. Answers whose password it is.
+create or replace function accounts.reset_password(token_hash text, password_hash text) returns uuid
+language plpgsql security definer set search_path = '' as $$
+declare
+    account auth.users := app.mail_token_account(token_hash, array['reset_password']);
+begin
+    update auth.users u
+       set encrypted_password = reset_password.password_hash, updated_at = pg_catalog.now(),
+           email_confirmed_at = coalesce(u.email_confirmed_at, pg_catalog.now())
+     where u.id = account.id;
+    perform app.note_proof(account.id, account.email::text);
+    perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
+    update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = account.id and s.revoked_at is null;
+    return account.id;
+end
+$$;
+
+-- Has a mail sent to the address that is to be the account's, or to the one that it has where that is not proven.
+-- `password_hash` is the stored hash that the service has verified the password against. Whether somebody else has the
+-- address is found out when the mail is due, and told nobody. Of several requests the newest counts.
+create or replace function accounts.request_email_change(
+    user_id uuid, password_hash text, email text, most integer) returns void
+language plpgsql security definer set search_path = '' as $$
+declare
+    address text := app.checked_email(email);
+    account auth.users;
+begin
+    select u.* into account from auth.users u where u.id = request_email_change.user_id for update;
+    if account.id is null or account.deleted_at is not null then
+        raise exception using errcode = 'PL004', message = 'This account is not known here.';
+    elsif password_hash is null or account.encrypted_password is distinct from password_hash then
+        perform app.refuse_credentials();
+    elsif account.email = address and app.is_proven(account) then
+        perform app.refuse_param('email', 'That is the account''s address already.');
+    end if;
+    perform app.cancel_mails(account.id, array['change_email']);
+    if account.email = address then
+        perform app.queue_mail('confirm_email', address, account.id, most);
+    else
+        perform app.queue_mail('change_email', address, account.id, most);
+    end if;
+end
+$$;
+
+-- Takes the proof of an address: that it is the account's, or is to be. The address that it takes the place of is sent
+-- a notice. Answers the address.
+create or replace function accounts.confirm_email(token_hash text) returns json
+language plpgsql security definer set search_path = '' as $$
+declare
+    account auth.users := app.mail_token_account(token_hash, array['confirm_email', 'change_email']);
+    address text := (select t.email from app.mail_tokens t where t.hash = pg_catalog.decode(token_hash, 'hex'));
+begin
+    if address is distinct from account.email::text then
+        begin
+            update auth.users u
+               set email = address, email_confirmed_at = pg_catalog.now(), updated_at = pg_catalog.now()
+             where u.id = account.id;
+        exception when unique_violation then
+            perform app.refuse_email();
+        end;
+        -- What the address before was asked for proves nothing of this one.
+        perform app.cancel_mails(account.id, array['confirm_email', 'change_email', 'reset_password']);
+        if account.email is not null then
+            perform app.queue_mail('email_changed', account.email::text, account.id, null);
+        end if;
+    else
+        update auth.users u
+           set email_confirmed_at = coalesce(u.email_confirmed_at, pg_catalog.now()), updated_at = pg_catalog.now()
+         where u.id = account.id;
+        perform app.cancel_mails(account.id, array['confirm_email', 'change_email']);
+    end if;
+    perform app.note_proof(account.id, address);
+    return '{"email":' || pg_catalog.to_json(address) || '}';
+end
+$$;
+
+-- Whether the account need not wait for its address to be confirmed; else it is sent another mail, unless one is on its
+-- way or can still be used. An account without an address has nothing to wait for.
+create or replace function accounts.await_confirmation(user_id uuid, most integer) returns boolean
+language plpgsql security definer set search_path = '' as $$
+declare
+    account auth.users;
+begin
+    select u.* into account from auth.users u where u.id = await_confirmation.user_id;
+    if account.email is null or account.email_confirmed_at is not null then
+        return true;
+    end if;
+    select u.* into account from auth.users u where u.id = await_confirmation.user_id for update;
+    if not exists (select from app.mails m
+                    where m.user_id = account.id and m.kind = 'confirm_email' and m.email = account.email
+                      and m.due_at is not null)
+       and not exists (select from app.mail_tokens t
+                        where t.user_id = account.id and t.kind = 'confirm_email' and t.email = account.email
+                          and t.expires_at > app.now()) then
+        begin
+            perform app.queue_mail('confirm_email', account.email::text, account.id, most);
+        exception when sqlstate 'PL014' then
+            -- It has had enough of them for now.
+            null;
+        end;
+    end if;
+    return false;
+end
+$$;
