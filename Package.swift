@@ -377,8 +377,8 @@ let package = Package(
         .testTarget(
             name: "PostlineTests",
             dependencies: [
-                "Gateway", "LineClient", "LineServer", "Mail", "Media", "Messaging", "PrivatePostgres", "TestSupport",
-                "postline",
+                "Gateway", "LineClient", "LineServer", "Mail", "Media", "Messaging", "PrivatePostgres", "Push",
+                "TestSupport", "postline",
                 .product(name: "ArgumentParser", package: "swift-argument-parser", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

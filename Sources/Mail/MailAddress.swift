@@ -12,7 +12,9 @@ public struct MailAddress: Sendable, Equatable {
         let text = text.trimmed
         if text.hasSuffix(">"), let open = text.lastIndex(of: "<") {
             var name = String(text[..<open]).trimmed
-            if name.count >= 2, name.hasPrefix("\""), name.hasSuffix("\"") { name = String(name.dropFirst().dropLast()) }
+            if name.count >= 2, name.hasPrefix("\""), name.hasSuffix("\"") {
+                name = String(name.dropFirst().dropLast())
+            }
             guard !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
                 return nil
             }
@@ -26,7 +28,9 @@ public struct MailAddress: Sendable, Equatable {
     }
 
     /// What stands behind the `@`.
-    public var domain: String { String(address[address.index(after: address.lastIndex(of: "@") ?? address.startIndex)...]) }
+    public var domain: String {
+        String(address[address.index(after: address.lastIndex(of: "@") ?? address.startIndex)...])
+    }
 
     private static func isPlain(_ address: String) -> Bool {
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)

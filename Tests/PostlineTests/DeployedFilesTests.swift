@@ -1,7 +1,9 @@
 import Foundation
 import Gateway
 import LineServer
+import Mail
 import Messaging
+import Push
 import TestSupport
 import Testing
 
@@ -10,8 +12,11 @@ import Testing
 @Suite("The files in deploy/")
 struct DeployedFilesTests {
     private static let metrics = Set(
-        [LineServer.metricHelp, Gateway.metricHelp, MessagingService.metricHelp, ProcessMemory.metricHelp]
-            .flatMap(\.keys))
+        [
+            LineServer.metricHelp, Gateway.metricHelp, MessagingService.metricHelp, Pusher.metricHelp,
+            Mailer.metricHelp,
+            ProcessMemory.metricHelp,
+        ].flatMap(\.keys))
     private static let files = ["deploy/prometheus/postline.rules.yml", "deploy/grafana/postline.json"]
 
     @Test("each figure that an alert or the dashboard asks for is one that a node has", arguments: files)

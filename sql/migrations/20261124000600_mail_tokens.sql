@@ -1,7 +1,7 @@
 -- What a mail proves, and how many may be asked for: see sql/functions/app/mails.sql.
 
--- A token that was sent, as its SHA-256: whoever has it reads the mail of that address. It is good once. It refers to its
--- user without a constraint, so that no mail waits for another program's lock on a profile.
+-- A token that was sent, as its SHA-256: whoever has it reads the mail of that address. It is good once. It refers to
+-- its user without a constraint, so that no mail waits for another program's lock on a profile.
 create table app.mail_tokens (
     hash bytea primary key,
     kind text not null,

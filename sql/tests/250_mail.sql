@@ -47,7 +47,8 @@ create function tests.ask(email text, most integer default null) returns text la
 $$;
 create function tests.change(who text, email text, hash text default 'hash', most integer default null) returns text
 language sql as $$
-    select left(tests.account(format('accounts.request_email_change(%L, %L, %L, %L)', tests.id(who), hash, email, most)),
+    select left(tests.account(format('accounts.request_email_change(%L, %L, %L, %L)',
+                                     tests.id(who), hash, email, most)),
                 5)
 $$;
 create function tests.register(name text, needs_proof boolean default true, most integer default null) returns text
@@ -216,7 +217,8 @@ select is(tests.proof('guest'), 'tap.guest@example.org f f', 'has an address to 
 select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'and is sent a mail');
 
 -- Who waits for the confirmation.
-select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('new'))), 'true', 'who has done it does not');
+select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('new'))), 'true',
+    'who has done it does not');
 select is(tests.account(format('accounts.await_confirmation(%L, 2)', tests.id('guest'))), 'false', 'who has not does');
 select is(tests.queued(), array['confirm_email tap.guest@example.org guest'], 'one mail is enough');
 select tests.take('c5'), tests.settle('confirm_email', 'taken');

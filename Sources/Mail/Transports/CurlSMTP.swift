@@ -80,7 +80,8 @@ enum CurlSMTP {
         isSet = unsafe isSet && postline_curl_set_exchange(handle, exchange) == CURLE_OK
         if let letter {
             unsafe recipients = unsafe curl_slist_append(nil, letter.to)
-            isSet = unsafe isSet && recipients != nil && set(CURLOPT_MAIL_FROM, letter.from) && set(CURLOPT_UPLOAD, 1)
+            isSet =
+                unsafe isSet && recipients != nil && set(CURLOPT_MAIL_FROM, letter.from) && set(CURLOPT_UPLOAD, 1)
                 && postline_curl_set_list(handle, CURLOPT_MAIL_RCPT, recipients) == CURLE_OK
         } else {
             isSet = isSet && set(CURLOPT_CUSTOMREQUEST, "NOOP") && set(CURLOPT_NOBODY, 1)

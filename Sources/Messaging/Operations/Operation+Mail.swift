@@ -55,7 +55,7 @@ extension Operation {
     }
 
     private static let confirmEmail = Operation(
-        "auth.confirm_email", .anyone, "Confirms an address by a mail's token: the account's, or the one that is to be.",
+        "auth.confirm_email", .anyone, "Confirms an address by a mail's token: the account's, or the one to be.",
         [.mailToken], result: .object([("email", .string)]), errors: [.invalidToken, .emailTaken, .forbidden]
     ) { session, params throws(ProtocolError) in
         let token = try params.required("token")

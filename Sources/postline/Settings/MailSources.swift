@@ -49,7 +49,8 @@ struct MailSources: Sendable {
                 link.contains("{token}") || !link.contains("#")
             else {
                 throw SettingsError(
-                    "POSTLINE_MAIL_LINK_URL must be a URL without a fragment, or one in which {token} and {kind} stand.")
+                    "POSTLINE_MAIL_LINK_URL must be a URL without a fragment, or one in which {token} and {kind} stand."
+                )
             }
             settings.link = link
         }

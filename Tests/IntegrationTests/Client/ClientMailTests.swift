@@ -23,7 +23,8 @@ struct ClientMailTests {
         }
     }
 
-    @Test("a guest who has forgotten the password of its account sets another by mail, and comes into it with all it has")
+    @Test(
+        "a guest who has forgotten the password of its account sets another by mail, and comes into it")
     func reset() async throws {
         try await Self.with { node, server in
             try await AppDevice.with(.node(node.port)) { device in

@@ -199,7 +199,8 @@ struct MailAccountTests {
                 return try await server.mails(count, to: "dave@example.com")[count - 1]
             }
             // Guessed.
-            for guess in ["", "0", String(repeating: "0", count: 64), "'; drop table app.mail_tokens; --", "\u{1F511}"] {
+            for guess in ["", "0", String(repeating: "0", count: 64), "'; drop table app.mail_tokens; --", "\u{1F511}"]
+            {
                 try await isRefused("auth.reset_password", ["token": .string(guess), "password": "new password"])
                 try await isRefused("auth.confirm_email", ["token": .string(guess)])
             }

@@ -39,7 +39,8 @@ struct MailTests {
                     let token = try #require(first.token)
                     let link = "https://app.example.com/account#kind=confirm_email&token=\(token)"
                     #expect(first.text.contains("\r\n\r\n\(link)\r\n\r\n"))
-                    #expect(try #require(headers["date"]).wholeMatch(of: /\w{3}, \d+ \w{3} \d{4} [\d:]{8} \+0000/) != nil)
+                    #expect(
+                        try #require(headers["date"]).wholeMatch(of: /\w{3}, \d+ \w{3} \d{4} [\d:]{8} \+0000/) != nil)
 
                     _ = try await client.call("me.update", ["language_code": "ja-JP"])
                     _ = try await client.call("auth.request_password_reset", ["email": "Jun@Example.com"])
@@ -48,7 +49,8 @@ struct MailTests {
                     #expect(second.headers["content-transfer-encoding"] == "quoted-printable")
                     #expect(second.text.contains("Grüße のアカウントの新しいパスワード"))
                     #expect(second.text.contains("#kind=reset_password&token=\(try #require(second.token))"))
-                    #expect(try #require(second.data).components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
+                    #expect(
+                        try #require(second.data).components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 76 })
                     try await database.wait(for: "select count(*) from app.mails", toBe: "0")
                     try await within("it to be counted") {
                         while try await node.metrics()[
@@ -98,7 +100,8 @@ struct MailTests {
                     #expect(mail.to == "\(name)@example.com")
                     try await database.wait(for: "select count(*) from app.mails", toBe: "0")
                     #expect(server.mails().count == 1)
-                    _ = try await node.connect().call("auth.confirm_email", ["token": .string(try #require(mail.token))])
+                    _ = try await node.connect().call(
+                        "auth.confirm_email", ["token": .string(try #require(mail.token))])
                 } else {
                     try await database.wait(for: "select due_at is null from app.mails", toBe: "t")
                     #expect(server.mails().isEmpty)
@@ -108,7 +111,8 @@ struct MailTests {
         }
     }
 
-    @Test("row 68: nothing is said to a server that does not encrypt, is not who it should be, or takes mails of nobody")
+    @Test(
+        "row 68: nothing is said to a server that does not encrypt, is not who it should be, or takes mails of nobody")
     func untrusted() async throws {
         try await TestCertificates.with { certificates in
             try certificates.issue()
@@ -276,7 +280,8 @@ struct MailTests {
             #expect(flaw?.isEmpty == false)
             #expect(server.received.count == 1)
         }
-        let gone = await Mailer.check(MailSettings(.smtp(.init(url: "smtp://127.0.0.1:1", needsTLS: false)), from: from))
+        let gone = await Mailer.check(
+            MailSettings(.smtp(.init(url: "smtp://127.0.0.1:1", needsTLS: false)), from: from))
         #expect(gone?.isEmpty == false)
         #expect(await Mailer.check(MailSettings(.folder("/proc/nowhere"), from: from)) != nil)
     }
