@@ -47,6 +47,7 @@ public struct Gateway: Service {
     let configuration: Configuration
     let sessions: any SessionFactory
     let tickets: StreamTickets
+    let activity: RequestActivity
     let lines: LineServer
     let metrics: GatewayMetrics
     let logger: Logger
@@ -64,6 +65,7 @@ public struct Gateway: Service {
         self.configuration = configuration
         sessions = service
         tickets = service.streamTickets
+        activity = service.activity
         self.lines = lines
         self.logger = logger
         self.metrics = GatewayMetrics(factory: metrics)
@@ -91,7 +93,8 @@ public struct Gateway: Service {
         http.port = configuration.port
         http.certificate = configuration.certificate
         http.expectsProxyHeader = configuration.expectsProxyHeader
-        let server = HTTPServer(configuration: http, sharing: lines) { GatewayConversation(self, on: $0) }
+        let pace = BodyPace { [activity] in activity.isRecent(within: .milliseconds(100)) }
+        let server = HTTPServer(configuration: http, sharing: lines, pace: pace) { GatewayConversation(self, on: $0) }
         do {
             try await server.run { address in
                 logger.info(

@@ -43,6 +43,7 @@ public final class IncomingPicture: Sendable {
             state.file = file
             do {
                 try file.writeAll(bytes.readableBytesView)
+                beginWriting(file, from: state.received - bytes.readableBytes, count: bytes.readableBytes)
             } catch {
                 throw MediaError("The picture cannot be written: \(error)")
             }

@@ -29,6 +29,9 @@ public final class MessagingService: Service, SessionFactory {
 
     let requestMetrics: RequestMetrics
 
+    /// Whether requests are being answered.
+    public let activity = RequestActivity()
+
     let pool: Pool
     let endedSessionGrace: Duration
 

@@ -59,6 +59,7 @@ actor Session: LineSession {
     private func note(_ answer: Answer, to id: RequestID, _ operation: Operation?, after duration: Duration) {
         let code: ErrorCode? = if case .failure(let error) = answer.content { error.code } else { nil }
         service.requestMetrics.answered(operation, code, after: duration)
+        service.activity.note()
         service.logger.debug(
             "request answered",
             metadata: [

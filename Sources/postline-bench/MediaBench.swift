@@ -43,6 +43,8 @@ struct MediaBench {
         var (own, others): ([Double], [Double]) = ([], [])
         for round in 1...rounds {
             let targets = try await targets(Self.uploads, clients)
+            // Beside requests pictures have a pace.
+            try await Task.sleep(for: .milliseconds(200))
             let rate = try await megabytesPerSecond(targets, port: ports.http)
             let files = (0..<Self.uploads).map { "/\(round)-\($0)" }
             let other = try await megabytesPerSecond(files, port: nginx)
@@ -55,7 +57,9 @@ struct MediaBench {
         let ratio = ratios[ratios.count / 2]
 
         let senders = try await senders(port: ports.line)
-        let alone = try await PacedSends.run(senders, pace: 100, for: .seconds(seconds))
+        // About as long as the uploads take: their pace beside requests is 32 MiB a second.
+        let time = Duration.seconds(max(seconds, Self.atOnce * Self.bytes >> 25))
+        let alone = try await PacedSends.run(senders, pace: 100, for: time)
         let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
         let most = try await targets(Self.atOnce, clients)
         var highest = before
@@ -64,8 +68,8 @@ struct MediaBench {
             for target in most {
                 group.addTask { try await UploadClient.put(picture, to: target, port: http, group: threads) }
             }
-            async let sent = PacedSends.run(senders, pace: 100, for: .seconds(seconds))
-            async let peak = highestMemory(ports.operations, for: .seconds(seconds))
+            async let sent = PacedSends.run(senders, pace: 100, for: time)
+            async let peak = highestMemory(ports.operations, for: time)
             try await group.waitForAll()
             highest = max(highest, try await peak)
             return try await sent

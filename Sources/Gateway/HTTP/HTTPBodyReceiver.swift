@@ -29,9 +29,11 @@ package struct HTTPRefusal: Error {
 final class HTTPBodyInFlight {
     let receiver: any HTTPBodyReceiver
     private let loop: any EventLoop
+    private let pace: BodyPace
     private let onProgress: (HTTPBodyInFlight) -> Void
     private var waiting = ByteBuffer()
     private var isWriting = false
+    private var isResting = false
 
     /// Whether all of it has come.
     private(set) var isWhole = false
@@ -43,14 +45,18 @@ final class HTTPBodyInFlight {
     private static let mostWaiting = 1 << 18
 
     init(
-        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, onProgress: @escaping (HTTPBodyInFlight) -> Void
+        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, pace: BodyPace, onProgress: @escaping (HTTPBodyInFlight) -> Void
     ) {
         self.receiver = receiver
         self.loop = loop
+        self.pace = pace
         self.onProgress = onProgress
+        // Of a hundred that begin at once each has its turn, too.
+        rest(after: Self.mostWaiting)
     }
 
-    var isFull: Bool { waiting.readableBytes >= Self.mostWaiting }
+    /// Whether more of it is wanted now.
+    var takesMore: Bool { waiting.readableBytes < Self.mostWaiting && !isResting }
 
     /// Whether the receiver has all of it.
     var isTaken: Bool { isWhole && !isWriting && waiting.readableBytes == 0 && failure == nil }
@@ -76,9 +82,20 @@ final class HTTPBodyInFlight {
         NIOThreadPool.singleton.runIfActive(eventLoop: loop) { try receiver.write(bytes) }.assumeIsolated()
             .whenComplete { result in
                 self.isWriting = false
+                self.rest(after: bytes.readableBytes)
                 if case .failure(let error) = result { self.failure = error }
                 self.writeOn()
                 self.onProgress(self)
             }
+    }
+
+    private func rest(after bytes: Int) {
+        let time = pace.rest(after: bytes)
+        guard time >= .milliseconds(1), !isResting, !isWhole else { return }
+        isResting = true
+        loop.assumeIsolated().scheduleTask(in: time) {
+            self.isResting = false
+            self.onProgress(self)
+        }
     }
 }

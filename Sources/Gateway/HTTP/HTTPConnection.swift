@@ -69,8 +69,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         case (.end, .receiving(let head, let body)): take(head, body)
         case (.body(let bytes), .passingOn(_, let body, let end)):
             body.take(bytes)
-            awaitBody(until: end)
-            if body.isFull { setReading(false) }
+            awaitMore(of: body, until: end)
         case (.end, .passingOn(_, let body, _)):
             body.end()
             proceed(with: body)
@@ -178,10 +177,10 @@ extension HTTPConnection {
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         do throws(HTTPRefusal) {
             if let receiver = try conversation.receiver(of: head), let loop = context?.eventLoop {
-                let body = HTTPBodyInFlight(receiver, on: loop) { [weak self] in self?.proceed(with: $0) }
+                let body = HTTPBodyInFlight(receiver, on: loop, pace: server.pace) { [weak self] in self?.proceed(with: $0) }
                 let end = NIODeadline.now() + bounds.largeBodyTimeout
                 phase = .passingOn(head, body, until: end)
-                awaitBody(until: end)
+                awaitMore(of: body, until: end)
             } else {
                 if let length, length > bounds.maxBodyBytes { return refuseLargeBody() }
                 expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
@@ -194,19 +193,22 @@ extension HTTPConnection {
         }
     }
 
-    /// The next bytes of a body that is not held have their time.
-    private func awaitBody(until end: NIODeadline) {
-        expire(after: min(bounds.bodySilence, end - .now())) {
+    /// The next bytes of a body that is not held have their time, for as long as they are wanted.
+    private func awaitMore(of body: HTTPBodyInFlight, until end: NIODeadline) {
+        setReading(body.takesMore)
+        let left = end - .now()
+        expire(after: body.takesMore && !body.isWhole ? min(bounds.bodySilence, left) : left) {
             $0.refuse(.requestTimeout, "The request's body took too long.")
         }
     }
 
     /// The receiver has taken some of the body.
     private func proceed(with body: HTTPBodyInFlight) {
-        guard case .passingOn(let head, let current, _) = phase, current === body else { return }
-        setReading(!body.isFull)
+        guard case .passingOn(let head, let current, let end) = phase, current === body else { return }
         if body.failure != nil { return refuse(.serviceUnavailable, "This cannot be kept now. Try again.") }
-        if body.isTaken { take(head, ByteBuffer(), body.receiver) }
+        guard body.isTaken else { return awaitMore(of: body, until: end) }
+        setReading(true)
+        take(head, ByteBuffer(), body.receiver)
     }
 
     private func setReading(_ isReading: Bool) {
@@ -335,6 +337,7 @@ extension HTTPConnection {
     private func refuse(_ status: HTTPResponseStatus, _ why: String) {
         let answer = conversation.refusal(status, why, of: phase.head?.headers ?? [:])
         discardBody()
+        setReading(true)
         phase = .leaving
         var headers = answer.headers
         headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))

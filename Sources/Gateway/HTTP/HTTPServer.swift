@@ -33,16 +33,18 @@ package struct HTTPServer: Sendable {
 
     /// The line server whose bounds hold for these connections too; nil where there are only those of this one.
     let lines: LineServer?
+    let pace: BodyPace
 
     /// Makes what answers a connection's requests, which live on that executor.
     let converse: @Sendable (LoopExecutor) -> any HTTPConversation
 
     package init(
-        configuration: Configuration, sharing lines: LineServer?,
+        configuration: Configuration, sharing lines: LineServer?, pace: BodyPace = BodyPace { false },
         converse: @escaping @Sendable (LoopExecutor) -> any HTTPConversation
     ) {
         self.configuration = configuration
         self.lines = lines
+        self.pace = pace
         self.converse = converse
     }
 
