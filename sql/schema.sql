@@ -256,6 +256,9 @@ begin
     insert into app.identities (provider, subject, user_id, email)
     values (provider, subject, found_id, address)
     on conflict do nothing;
+    if found then
+        perform app.shut_out_others(found_id);
+    end if;
 
     select u.* into account from auth.users u where u.id = found_id;
     if account.deleted_at is not null or app.is_banned(account) then
@@ -495,7 +498,7 @@ CREATE FUNCTION accounts.register(email text, password_hash text, username text,
     SET search_path TO ''
     AS $$
 declare
-    address text := app.checked_email(email);
+    address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
     name text := app.checked_name('full_name', full_name, 'A name');
     new_id uuid;
 begin
@@ -544,7 +547,7 @@ CREATE FUNCTION accounts.request_email_change(user_id uuid, password_hash text, 
     SET search_path TO ''
     AS $$
 declare
-    address text := app.checked_email(email);
+    address text := app.mailable_email(email);
     account auth.users;
 begin
     select u.* into account from auth.users u where u.id = request_email_change.user_id for update;
@@ -639,8 +642,9 @@ begin
     perform app.forget_mails();
     for mail in
         select m.* from app.mails m where m.due_at <= pg_catalog.clock_timestamp()
-         order by m.due_at limit cardinality(hashes) for update skip locked
+         order by m.due_at limit 500 for update skip locked
     loop
+        exit when place = cardinality(hashes);
         whom := case when mail.kind = 'reset_password' then
                     (select u.id from auth.users u where u.email = mail.email and not u.is_sso_user)
                     else mail.user_id end;
@@ -660,7 +664,7 @@ begin
             values (pg_catalog.decode(token_hash, 'hex'), mail.kind, account.id, mail.email,
                     app.now() + interval '1 hour');
         end if;
-        update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '2 minutes', attempts = m.attempts + 1
+        update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '4 minutes', attempts = m.attempts + 1
          where m.id = mail.id;
         id := mail.id;
         kind := mail.kind;
@@ -700,7 +704,7 @@ CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, f
     SET search_path TO ''
     AS $$
 declare
-    address text := app.checked_email(email);
+    address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
     name text := app.checked_name('full_name', full_name, 'A name');
 begin
     if not coalesce((select u.is_anonymous and u.deleted_at is null from auth.users u
@@ -1402,7 +1406,8 @@ begin
     elsif purpose = 'avatar' and conversation_id is not null then
         perform app.refuse_param('conversation_id', 'An avatar is of no conversation.');
     elsif purpose = 'message' and conversation_id is null then
-        perform app.refuse_param('conversation_id', 'A picture of a message is for one conversation.');
+        perform app.refuse_param('conversation_id',
+            'A picture of a message needs the "conversation_id" that it is for.');
     elsif purpose = 'message' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
@@ -2594,6 +2599,10 @@ begin
         if patch ? 'preferences' then
             if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
                 perform app.refuse_param('preferences', 'Preferences are an object.');
+            -- Of a misspelt word the user would not be hidden, and think that it is.
+            elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
+                perform app.refuse_param('preferences',
+                    'The preference "presence" is "nobody", or "contacts" for those who share a conversation.');
             end if;
             private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')
@@ -2697,7 +2706,8 @@ CREATE FUNCTION app.check_avatar_url(field text, url text) RETURNS void
     AS $$
 begin
     if not app.is_https(url) then
-        perform app.refuse_param(field, 'An avatar is an https address of at most 2,048 bytes.');
+        perform app.refuse_param(field,
+            'A custom avatar is an https address of at most 2,048 bytes, or a "media_id" of media.create.');
     end if;
 end
 $$;
@@ -2968,6 +2978,9 @@ CREATE FUNCTION app.end_sessions() RETURNS trigger
     AS $$
 begin
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
+    -- Nor does it come back by a mail of before, when it is let in again.
+    perform app.cancel_mails(new.id, array['confirm_email', 'change_email', 'reset_password']);
+    delete from app.mails m where m.kind = 'reset_password' and m.email = new.email::text;
     return null;
 end
 $$;
@@ -3860,6 +3873,22 @@ begin
     return account;
 end
 $$;
+
+CREATE FUNCTION app.mailable_email(email text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $_$
+declare
+    address text := app.checked_email(email);
+begin
+    if address !~ '^[a-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&''*+/=?^_`{|}~-]+)*@'
+                  '[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*$' then
+        perform app.refuse_param('email',
+            'No mail can be sent to that address: it must be letters, digits and signs of ASCII.');
+    end if;
+    return address;
+end
+$_$;
 
 CREATE FUNCTION app.make_account(provider text, email text, full_name text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -5125,6 +5154,21 @@ begin
            changed_xid = pg_catalog.pg_current_xact_id(), hidden_xid = pg_catalog.pg_current_xact_id()
      where p.user_id = show_presence.user_id and p.is_hidden
        and not exists (select from public.user_profiles u where u.id = p.user_id and u.is_deleted);
+end
+$$;
+
+CREATE FUNCTION app.shut_out_others(user_id uuid) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+begin
+    update auth.users u set encrypted_password = null, updated_at = pg_catalog.now()
+     where u.id = shut_out_others.user_id and nullif(u.encrypted_password::text, '') is not null;
+    if found then
+        perform app.cancel_mails(user_id, array['change_email', 'reset_password']);
+        update app.sessions s set revoked_at = pg_catalog.now()
+         where s.user_id = shut_out_others.user_id and s.revoked_at is null;
+    end if;
 end
 $$;
 
@@ -7203,6 +7247,8 @@ GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.mail_token_account(token_hash text, kinds text[]) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.mailable_email(email text) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.make_account(provider text, email text, full_name text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.make_group(title text) FROM PUBLIC;
@@ -7380,6 +7426,8 @@ REVOKE ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uui
 GRANT ALL ON FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.show_presence(user_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.shut_out_others(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.sign(signature text) FROM PUBLIC;
 

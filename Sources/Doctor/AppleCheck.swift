@@ -16,7 +16,8 @@ struct AppleCheck: Sendable {
             report(
                 .problem(
                     Self.check, "Nobody can sign in with Apple: \(error).",
-                    "See that this machine reaches POSTLINE_APPLE_KEYS_URL, or set POSTLINE_APPLE_KEYS_FILE."))
+                    "POSTLINE_APPLE_KEYS_FILE must be a JWK set; where it is not set, this machine must reach Apple, or "
+                        + "POSTLINE_APPLE_KEYS_URL."))
         }
     }
 }

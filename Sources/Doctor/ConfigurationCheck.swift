@@ -9,7 +9,7 @@ struct ConfigurationCheck: Sendable {
 
     func findings() -> [Finding] {
         var findings: [Finding] = [
-            settings.flaw.map { .problem(Self.check, $0, "Set it, and ask again.") }
+            settings.flaw.map { .problem(Self.check, $0, "Mend it, and ask again.") }
                 ?? .ok(Self.check, "The settings can be read, and tokens be verified with them.")
         ]
         if let secret = settings.jwtSecret, secret.utf8.count >= 32 {

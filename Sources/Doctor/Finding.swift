@@ -56,3 +56,8 @@ struct Finding: Sendable, Equatable {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 }
+
+extension String {
+    /// With a full stop, where it has no end of its own.
+    var sentenceEnd: String { hasSuffix(".") ? self : self + "." }
+}

@@ -11,7 +11,7 @@ struct MailCheck: Sendable {
     func examine(_ report: (Finding) -> Void) async {
         guard let settings else { return }
         if let flaw = await Mailer.check(settings) {
-            report(.problem(Self.check, "Mails are not taken: \(flaw)", Self.advice(settings.transport)))
+            report(.problem(Self.check, "Mails are not taken: \(flaw.sentenceEnd)", Self.advice(settings.transport)))
         } else {
             report(.ok(Self.check, "Mails are taken."))
         }
@@ -21,7 +21,7 @@ struct MailCheck: Sendable {
         switch transport {
         case .smtp: "See to the settings that begin with POSTLINE_MAIL_SMTP."
         case .webhook: "See to the settings that begin with POSTLINE_MAIL_WEBHOOK."
-        case .folder: "POSTLINE_MAIL_DIR must name a folder that the node can write to."
+        case .folder: "Make the folder of POSTLINE_MAIL_DIR for the user that the node runs as, or see that it may."
         }
     }
 }

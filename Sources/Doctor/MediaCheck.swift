@@ -12,7 +12,7 @@ struct MediaCheck: Sendable {
         do {
             switch settings {
             case .folder(let folder):
-                _ = try FolderStore(folder)
+                try FolderStore.check(folder)
                 report(.ok(Self.check, "Pictures can be kept in \(folder.directory)."))
             case .s3(let store):
                 if let flaw = try await S3Store(store).check() { throw MediaFlaw(description: flaw) }
@@ -21,7 +21,7 @@ struct MediaCheck: Sendable {
         } catch {
             report(
                 .problem(
-                    Self.check, "No pictures can be kept: \(error)",
+                    Self.check, "No pictures can be kept: \("\(error)".sentenceEnd)",
                     "See to the settings that begin with POSTLINE_MEDIA_."))
         }
     }

@@ -37,8 +37,36 @@ struct PortCheck: Sendable {
         } else {
             report(.ok(Self.check, "\(lines) is free, for lines."))
         }
+        await examineHTTP(besidePostline: isServing, report)
         await examineOperations(report)
         return isServing
+    }
+
+    private func examineHTTP(besidePostline isServing: Bool, _ report: (Finding) -> Void) async {
+        guard let port = settings.httpPort else { return }
+        let place = "\(settings.httpHost):\(port)"
+        guard let refusal = await Self.refusal(host: settings.httpHost, port: port) else {
+            report(
+                isServing
+                    ? .warning(
+                        Self.check, "Lines are served, and nothing serves HTTP on \(place).",
+                        "If that node is to serve HTTP elsewhere, or not, set POSTLINE_HTTP_PORT here as it is there.")
+                    : .ok(Self.check, "\(place) is free, for HTTP."))
+            return
+        }
+        // What is encrypted, or begins with a PROXY header, was greeted on the line port.
+        let isPlain = settings.certificate == nil && !settings.expectsProxyHeader
+        let asks =
+            "POST /v1/server.info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"
+        let answer = isPlain ? await Self.answer(to: asks, host: settings.httpHost, port: port) : nil
+        if isPlain ? answer?.contains(#""server":"postline""#) == true : isServing {
+            report(.ok(Self.check, "On \(place) a Postline serves HTTP."))
+        } else {
+            report(
+                .problem(
+                    Self.check, "HTTP cannot be served on \(place). \(refusal)",
+                    "Stop what is there, if it is a port in use, or set POSTLINE_HTTP_PORT to another, or to off."))
+        }
     }
 
     private func examineOperations(_ report: (Finding) -> Void) async {
@@ -104,6 +132,13 @@ struct PortCheck: Sendable {
 
     /// Whether `/healthz` there says what Postline's does.
     private static func isAlive(host: String, port: Int) async -> Bool {
+        let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        let text = await answer(to: request, host: host, port: port)
+        return text?.hasPrefix("HTTP/1.1 200") == true && text?.hasSuffix("alive\n") == true
+    }
+
+    /// What is answered there to a request; nil where nothing is.
+    private static func answer(to request: String, host: String, port: Int) async -> String? {
         let answer = group.any().makePromise(of: ByteBuffer.self)
         let limit = TimeAmount.seconds(3)
         do {
@@ -115,15 +150,13 @@ struct PortCheck: Sendable {
                     }
                 }
                 .connect(host: reachable(host), port: port).get()
-            let request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
             try await channel.writeAndFlush(ByteBuffer(string: request))
             let deadline = channel.eventLoop.scheduleTask(in: limit) { channel.close(promise: nil) }
             defer { deadline.cancel() }
-            let text = String(buffer: try await answer.futureResult.get())
-            return text.hasPrefix("HTTP/1.1 200") && text.hasSuffix("alive\n")
+            return String(buffer: try await answer.futureResult.get())
         } catch {
             answer.fail(error)
-            return false
+            return nil
         }
     }
 

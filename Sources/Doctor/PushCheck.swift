@@ -15,7 +15,7 @@ struct PushCheck: Sendable {
                 if let flaw {
                     report(
                         .problem(
-                            Self.check, "Pushes by \(platform.rawValue) are not taken: \(flaw)",
+                            Self.check, "Pushes by \(platform.rawValue) are not taken: \(flaw.sentenceEnd)",
                             "See to the settings that begin with POSTLINE_PUSH_\(platform.rawValue.uppercased())."))
                 } else {
                     report(.ok(Self.check, "Pushes by \(platform.rawValue) are taken."))

@@ -14,6 +14,8 @@ package struct SettingsUnderTest: Sendable {
     let port: Int
     let certificate: (file: String, expiry: Result<Int, any Error>)?
     let expectsProxyHeader: Bool
+    let httpHost: String
+    let httpPort: Int?
     let operationsHost: String
     let operationsPort: Int?
     let databaseURL: String?
@@ -32,6 +34,7 @@ package struct SettingsUnderTest: Sendable {
     ///   - unknownVariables: environment variables that begin as settings do and are none, each with the nearest one.
     ///   - certificate: the file of the certificate chain, and when it expires, in seconds since 1970, or why it cannot
     ///     be used; nil where lines are not encrypted.
+    ///   - httpPort: nil where HTTP is not served.
     ///   - operationsPort: nil where metrics and health are not served.
     ///   - push: nil where nothing is pushed.
     ///   - mail: nil where no mail is sent.
@@ -40,9 +43,9 @@ package struct SettingsUnderTest: Sendable {
     package init(
         flaw: String?, jwtSecret: String?, jwtIssuer: String, accountProvider: AccountProvider,
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,
-        certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, operationsHost: String,
-        operationsPort: Int?, databaseURL: String?, listenDatabaseURL: String?, adminDatabaseURL: String?,
-        poolSize: Int,
+        certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, httpHost: String,
+        httpPort: Int?, operationsHost: String, operationsPort: Int?, databaseURL: String?,
+        listenDatabaseURL: String?, adminDatabaseURL: String?, poolSize: Int,
         push: PushSettings?, mail: MailSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?
     ) {
         self.flaw = flaw
@@ -54,6 +57,8 @@ package struct SettingsUnderTest: Sendable {
         self.port = port
         self.certificate = certificate
         self.expectsProxyHeader = expectsProxyHeader
+        self.httpHost = httpHost
+        self.httpPort = httpPort
         self.operationsHost = operationsHost
         self.operationsPort = operationsPort
         self.databaseURL = databaseURL

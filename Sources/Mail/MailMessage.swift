@@ -8,7 +8,7 @@ struct MailMessage: Sendable {
     let subject: String
     let text: String
 
-    /// The app's page, or the token alone; nil where it brings none.
+    /// The app's page; nil where there is none, or nothing to do there.
     let link: String?
 
     /// As it is sent to an address (RFC 5322, RFC 2045): a text of UTF-8.

@@ -49,15 +49,14 @@ public struct MailSettings: Sendable {
 
     /// The mail of an order, in the user's language.
     func message(_ order: MailOrder) -> MailMessage {
-        let link = order.token.map { page(for: $0, order.kind) }
-        let app = from.name ?? from.domain
-        let text = texts.text(of: order, app: app, link: link)
+        let link = order.token.flatMap { page(for: $0, order.kind) }
+        let text = texts.text(of: order, app: from.name ?? from.domain, link: link ?? order.token)
         return MailMessage(order: order, from: from, subject: text.subject, text: text.body, link: link)
     }
 
     /// In a fragment, which browsers keep to themselves.
-    private func page(for token: String, _ kind: MailOrder.Kind) -> String {
-        guard let link else { return token }
+    private func page(for token: String, _ kind: MailOrder.Kind) -> String? {
+        guard let link else { return nil }
         guard link.contains("{token}") else { return "\(link)#kind=\(kind.rawValue)&token=\(token)" }
         return link.replacing("{token}", with: token).replacing("{kind}", with: kind.rawValue)
     }

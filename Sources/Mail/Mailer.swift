@@ -18,8 +18,12 @@ public final class Mailer: Service {
     /// How many mails are being sent.
     private let underWay = Atomic(0)
 
-    /// How many are at most: each may hold a thread for half a minute.
-    static let maxUnderWay = 8
+    /// How many are at most: each may hold a thread for minutes, where the mail server is slow.
+    static let maxUnderWay = 32
+
+    /// How often it is asked what is due. Always so: were it asked at once after a mail, the time at which one's own mail
+    /// comes would tell whether another address has an account.
+    private static let pause = Duration.milliseconds(500)
 
     /// - Parameters:
     ///   - queue: the service's, which must run for as long as this does.
@@ -77,8 +81,7 @@ public final class Mailer: Service {
                 if !isWarned { logger.warning("mails wait for the database", metadata: ["error": "\(error)"]) }
                 isWarned = true
             }
-            let isBusy = underWay.load(ordering: .relaxed) > 0
-            try? await Task.sleep(for: .milliseconds(isBusy ? 100 : 1_000))
+            try? await Task.sleep(for: Self.pause)
         }
     }
 

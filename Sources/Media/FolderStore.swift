@@ -41,6 +41,22 @@ public struct FolderStore: MediaStore {
         if let url = settings.url { isServed(at: url) }
     }
 
+    /// Looks whether a folder can be used, and makes none: one that is misspelt would be there then.
+    ///
+    /// - Throws: `MediaError` where it cannot.
+    public static func check(_ settings: MediaSettings.Folder) throws {
+        let path = settings.directory
+        var isFolder = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+            throw MediaError("There is no folder \(path) yet: make it for the user that the node runs as.")
+        }
+        let probe = "\(path)/.probe-\(ID.random())"
+        guard isFolder, FileManager.default.createFile(atPath: probe, contents: nil) else {
+            throw MediaError("\(path) is no folder that this user can write to.")
+        }
+        try FileManager.default.removeItem(atPath: probe)
+    }
+
     /// Says how clients reach the gateway, before anybody is told of a picture.
     public func isServed(at url: String) {
         base.url.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }

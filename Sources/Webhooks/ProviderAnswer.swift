@@ -13,7 +13,10 @@ package struct ProviderAnswer: Sendable {
     package let retryAfter: Duration?
 
     /// What is said of it in the log.
-    package var summary: String { "\(status) \(String(decoding: body.prefix(200), as: UTF8.self))" }
+    package var summary: String {
+        let text = String(decoding: body.prefix(200), as: UTF8.self)
+        return text.isEmpty ? "\(status)" : "\(status) \(text)"
+    }
 }
 
 extension HTTPClient {

@@ -34,6 +34,20 @@ package struct SignedWebhook: Sendable {
                 ("postline-signature", "v1=\(code.finalize().map { $0.hexadecimal }.joined())"),
             ], bytes)
     }
+
+    /// Asks whether it would take something, by `{"type":"check"}`; nil where it would, else what is wrong.
+    package func check() async -> String? {
+        do {
+            let answer = try await post(["type": "check"], id: "check")
+            switch answer.status {
+            case 200..<300: return nil
+            case 401, 403: return "it answered \(answer.summary) (is the secret the same there?)"
+            default: return "it answered \(answer.summary)"
+            }
+        } catch {
+            return "\(error)"
+        }
+    }
 }
 
 extension UInt8 {

@@ -46,6 +46,7 @@ extension SettingsUnderTest {
                 (files.certificate, expiry: Result { try settings.certificate()?.expiry ?? 0 })
             },
             expectsProxyHeader: settings.lines.expectsProxyHeader,
+            httpHost: settings.httpHost ?? settings.lines.host, httpPort: settings.httpPort,
             operationsHost: settings.operationsHost, operationsPort: settings.operationsPort,
             databaseURL: settings.databaseURL, listenDatabaseURL: settings.listenDatabaseURL,
             adminDatabaseURL: settings.adminDatabaseURL, poolSize: settings.poolSize,

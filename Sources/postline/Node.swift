@@ -189,10 +189,13 @@ struct Node: Sendable {
         let services: [any Service] =
             [service, Servers(lines: server, gateway: gateway), stage] + (renewal.map { [$0] } ?? [])
             + (pusher.map { [$0] } ?? []) + (mailer.map { [$0] } ?? [])
+        // At its lowest levels the group logs the services themselves, with all that they hold.
+        var grouping = logger
+        grouping.logLevel = max(logger.logLevel, .info)
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) },
-                gracefulShutdownSignals: [.sigterm, .sigint], logger: logger))
+                gracefulShutdownSignals: [.sigterm, .sigint], logger: grouping))
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await group.run() }
             // Where the server cannot listen, the group says why.

@@ -119,6 +119,13 @@ select matches(tests.as('alice', 'api.me() ->> ''created_at'''),
 select is(tests.as('alice', $$api.update_me(
         '{"full_name":" New ","bio":null,"location":"Lyon","preferences":{"a":1,"b":{"c":null}}}') ->> 'full_name'$$),
     'New', 'update_me sets');
+select is(left(tests.as('alice', format($$api.update_me('{"preferences":{"presence":%s}}')$$, word)), 5), 'PL001',
+    'presence is shown by none of these: ' || word)
+  from unnest(array['"Nobody"', 'false', '"none"', '[]']) word;
+select is(
+    tests.as('alice', $$api.update_me('{"preferences":{"presence":"contacts"}}') -> 'preferences' ->> 'presence'$$),
+    'contacts', 'it is shown to contacts, in a word');
+select tests.as('alice', $$api.update_me('{"preferences":{"presence":null}}')$$);
 select is(tests.as('alice', $$api.update_me('{"preferences":{"a":null,"d":2}}') -> 'preferences'$$)::jsonb,
     '{"b":{"c":null},"d":2}'::jsonb, 'preferences merge by key, null removes');
 select is(tests.as('alice', $$api.me() ->> 'location'$$), 'Lyon', 'what is absent stays');

@@ -293,7 +293,7 @@ create function tests.hide(value text) returns text language sql as $$
 $$;
 select is(tests.presence_race(tests.report(2, '{alice}', ''), tests.hide('nobody'), 'alice'),
     'true waits ok: nobody', 'one comes and hides');
-select is(tests.presence_race(tests.report(2, '', '{alice}'), tests.hide('all'), 'alice'),
+select is(tests.presence_race(tests.report(2, '', '{alice}'), tests.hide('contacts'), 'alice'),
     'true waits ok: nobody', 'goes, and shows itself');
 select is(tests.presence_race(tests.report(2, '{carol}', ''), 'select app.hide_presence({carol})::text', 'none'),
     'true waits : nobody', 'comes, and is deleted');

@@ -199,7 +199,7 @@ select tests.report(1, '', 'bob');
 select tests.report(1, 'bob', '');
 select is(tests.look(), '{}', 'that it comes and goes is not told, not even that something was');
 select is(tests.seen('alice', 'bob'), 'bob -');
-select tests.prefer('bob', 'all');
+select tests.prefer('bob', 'contacts');
 select is(tests.seen('alice', 'bob') || ', ' || tests.seen('bob', 'alice'), 'bob on, alice on', 'until it shows it');
 select tests.prefer('bob', 'nobody');
 select tests.report(1, '', 'bob');
@@ -248,7 +248,7 @@ select tests.owner();
 select tests.age();
 select tests.prefer('carol', 'nobody');
 select is(tests.look(), array['behind carol', 'presence carol -'], 'who begins to hide it falls behind');
-select tests.prefer('carol', 'all');
+select tests.prefer('carol', 'contacts');
 select is(tests.look(), array['behind carol', 'presence carol on'], 'and who ceases to');
 select tests.age();
 select tests.report(1, '', 'carol');
@@ -280,7 +280,7 @@ select tests.report(1, '', 'alice');
 select is(tests.told('bob') || '; ' || tests.told('carol'), 'nothing (sees none); alice off',
     'and is told of no change from then on');
 select tests.age();
-select tests.prefer('bob', 'all');
+select tests.prefer('bob', 'contacts');
 select is(tests.told('bob'), 'alice off, carol off', 'and sees all when it shows itself');
 select is(tests.told('alice'), 'bob on');
 -- Away while one hid it, and back in a conversation with the other.
@@ -292,7 +292,7 @@ insert into public.conversation_members (conversation_id, user_id) values (tests
 select is(tests.told('carol'), 'alice off, bob -', 'what was known of one is taken back');
 select is(tests.look(), array['opening_presence group alice off', 'opening_presence group bob -',
     'opening_presence group carol off'], 'by the feed too');
-select tests.prefer('bob', 'all');
+select tests.prefer('bob', 'contacts');
 
 -- In pages.
 select tests.report(1, 'alice bob carol mallory');
@@ -328,7 +328,7 @@ select tests.age();
 select tests.report(1, '', 'carol');
 select is(tests.concerned(), 'alice', 'and sees presence');
 select tests.age();
-select tests.prefer('bob', 'all');
+select tests.prefer('bob', 'contacts');
 select is(tests.concerned(), 'alice bob carol', 'who shows itself again, and those who see it');
 
 -- Who is deleted, and a guest that is merged.

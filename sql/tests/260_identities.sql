@@ -59,7 +59,20 @@ update auth.users set email_confirmed_at = null where id = tests.id('proven');
 select is(tests.account('accounts.identified_account(''apple'', ''p1'', ''tap.proven@example.org'')'), null,
     'an address that is not confirmed links nothing');
 update auth.users set email_confirmed_at = now() where id = tests.id('proven');
+insert into app.sessions (user_id, refreshed_at) values (tests.id('proven'), now()), (tests.id('squatter'), now());
+insert into app.mails (kind, email, user_id) values ('change_email', 'tap.else@example.org', tests.id('proven'));
 select is(tests.enter('p1', 'tap.PROVEN@example.org', 't6'), 'proven', 'one that was confirmed later does');
+select is((select u.encrypted_password from auth.users u where u.id = tests.id('proven')), null,
+    'whoever set its password need not be who owns the address: it goes');
+select is((select string_agg(i.name, ' ') from app.sessions s join tests.ids i on i.id = s.user_id
+            where s.revoked_at is null and i.name in ('proven', 'squatter')), 'squatter',
+    'as do the sessions of before, and nobody else''s');
+select is((select count(*) from app.mails m where m.user_id = tests.id('proven')), 0::bigint,
+    'and what was asked for by mail');
+update auth.users set encrypted_password = 'hash' where id = tests.id('proven');
+select is(tests.enter('p1', 'tap.proven@example.org', 't6b'), 'proven', 'the subject that is known comes again');
+select is((select u.encrypted_password from auth.users u where u.id = tests.id('proven')), 'hash',
+    'and takes no password away that was set since');
 select is(tests.enter('p2', 'tap.proven@example.org', 't7'), 'new', 'one subject, and no second');
 update auth.users set email = 'tap.moved@example.org' where id = tests.id('proven');
 select is((select count(*) from app.identities i where i.user_id = tests.id('proven') and i.provider = 'email'),

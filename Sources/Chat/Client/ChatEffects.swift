@@ -92,7 +92,7 @@ struct ChatEffects {
         do {
             return try Data(contentsOf: URL(filePath: path))
         } catch {
-            throw PostlineError(.invalidParams, "\(path) cannot be read.")
+            throw PostlineError(.invalidParams, "There is no file \(path) that can be read.")
         }
     }
 

@@ -95,6 +95,7 @@ struct LineFormat: Sendable {
             line.append(model.chip(of: id))
             return [line]
         case .newBio(let isSet): return said(isSet ? "* Your bio is set." : "* Your bio is gone.")
+        case .newPresence(let isHidden): return said("* \(News.words(isHidden: isHidden))")
         case .joined(let id): return said("* new conversation: \(shown.name(ofConversation: id))")
         case .left(_, let name): return said("* you are no longer in “\(name)”")
         case .retitled(let id, let from): return said("* “\(from)” is now “\(shown.name(ofConversation: id))”")
@@ -137,7 +138,7 @@ struct LineFormat: Sendable {
         return conversations.enumerated().flatMap { index, conversation in
             let number = index + 1 < 10 ? " \(index + 1)" : "\(index + 1)"
             let unread = conversation.unreadCount > 0 ? "\(conversation.unreadCount) new" : ""
-            let last = PlainText.line(conversation.lastMessageContent ?? "")
+            let last = PlainText.line(conversation.lastMessageSenderID == nil ? "" : conversation.shownLastContent)
             return said(
                 "\(number)  ", model.chip(ofConversation: conversation.id),
                 "\(TextWidth.fit(model.shown.name(ofConversation: conversation.id), to: 24))  "

@@ -13,6 +13,8 @@ enum News: Sendable, Equatable {
     case newAvatar(userID: String)
     /// The user's own bio was set or cleared.
     case newBio(isSet: Bool)
+    /// The user hides when it is there, or shows it again.
+    case newPresence(isHidden: Bool)
     case joined(conversationID: String)
     case left(conversationID: String, name: String)
     case retitled(conversationID: String, from: String)
@@ -35,6 +37,7 @@ extension News {
     static func ofMe(from old: Me, to new: Me) -> [News] {
         var news = of(old.profile, new.profile)
         if old.bio != new.bio { news.append(.newBio(isSet: new.bio != nil)) }
+        if old.hidesPresence != new.hidesPresence { news.append(.newPresence(isHidden: new.hidesPresence)) }
         return news
     }
 
@@ -106,5 +109,12 @@ extension News {
                 return .changed(message)
             }
         }
+    }
+
+    /// What the user's hiding means.
+    static func words(isHidden: Bool) -> String {
+        isHidden
+            ? "Nobody sees when you are here, nor you when others are. /show shows it again."
+            : "Who shares a conversation with you sees when you are here."
     }
 }

@@ -123,3 +123,11 @@ extension PostlineError {
         return "\(message) Yours can be changed again from \(WallTime(retryAt).day) on."
     }
 }
+
+extension Conversation {
+    /// What stands for its last message in a list. One of a picture alone has no text.
+    var shownLastContent: String {
+        guard let content = lastMessageContent else { return "(deleted)" }
+        return content.isEmpty ? "[a picture]" : content
+    }
+}

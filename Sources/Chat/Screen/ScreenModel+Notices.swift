@@ -85,6 +85,8 @@ extension ScreenModel {
                 .dim)
         case .news(.newBio(let isSet)):
             say(isSet ? "Your bio is set." : "Your bio is gone.", .dim)
+        case .news(.newPresence(let isHidden)):
+            say(News.words(isHidden: isHidden), .dim)
         case .news(.newAvatar(let id)) where id == chat.shown.myID:
             say(
                 chat.shown.people[id]?.avatarType == nil ? "You have no avatar now." : "You have a new avatar.",

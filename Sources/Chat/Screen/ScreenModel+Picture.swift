@@ -132,7 +132,7 @@ extension ScreenModel {
 
     private func preview(of conversation: Conversation) -> String {
         guard let sender = conversation.lastMessageSenderID else { return "" }
-        let content = conversation.lastMessageContent ?? "(deleted)"
+        let content = conversation.shownLastContent
         if sender == chat.shown.myID { return "You: \(content)" }
         return conversation.kind == .group ? "\(chat.shown.name(of: sender)): \(content)" : content
     }

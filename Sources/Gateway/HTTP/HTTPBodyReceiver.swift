@@ -45,7 +45,8 @@ final class HTTPBodyInFlight {
     private static let mostWaiting = 1 << 18
 
     init(
-        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, pace: BodyPace, onProgress: @escaping (HTTPBodyInFlight) -> Void
+        _ receiver: any HTTPBodyReceiver, on loop: any EventLoop, pace: BodyPace,
+        onProgress: @escaping (HTTPBodyInFlight) -> Void
     ) {
         self.receiver = receiver
         self.loop = loop

@@ -177,7 +177,9 @@ extension HTTPConnection {
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         do throws(HTTPRefusal) {
             if let receiver = try conversation.receiver(of: head), let loop = context?.eventLoop {
-                let body = HTTPBodyInFlight(receiver, on: loop, pace: server.pace) { [weak self] in self?.proceed(with: $0) }
+                let body = HTTPBodyInFlight(receiver, on: loop, pace: server.pace) { [weak self] in
+                    self?.proceed(with: $0)
+                }
                 let end = NIODeadline.now() + bounds.largeBodyTimeout
                 phase = .passingOn(head, body, until: end)
                 awaitMore(of: body, until: end)

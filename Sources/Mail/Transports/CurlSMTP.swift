@@ -1,6 +1,7 @@
 internal import CCurl
 
-/// One exchange with a mail server, by libcurl. It blocks, for half a minute at most.
+/// One exchange with a mail server, by libcurl. It blocks: for half a minute at each command at most, for two once the mail
+/// is sent (of the ten that RFC 5321, 4.5.3.2.6, grants), and for three and a half in all.
 enum CurlSMTP {
     /// What is sent.
     struct Letter: Sendable {
@@ -21,23 +22,23 @@ enum CurlSMTP {
         enum Stage: String, Sendable {
             /// It was not reached, did not greet, or was lost.
             case connection
-            /// Encryption, or signing in.
+            /// Encryption, signing in, or the sender.
             case setup
             /// It did not take this mail.
             case mail
         }
     }
 
-    /// Hands a letter over; without one, goes as far as one could.
+    /// Hands a letter over; without one, goes as far as its sender, and no further.
     ///
-    /// - Parameter greeting: who this is (EHLO).
+    /// - Parameter sender: whose domain it says to be (EHLO).
     static func perform(
-        _ letter: Letter?, _ settings: MailSettings.SMTP, greeting: String, authorities: String?
+        _ letter: Letter?, _ settings: MailSettings.SMTP, from sender: MailAddress, authorities: String?
     ) -> Result<Void, Failure> {
         guard isReady, let curl = Curl() else {
             return .failure(Failure(reply: 0, stage: .setup, description: "libcurl cannot be used."))
         }
-        return curl.perform(letter, settings, greeting: greeting, authorities: authorities)
+        return curl.perform(letter, settings, sender: sender.address, greeting: sender.domain, authorities: authorities)
     }
 
     /// Once a process, before all else.
@@ -65,12 +66,15 @@ enum CurlSMTP {
     }
 
     consuming func perform(
-        _ letter: CurlSMTP.Letter?, _ settings: MailSettings.SMTP, greeting: String, authorities: String?
+        _ letter: CurlSMTP.Letter?, _ settings: MailSettings.SMTP, sender: String, greeting: String,
+        authorities: String?
     ) -> Result<Void, CurlSMTP.Failure> {
         var isSet =
             set(CURLOPT_URL, "\(settings.url)/\(greeting)") && set(CURLOPT_NOSIGNAL, 1)
             // What is set here leads to the server, and no variable of the environment.
-            && set(CURLOPT_PROXY, "") && set(CURLOPT_CONNECTTIMEOUT_MS, 10_000) && set(CURLOPT_TIMEOUT_MS, 30_000)
+            && set(CURLOPT_PROXY, "") && set(CURLOPT_CONNECTTIMEOUT_MS, 10_000)
+            && set(CURLOPT_SERVER_RESPONSE_TIMEOUT, 30)
+            && set(CURLOPT_TIMEOUT, 210)
             && set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
             && set(CURLOPT_USE_SSL, settings.needsTLS ? Int(CURLUSESSL_ALL.rawValue) : Int(CURLUSESSL_NONE.rawValue))
         if let authorities { isSet = isSet && set(CURLOPT_CAINFO, authorities) }
@@ -84,7 +88,7 @@ enum CurlSMTP {
                 unsafe isSet && recipients != nil && set(CURLOPT_MAIL_FROM, letter.from) && set(CURLOPT_UPLOAD, 1)
                 && postline_curl_set_list(handle, CURLOPT_MAIL_RCPT, recipients) == CURLE_OK
         } else {
-            isSet = isSet && set(CURLOPT_CUSTOMREQUEST, "NOOP") && set(CURLOPT_NOBODY, 1)
+            isSet = isSet && set(CURLOPT_CUSTOMREQUEST, "MAIL FROM:<\(sender)>") && set(CURLOPT_NOBODY, 1)
         }
         guard isSet else {
             return .failure(CurlSMTP.Failure(reply: 0, stage: .setup, description: "libcurl takes not these settings."))
@@ -93,9 +97,10 @@ enum CurlSMTP {
         let code = unsafe (letter?.bytes ?? []).withUnsafeBytes { bytes in
             unsafe exchange.pointee.next = unsafe bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
             unsafe exchange.pointee.left = bytes.count
+            unsafe exchange.pointee.patience = 120
             return unsafe curl_easy_perform(handle)
         }
-        return code == CURLE_OK ? .success(()) : .failure(failure(code))
+        return code == CURLE_OK ? .success(()) : .failure(failure(code, isEncrypted: settings.url.hasPrefix("smtps")))
     }
 
     private func set(_ option: CURLoption, _ text: String) -> Bool {
@@ -106,22 +111,40 @@ enum CurlSMTP {
         unsafe postline_curl_set_number(handle, option, number) == CURLE_OK
     }
 
-    private func failure(_ code: CURLcode) -> CurlSMTP.Failure {
+    private func failure(_ code: CURLcode, isEncrypted: Bool) -> CurlSMTP.Failure {
         let said = unsafe withUnsafeBytes(of: &exchange.pointee.error) { unsafe Self.text($0) }
         let refusal = unsafe withUnsafeBytes(of: &exchange.pointee.refusal) { unsafe Self.text($0) }
         let reply = Int(refusal.prefix(3)) ?? 0
+        let command = unsafe Character(UnicodeScalar(UInt8(bitPattern: exchange.pointee.command)))
         let stage: CurlSMTP.Failure.Stage =
-            switch code {
-            case CURLE_LOGIN_DENIED, CURLE_USE_SSL_FAILED, CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION,
-                CURLE_SSL_CACERT_BADFILE, CURLE_AUTH_ERROR:
+            switch (code, command) {
+            case (CURLE_LOGIN_DENIED, _), (CURLE_USE_SSL_FAILED, _), (CURLE_SSL_CONNECT_ERROR, _),
+                (CURLE_PEER_FAILED_VERIFICATION, _), (CURLE_SSL_CACERT_BADFILE, _), (CURLE_AUTH_ERROR, _):
                 .setup
-            // It greets by a refusal of everybody.
-            case CURLE_WEIRD_SERVER_REPLY where said.hasPrefix("Got unexpected"): .connection
-            case CURLE_SEND_ERROR, CURLE_WEIRD_SERVER_REPLY, CURLE_RECV_ERROR: reply > 0 ? .mail : .connection
+            case _ where reply == 0: .connection
+            // RCPT, DATA and what follows it are about this mail; MAIL is about who sends.
+            case (_, "R"), (_, "D"): .mail
+            case (_, "M") where reply >= 500: .setup
             default: .connection
             }
         let why = said.isEmpty ? unsafe String(cString: curl_easy_strerror(code)) : said
-        return CurlSMTP.Failure(reply: reply, stage: stage, description: refusal.isEmpty ? why : refusal)
+        let advice = Self.advice(code, reply: reply, isEncrypted: isEncrypted)
+        return CurlSMTP.Failure(reply: reply, stage: stage, description: (refusal.isEmpty ? why : refusal) + advice)
+    }
+
+    /// What an operator may have set wrongly, as the rest of a sentence.
+    private static func advice(_ code: CURLcode, reply: Int, isEncrypted: Bool) -> String {
+        switch code {
+        case CURLE_PEER_FAILED_VERIFICATION:
+            " (POSTLINE_MAIL_AUTHORITIES_FILE names certificates to trust beside the system's)"
+        case CURLE_SSL_CACERT_BADFILE: " (POSTLINE_MAIL_AUTHORITIES_FILE must name certificates, as PEM)"
+        case CURLE_USE_SSL_FAILED:
+            " (where it need not encrypt, set POSTLINE_MAIL_SMTP_TLS=off; where it does from the start, smtps://)"
+        case CURLE_SSL_CONNECT_ERROR where isEncrypted: " (where it encrypts by STARTTLS, its URL begins with smtp://)"
+        case CURLE_OPERATION_TIMEDOUT where !isEncrypted:
+            " (where it encrypts from the start, its URL begins with smtps://)"
+        default: reply == 530 ? " (POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD sign in)" : ""
+        }
     }
 
     /// Up to the NUL, without the line's end.

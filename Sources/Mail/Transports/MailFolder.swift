@@ -26,17 +26,28 @@ struct MailFolder: MailTransport {
         return .taken()
     }
 
+    /// Makes no folder: one that is misspelt would be there then.
     func check() async -> String? {
         do {
             return try await BlockingCall.value { [path] in
-                let name = ".probe-\(ID.random())"
-                if let flaw = Self.write([], to: name, in: path) { return flaw }
-                try? FileManager.default.removeItem(atPath: "\(path)/\(name)")
+                var isFolder = false
+                guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+                    return "there is no folder \(path) yet"
+                }
+                let probe = "\(path)/.probe-\(ID.random())"
+                guard isFolder, FileManager.default.createFile(atPath: probe, contents: nil) else {
+                    return Self.flaw(path)
+                }
+                try? FileManager.default.removeItem(atPath: probe)
                 return nil
             }
         } catch {
             return "\(error)"
         }
+    }
+
+    private static func flaw(_ path: String) -> String {
+        "\(path) is no folder that this user can write to"
     }
 
     /// Whole, or not at all; what keeps it from that, else nil.
@@ -49,12 +60,12 @@ struct MailFolder: MailTransport {
             guard
                 FileManager.default.createFile(
                     atPath: part, contents: Data(bytes), attributes: [.posixPermissions: 0o600])
-            else { return "\(path) cannot be written." }
+            else { return flaw(path) }
             try? FileManager.default.removeItem(atPath: "\(path)/\(name)")
             try FileManager.default.moveItem(atPath: part, toPath: "\(path)/\(name)")
             return nil
         } catch {
-            return "\(path) cannot be used: \(error)"
+            return flaw(path)
         }
     }
 }

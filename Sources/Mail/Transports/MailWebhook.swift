@@ -7,7 +7,7 @@ struct MailWebhook: MailTransport {
 
     private struct Body: Encodable {
         let type: String
-        var mail: Mail?
+        let mail: Mail
     }
 
     private struct Mail: Encodable {
@@ -24,6 +24,7 @@ struct MailWebhook: MailTransport {
 
     func deliver(_ message: MailMessage) async -> Delivery {
         let order = message.order
+        guard MailAddress(order.email) != nil else { return .unusableAddress }
         let mail = Mail(
             id: "\(order.id)", kind: order.kind.rawValue, email: order.email, user_id: "\(order.user)",
             locale: order.locale, subject: message.subject, text: message.text, link: message.link, token: order.token)
@@ -42,12 +43,5 @@ struct MailWebhook: MailTransport {
         }
     }
 
-    func check() async -> String? {
-        do {
-            let answer = try await webhook.post(Body(type: "check"), id: "check")
-            return 200..<300 ~= answer.status ? nil : answer.summary
-        } catch {
-            return "\(error)"
-        }
-    }
+    func check() async -> String? { await webhook.check() }
 }

@@ -31,7 +31,7 @@ struct SMTPTransport: MailTransport {
     private func answer(to letter: CurlSMTP.Letter?) async -> Result<Void, CurlSMTP.Failure> {
         do {
             return try await BlockingCall.value { [settings, from, authorities] in
-                CurlSMTP.perform(letter, settings, greeting: from.domain, authorities: authorities)
+                CurlSMTP.perform(letter, settings, from: from, authorities: authorities)
             }
         } catch {
             return .failure(CurlSMTP.Failure(reply: 0, stage: .connection, description: "\(error)"))
@@ -43,11 +43,8 @@ struct SMTPTransport: MailTransport {
     static func delivery(_ failure: CurlSMTP.Failure) -> Delivery {
         let logged = failure.reply > 0 ? "\(failure.reply)" : failure.stage.rawValue
         switch (failure.stage, failure.reply) {
-        case (.mail, 530), (.mail, 534), (.mail, 535), (.mail, 538):
-            return .later(failure.description, after: .seconds(60), logged: logged)
         case (.mail, 500...599): return .refused(failure.description, logged: logged)
-        case (.mail, _): return .later(failure.description, logged: logged)
-        case (.connection, _): return .later(failure.description, logged: logged)
+        case (.mail, _), (.connection, _): return .later(failure.description, logged: logged)
         case (.setup, _): return .later(failure.description, after: .seconds(60), logged: logged)
         }
     }

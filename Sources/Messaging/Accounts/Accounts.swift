@@ -170,7 +170,7 @@ struct Accounts: Sendable {
                 throw ProtocolError(.invalidCredentials, "The password is wrong.")
             }
             return hash
-        case (nil, _?): throw .invalid(field, "cannot be given: a guest has none")
+        case (nil, _?): throw .invalid(field, "cannot be given: this account has none")
         case (_?, nil): throw .invalid(field, "is missing")
         }
     }

@@ -40,12 +40,5 @@ struct Webhook: PushProvider {
         }
     }
 
-    func check() async -> String? {
-        do {
-            let answer = try await webhook.post(Body(type: "check"), id: "check")
-            return 200..<300 ~= answer.status ? nil : answer.summary
-        } catch {
-            return "\(error)"
-        }
-    }
+    func check() async -> String? { await webhook.check() }
 }

@@ -49,7 +49,8 @@ struct MailSources: Sendable {
                 link.contains("{token}") || !link.contains("#")
             else {
                 throw SettingsError(
-                    "POSTLINE_MAIL_LINK_URL must be a URL without a fragment, or one in which {token} and {kind} stand."
+                    "POSTLINE_MAIL_LINK_URL must be a URL such as https://app.example.com/account, without a fragment, or one "
+                        + "in which {token} and {kind} stand."
                 )
             }
             settings.link = link
@@ -86,6 +87,11 @@ struct MailSources: Sendable {
 
     private func smtp(_ url: String) throws(SettingsError) -> MailSettings.Transport {
         let parts = URL(string: url)
+        guard parts?.user() == nil else {
+            throw SettingsError(
+                "POSTLINE_MAIL_SMTP_URL has no user in it: POSTLINE_MAIL_SMTP_USER and POSTLINE_MAIL_SMTP_PASSWORD say who."
+            )
+        }
         guard let scheme = parts?.scheme, ["smtp", "smtps"].contains(scheme), let parts, parts.host() != nil,
             ["", "/"].contains(parts.path()), parts.query() == nil, parts.fragment() == nil, parts.user() == nil
         else {
@@ -111,8 +117,12 @@ struct MailSources: Sendable {
         guard url.hasPrefix("https://") || url.hasPrefix("http://"), URL(string: url)?.host() != nil else {
             throw SettingsError("POSTLINE_MAIL_WEBHOOK_URL must be a URL that begins with https:// or http://.")
         }
-        guard let webhookSecret, webhookSecret.utf8.count >= 32 else {
+        guard let webhookSecret else {
             throw SettingsError("POSTLINE_MAIL_WEBHOOK_URL needs POSTLINE_MAIL_WEBHOOK_SECRET, of at least 32 bytes.")
+        }
+        guard webhookSecret.utf8.count >= 32 else {
+            throw SettingsError(
+                "POSTLINE_MAIL_WEBHOOK_SECRET must have at least 32 bytes: it has \(webhookSecret.utf8.count).")
         }
         return .webhook(url: url, secret: webhookSecret)
     }

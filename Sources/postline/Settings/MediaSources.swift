@@ -54,10 +54,13 @@ struct MediaSources: Sendable {
                     + "https://chat.example.com.")
         }
         if let url { try Self.check(url, "POSTLINE_MEDIA_URL") }
-        guard let secret = secret ?? jwtSecret, secret.utf8.count >= TokenKeys.minSecretBytes else {
+        guard let secret = secret ?? jwtSecret else {
+            throw SettingsError("POSTLINE_MEDIA_DIR needs POSTLINE_MEDIA_SECRET, or POSTLINE_JWT_SECRET.")
+        }
+        guard secret.utf8.count >= TokenKeys.minSecretBytes else {
+            let name = self.secret == nil ? "POSTLINE_JWT_SECRET" : "POSTLINE_MEDIA_SECRET"
             throw SettingsError(
-                "POSTLINE_MEDIA_DIR needs POSTLINE_MEDIA_SECRET, of at least \(TokenKeys.minSecretBytes) bytes, where "
-                    + "there is no POSTLINE_JWT_SECRET.")
+                "\(name) must have at least \(TokenKeys.minSecretBytes) bytes: it has \(secret.utf8.count).")
         }
         return .folder(.init(directory: directory, url: url, secret: secret, maxBytes: maxBytes))
     }

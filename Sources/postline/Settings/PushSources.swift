@@ -68,8 +68,12 @@ struct PushSources: Sendable {
             return nil
         }
         try Self.checkURL(webhookURL, "POSTLINE_PUSH_WEBHOOK_URL")
-        guard let webhookSecret, webhookSecret.utf8.count >= 32 else {
+        guard let webhookSecret else {
             throw SettingsError("POSTLINE_PUSH_WEBHOOK_URL needs POSTLINE_PUSH_WEBHOOK_SECRET, of at least 32 bytes.")
+        }
+        guard webhookSecret.utf8.count >= 32 else {
+            throw SettingsError(
+                "POSTLINE_PUSH_WEBHOOK_SECRET must have at least 32 bytes: it has \(webhookSecret.utf8.count).")
         }
         return PushSettings.Webhook(url: webhookURL, secret: webhookSecret)
     }

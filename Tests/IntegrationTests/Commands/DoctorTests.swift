@@ -332,17 +332,25 @@ struct DoctorTests {
             try await ServeProcess.with(database) { node in
                 var environment = Self.environment(database)
                 environment["POSTLINE_PORT"] = "\(node.port)"
+                environment["POSTLINE_HTTP_PORT"] = "\(try await node.command.port(of: "serving HTTP"))"
                 environment["POSTLINE_OPERATIONS_PORT"] = "\(node.operationsPort)"
                 let served = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
-                #expect(served.map(\.level) == ["ok", "ok"])
+                #expect(served.map(\.level) == ["ok", "ok", "ok"])
                 #expect(served.allSatisfy { $0.message.contains("a Postline") }, "\(served)")
+                environment["POSTLINE_HTTP_PORT"] = "0"
+                let elsewhere = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
+                #expect(elsewhere.map(\.level) == ["ok", "warning", "ok"])
+                #expect(elsewhere[1].message.contains("nothing serves HTTP"), "\(elsewhere)")
             }
-            let others = [try await Self.anotherProgram(), try await Self.anotherProgram()]
+            let others = [
+                try await Self.anotherProgram(), try await Self.anotherProgram(), try await Self.anotherProgram(),
+            ]
             var environment = Self.environment(database)
             environment["POSTLINE_PORT"] = "\(try #require(others[0].localAddress?.port))"
             environment["POSTLINE_OPERATIONS_PORT"] = "\(try #require(others[1].localAddress?.port))"
+            environment["POSTLINE_HTTP_PORT"] = "\(try #require(others[2].localAddress?.port))"
             let taken = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
-            #expect(taken.map(\.level) == ["problem", "problem"])
+            #expect(taken.map(\.level) == ["problem", "problem", "problem"])
             #expect(taken.allSatisfy { $0.message.contains("the port is in use") }, "\(taken)")
             #expect(taken.first?.advice.contains("POSTLINE_PORT") == true)
             for other in others { try await other.close() }
@@ -429,7 +437,7 @@ extension DoctorTests {
     private static func environment(_ database: TestDatabase) -> [String: String] {
         [
             "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
-            "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0",
+            "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
         ]
     }
 

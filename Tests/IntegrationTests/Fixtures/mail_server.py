@@ -22,6 +22,7 @@ options.add_argument("--certificate", nargs=2, metavar=("CERTIFICATE", "KEY"))
 options.add_argument("--encrypted", choices=["never", "offered", "required", "always"], default="never")
 options.add_argument("--user")
 options.add_argument("--password")
+options.add_argument("--sender", help="what every sender is answered, in place of 250")
 options.add_argument("--greeting", help="in place of 220")
 options = options.parse_args()
 
@@ -36,6 +37,13 @@ class Handler:
     def first_time(self, address):
         self.tries[address] = self.tries.get(address, 0) + 1
         return self.tries[address] == 1
+
+    async def handle_MAIL(self, server, session, envelope, address, mail_options):
+        if options.sender:
+            return options.sender
+        envelope.mail_from = address
+        envelope.mail_options.extend(mail_options)
+        return "250 OK"
 
     async def handle_RCPT(self, server, session, envelope, address, rcpt_options):
         say(event="recipient", to=address)

@@ -259,13 +259,18 @@ struct MailAccountTests {
                 "update auth.users set banned_until = now() + interval '1 day' where id = '\(Person.dave.id)'")
             try await isRefused("auth.reset_password", try Self.reset(sixth, to: "new password"))
             try await node.database.psql(
-                "update auth.users set banned_until = null, email = 'd@example.com' where id = '\(Person.dave.id)'")
+                "update auth.users set banned_until = null where id = '\(Person.dave.id)'")
+            // Nor is it good when the ban is lifted.
             try await isRefused("auth.reset_password", try Self.reset(sixth, to: "new password"))
+            let seventh = try await asked(7)
+            try await node.database.psql(
+                "update auth.users set email = 'd@example.com' where id = '\(Person.dave.id)'")
+            try await isRefused("auth.reset_password", try Self.reset(seventh, to: "new password"))
             try await node.database.psql(
                 "update auth.users set email = 'dave@example.com' where id = '\(Person.dave.id)'")
             try await node.database.psql(
                 "update public.user_profiles set is_deleted = true where id = '\(Person.dave.id)'")
-            try await isRefused("auth.reset_password", try Self.reset(sixth, to: "new password"))
+            try await isRefused("auth.reset_password", try Self.reset(seventh, to: "new password"))
             // Why not, is told nobody.
             #expect(refusals.count == 1, "\(refusals)")
         }

@@ -59,7 +59,8 @@ final class MailServer: Sendable {
 
     static func with<Value: Sendable>(
         port: Int = 0, _ encryption: Encryption = .never, certificates: TestCertificates? = nil, user: String? = nil,
-        password: String? = nil, greeting: String? = nil, _ body: @Sendable (MailServer) async throws -> Value
+        password: String? = nil, greeting: String? = nil, sender: String? = nil,
+        _ body: @Sendable (MailServer) async throws -> Value
     ) async throws -> Value {
         var arguments = ["--port", "\(port)", "--encrypted", encryption.rawValue]
         if let certificates {
@@ -67,6 +68,7 @@ final class MailServer: Sendable {
         }
         if let user, let password { arguments += ["--user", user, "--password", password] }
         if let greeting { arguments += ["--greeting", greeting] }
+        if let sender { arguments += ["--sender", sender] }
         let command = try Command(
             arguments, of: Repository.url("scripts/mail-server").path)
         defer { command.signal(SIGKILL) }

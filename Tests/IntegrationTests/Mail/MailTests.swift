@@ -128,15 +128,16 @@ struct MailTests {
                 tls.merging(trusted) { $1 }.merging(signedIn) { $1 }, .required, certificates, user: "postline",
                 password: "another password")
             try await Self.isNotSent([:], .never, nil, greeting: "554 no service for you")
+            try await Self.isNotSent([:], .never, nil, sender: "550 5.7.1 you do not send from here")
         }
     }
 
     private static func isNotSent(
         _ settings: [String: String], _ encryption: MailServer.Encryption, _ certificates: TestCertificates?,
-        user: String? = nil, password: String? = nil, greeting: String? = nil
+        user: String? = nil, password: String? = nil, greeting: String? = nil, sender: String? = nil
     ) async throws {
         try await MailServer.with(
-            encryption, certificates: certificates, user: user, password: password, greeting: greeting
+            encryption, certificates: certificates, user: user, password: password, greeting: greeting, sender: sender
         ) { server in
             try await Self.with(server, host: "localhost", settings) { database, node in
                 try await node.connect().register("Uma", email: "uma@example.com")

@@ -7,7 +7,7 @@ create or replace function accounts.register(
     email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) returns uuid
 language plpgsql security definer set search_path = '' as $$
 declare
-    address text := app.checked_email(email);
+    address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
     name text := app.checked_name('full_name', full_name, 'A name');
     new_id uuid;
 begin
@@ -113,7 +113,7 @@ create or replace function accounts.upgrade(
     user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
-    address text := app.checked_email(email);
+    address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
     name text := app.checked_name('full_name', full_name, 'A name');
 begin
     if not coalesce((select u.is_anonymous and u.deleted_at is null from auth.users u
@@ -230,6 +230,21 @@ begin
     if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
        or pg_catalog.char_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
+    end if;
+    return address;
+end
+$$;
+
+-- The same of one that mails are sent to: letters, digits and signs of ASCII (RFC 5321, 4.1.2, a dot-string at a host).
+create or replace function app.mailable_email(email text) returns text
+language plpgsql immutable set search_path = '' as $$
+declare
+    address text := app.checked_email(email);
+begin
+    if address !~ '^[a-z0-9!#$%&''*+/=?^_`{|}~-]+(\.[a-z0-9!#$%&''*+/=?^_`{|}~-]+)*@'
+                  '[a-z0-9][a-z0-9-]*(\.[a-z0-9-]+)*$' then
+        perform app.refuse_param('email',
+            'No mail can be sent to that address: it must be letters, digits and signs of ASCII.');
     end if;
     return address;
 end

@@ -77,6 +77,9 @@ begin
     insert into app.identities (provider, subject, user_id, email)
     values (provider, subject, found_id, address)
     on conflict do nothing;
+    if found then
+        perform app.shut_out_others(found_id);
+    end if;
 
     select u.* into account from auth.users u where u.id = found_id;
     if account.deleted_at is not null or app.is_banned(account) then
@@ -91,6 +94,22 @@ begin
         merged := accounts.merge_guest(found_id, password_hash, guest_session, guest_generation, reuse_seconds);
     end if;
     return next;
+end
+$$;
+
+-- Of an account to which a provider's word has just led by its address: whoever set its password need not be who owns
+-- the address, and had only to wait for a click in a mail that its owner did not ask for. So the password goes, which a
+-- mail sets anew, and every session of before ends. A new account and a guest have no password.
+create or replace function app.shut_out_others(user_id uuid) returns void
+language plpgsql security definer set search_path = '' as $$
+begin
+    update auth.users u set encrypted_password = null, updated_at = pg_catalog.now()
+     where u.id = shut_out_others.user_id and nullif(u.encrypted_password::text, '') is not null;
+    if found then
+        perform app.cancel_mails(user_id, array['change_email', 'reset_password']);
+        update app.sessions s set revoked_at = pg_catalog.now()
+         where s.user_id = shut_out_others.user_id and s.revoked_at is null;
+    end if;
 end
 $$;
 

@@ -1,7 +1,8 @@
 -- Mails on their way, for the role postline_accounts alone: see sql/functions/app/mails.sql.
 
--- What is due, judged now, as many at most as there are hashes; each is due again in two minutes. Those that have a
--- token have taken one of the hashes, SHA-256 in hexadecimal digits, for it.
+-- What is due, judged now, as many at most as there are hashes; each is due again in four minutes, by when its sender
+-- knows. Those that have a token have taken one of the hashes, SHA-256 in hexadecimal digits, for it. What nobody wants
+-- any more goes, and takes nobody's place: how many addresses were made up, no other mail tells.
 create or replace function accounts.take_mails(hashes text[]) returns table (
     id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
 language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
@@ -15,8 +16,9 @@ begin
     perform app.forget_mails();
     for mail in
         select m.* from app.mails m where m.due_at <= pg_catalog.clock_timestamp()
-         order by m.due_at limit cardinality(hashes) for update skip locked
+         order by m.due_at limit 500 for update skip locked
     loop
+        exit when place = cardinality(hashes);
         whom := case when mail.kind = 'reset_password' then
                     (select u.id from auth.users u where u.email = mail.email and not u.is_sso_user)
                     else mail.user_id end;
@@ -36,7 +38,7 @@ begin
             values (pg_catalog.decode(token_hash, 'hex'), mail.kind, account.id, mail.email,
                     app.now() + interval '1 hour');
         end if;
-        update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '2 minutes', attempts = m.attempts + 1
+        update app.mails m set due_at = pg_catalog.clock_timestamp() + interval '4 minutes', attempts = m.attempts + 1
          where m.id = mail.id;
         id := mail.id;
         kind := mail.kind;

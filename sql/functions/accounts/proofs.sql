@@ -67,7 +67,7 @@ create or replace function accounts.request_email_change(
     user_id uuid, password_hash text, email text, most integer) returns void
 language plpgsql security definer set search_path = '' as $$
 declare
-    address text := app.checked_email(email);
+    address text := app.mailable_email(email);
     account auth.users;
 begin
     select u.* into account from auth.users u where u.id = request_email_change.user_id for update;

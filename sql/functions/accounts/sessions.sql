@@ -191,6 +191,9 @@ create or replace function app.end_sessions() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
+    -- Nor does it come back by a mail of before, when it is let in again.
+    perform app.cancel_mails(new.id, array['confirm_email', 'change_email', 'reset_password']);
+    delete from app.mails m where m.kind = 'reset_password' and m.email = new.email::text;
     return null;
 end
 $$;

@@ -19,7 +19,8 @@ begin
     elsif purpose = 'avatar' and conversation_id is not null then
         perform app.refuse_param('conversation_id', 'An avatar is of no conversation.');
     elsif purpose = 'message' and conversation_id is null then
-        perform app.refuse_param('conversation_id', 'A picture of a message is for one conversation.');
+        perform app.refuse_param('conversation_id',
+            'A picture of a message needs the "conversation_id" that it is for.');
     elsif purpose = 'message' and not app.is_member(conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;

@@ -1,8 +1,8 @@
 -- Mails: what tells that whoever asks reads the mail of an address.
 --
--- A transaction that needs one writes a row (app.queue_mail). Every node asks each second for what is due
+-- A transaction that needs one writes a row (app.queue_mail). Every node asks twice a second for what is due
 -- (accounts.take_mails) and gives it to the operator's mail server; accounts.settle_mails notes what that said. A mail
--- that is being sent is due again two minutes later, for the case that the node ends with it: so each is sent at least
+-- that is being sent is due again four minutes later, for the case that the node ends with it: so each is sent at least
 -- once, and twice only where a node ended between the server's answer and the note of it.
 --
 -- A token is made when its mail is sent: the node has it, the mail has it, and here is its hash. So no row holds what

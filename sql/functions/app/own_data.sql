@@ -116,6 +116,10 @@ begin
         if patch ? 'preferences' then
             if pg_catalog.jsonb_typeof(patch -> 'preferences') not in ('object', 'null') then
                 perform app.refuse_param('preferences', 'Preferences are an object.');
+            -- Of a misspelt word the user would not be hidden, and think that it is.
+            elsif coalesce(patch -> 'preferences' -> 'presence', 'null') not in ('null', '"nobody"', '"contacts"') then
+                perform app.refuse_param('preferences',
+                    'The preference "presence" is "nobody", or "contacts" for those who share a conversation.');
             end if;
             private.preferences := case when patch -> 'preferences' = 'null' then '{}' else (
                 select coalesce(pg_catalog.jsonb_object_agg(merged.key, merged.value), '{}')

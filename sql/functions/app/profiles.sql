@@ -4,7 +4,8 @@ create or replace function app.check_avatar_url(field text, url text) returns vo
 language plpgsql immutable set search_path = '' as $$
 begin
     if not app.is_https(url) then
-        perform app.refuse_param(field, 'An avatar is an https address of at most 2,048 bytes.');
+        perform app.refuse_param(field,
+            'A custom avatar is an https address of at most 2,048 bytes, or a "media_id" of media.create.');
     end if;
 end
 $$;
