@@ -5,11 +5,15 @@ internal import Metrics
 struct PushMetrics: Sendable {
     private let factory: any MetricsFactory
     private let leads: Meter
+    private let givenUp: Counter
 
     init(_ factory: any MetricsFactory) {
         self.factory = factory
         leads = Meter(label: "postline_push_leader", factory: factory)
         leads.set(0)
+        // There from the beginning, so that an alert on it sees the first.
+        givenUp = Counter(label: "postline_pushes_given_up_total", factory: factory)
+        givenUp.increment(by: 0)
     }
 
     func leads(_ isLeader: Bool) { leads.set(isLeader ? 1 : 0) }
@@ -28,10 +32,7 @@ struct PushMetrics: Sendable {
             .recordNanoseconds(Int64(duration / .nanoseconds(1)))
     }
 
-    func gaveUp(_ count: Int) {
-        guard count > 0 else { return }
-        Counter(label: "postline_pushes_given_up_total", factory: factory).increment(by: count)
-    }
+    func gaveUp(_ count: Int) { givenUp.increment(by: count) }
 }
 
 extension Pusher {

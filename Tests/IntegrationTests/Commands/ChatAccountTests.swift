@@ -111,7 +111,7 @@ struct ChatAccountTests {
                 "/username alicia\n/username bob\n/avatar cat\n/avatar http://example.com/a.png\n/name \u{202E}x")
             try await alice.says("! A username can be changed once in 90 days. Yours can be changed again from ")
             try await alice.says("! There is no such built-in avatar.")
-            try await alice.says("! An avatar is an https address")
+            try await alice.says("! A custom avatar is an https address")
             try await alice.says("! A name cannot hold control or text-direction characters.")
             try alice.type("/avatar")
             try await alice.says("Orange circle   /avatar orange_circle")

@@ -79,7 +79,7 @@ struct LogTests {
                 let event =
                     #/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z (trace|debug|info|notice|warning|error|critical) .+/#
                 let lines = log.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
-                #expect(lines.count > 30)
+                #expect(lines.count > 20)
                 for line in lines { #expect(line.wholeMatch(of: event) != nil, "\(line)") }
                 let failures = lines.filter { $0.contains(" error ") }
                 #expect(failures.count == 1, "\(failures)")

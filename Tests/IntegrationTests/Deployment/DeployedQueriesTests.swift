@@ -1,3 +1,4 @@
+import BoundedWait
 import Foundation
 import LineClient
 import Messaging
@@ -38,14 +39,14 @@ struct DeployedQueriesTests {
         let queries = try Self.alerts().map(\.query) + Self.panels()
         #expect(queries.count > 30)
         try await TestDatabase.with { database in
-            try await ServeProcess.with(database) { node in
+            try await Self.serve(database) { node in
                 let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
                 try await bob.sync()
                 try await alice.send("a message", to: Room.aliceBob)
                 try await bob.follow { $0.has("a message", in: Room.aliceBob) }
                 let http = try await node.command.port(of: "serving HTTP")
                 #expect(try await HTTPAnswer.get("/v1/openapi.json", port: http).status == 200)
-                let shown = try await Self.labels(shownBy: node)
+                let shown = try await Self.labels(ofMailsAndPushesToo: node)
                 for query in queries {
                     for selector in query.selectors {
                         guard let labels = shown[selector.series] else {
@@ -68,6 +69,43 @@ struct DeployedQueriesTests {
                 await bob.close()
             }
         }
+    }
+
+    /// A node that mails to a folder, and pushes to nobody's webhook.
+    private static func serve(
+        _ database: TestDatabase, _ body: @Sendable (ServeProcess) async throws -> Void
+    ) async throws {
+        let mails = FileManager.default.temporaryDirectory.appending(path: "postline-mails-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: mails) }
+        let node = try await ServeProcess.start(
+            database,
+            environment: [
+                "POSTLINE_MAIL_DIR": mails, "POSTLINE_MAIL_FROM": "chat@example.com",
+                "POSTLINE_PUSH_WEBHOOK_URL": "http://127.0.0.1:1",
+                "POSTLINE_PUSH_WEBHOOK_SECRET": "a secret of the tests, of 32 bytes and more",
+            ])
+        defer { node.command.signal(SIGKILL) }
+        try await body(node)
+    }
+
+    /// Has it mail and push, and gives its figures once these are among them.
+    private static func labels(
+        ofMailsAndPushesToo node: ServeProcess
+    ) async throws -> [String: [String: Set<String>]] {
+        let (carol, dave) = (try await node.signedIn(.carol), try await node.signedIn(.dave))
+        try await carol.call("devices.register", ["platform": "webhook", "token": "carol's"])
+        try await dave.send("a message", to: try await dave.conversation(with: Person.carol.id))
+        try await dave.call("auth.request_password_reset", ["email": "dave@example.com"])
+        let shown = try await within("figures of mails and pushes") {
+            while true {
+                let shown = try await labels(shownBy: node)
+                if shown["postline_device_pushes_total"] != nil, shown["postline_mails_total"] != nil { return shown }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+        await carol.close()
+        await dave.close()
+        return shown
     }
 
     @Test("what an alert's sentence names is kept apart by its query")
