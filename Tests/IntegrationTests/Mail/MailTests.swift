@@ -111,24 +111,34 @@ struct MailTests {
         }
     }
 
+    /// Why a mail server is given no mail.
+    enum Distrust: CaseIterable {
+        case doesNotEncrypt, hasNoGoodCertificate, isSomebodyElse, takesNoPassword, servesNobody, refusesTheSender
+    }
+
     @Test(
-        "row 68: nothing is said to a server that does not encrypt, is not who it should be, or takes mails of nobody")
-    func untrusted() async throws {
+        "row 68: nothing is said to a server that does not encrypt, is not who it should be, or takes mails of nobody",
+        arguments: Distrust.allCases)
+    func untrusted(why: Distrust) async throws {
         try await TestCertificates.with { certificates in
-            try certificates.issue()
-            let signedIn = ["POSTLINE_MAIL_SMTP_USER": "postline", "POSTLINE_MAIL_SMTP_PASSWORD": "a password"]
-            let trusted = ["POSTLINE_MAIL_AUTHORITIES_FILE": certificates.authorities]
-            let tls = ["POSTLINE_MAIL_SMTP_TLS": "on"]
-            try await Self.isNotSent(tls, .never, nil)
-            try await Self.isNotSent(tls, .offered, certificates)
-            try certificates.issue(for: "other.example.com")
-            try await Self.isNotSent(tls.merging(trusted) { $1 }, .offered, certificates)
-            try certificates.issue()
-            try await Self.isNotSent(
-                tls.merging(trusted) { $1 }.merging(signedIn) { $1 }, .required, certificates, user: "postline",
-                password: "another password")
-            try await Self.isNotSent([:], .never, nil, greeting: "554 no service for you")
-            try await Self.isNotSent([:], .never, nil, sender: "550 5.7.1 you do not send from here")
+            try certificates.issue(for: why == .isSomebodyElse ? "other.example.com" : "localhost")
+            let trusted = [
+                "POSTLINE_MAIL_SMTP_TLS": "on", "POSTLINE_MAIL_AUTHORITIES_FILE": certificates.authorities,
+            ]
+            switch why {
+            case .doesNotEncrypt: try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .never, nil)
+            case .hasNoGoodCertificate:
+                try await Self.isNotSent(["POSTLINE_MAIL_SMTP_TLS": "on"], .offered, certificates)
+            case .isSomebodyElse: try await Self.isNotSent(trusted, .offered, certificates)
+            case .takesNoPassword:
+                let signedIn = ["POSTLINE_MAIL_SMTP_USER": "postline", "POSTLINE_MAIL_SMTP_PASSWORD": "a password"]
+                try await Self.isNotSent(
+                    trusted.merging(signedIn) { $1 }, .required, certificates, user: "postline",
+                    password: "another password")
+            case .servesNobody: try await Self.isNotSent([:], .never, nil, greeting: "554 no service for you")
+            case .refusesTheSender:
+                try await Self.isNotSent([:], .never, nil, sender: "550 5.7.1 you do not send from here")
+            }
         }
     }
 
