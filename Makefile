@@ -35,6 +35,7 @@ test: build ## Build, and run all tests against a private PostgreSQL, or some (A
 ifdef ARGS
 	@scripts/with-postgres scripts/run-tests $(ARGS)
 else
+	@scripts/mail-server --install
 	@# The first ends backends as it likes, the second takes descriptors by the hundred, the third weighs its own memory,
 	@# the fifth holds the documents' times: each has a process to itself.
 	@scripts/with-postgres scripts/run-tests --filter '^PostgresTests[.]'
