@@ -36,14 +36,8 @@ public struct MailTexts: Sendable {
     private static func check(_ text: String, _ name: String, _ place: Place) throws {
         let isSubject = place.part == \MailText.subject
         let placeholders = place.kind.hasToken && !isSubject ? ["{app}", "{link}", "{token}"] : ["{app}"]
-        var rest = text[...]
-        while let open = rest.firstIndex(of: "{") {
-            let after = rest[open...]
-            guard let placeholder = placeholders.first(where: { after.hasPrefix($0) }) else {
-                throw MailError(
-                    "has in \"\(name)\" a brace that is none of \(placeholders.joined(separator: ", ")).")
-            }
-            rest = after.dropFirst(placeholder.count)
+        guard Template.hasOnly(placeholders, in: text) else {
+            throw MailError("has in \"\(name)\" a brace that is none of \(placeholders.joined(separator: ", ")).")
         }
         if text.isEmpty || isSubject && text.contains(where: \.isNewline) {
             throw MailError("has in \"\(name)\" no text of \(isSubject ? "one line" : "lines").")
@@ -70,15 +64,8 @@ public struct MailTexts: Sendable {
         return places
     }()
 
-    /// Those of the longest tag that begins this one (RFC 4647, 3.4), else English.
     private func texts(for locale: String?) -> Texts {
-        var tag = (locale ?? "en").lowercased().replacing("_", with: "-")
-        while true {
-            if let texts = byLocale[tag] { return texts }
-            guard let end = tag.lastIndex(of: "-") else { break }
-            tag = String(tag[..<end])
-        }
-        return byLocale["en"] ?? [:]
+        Template.texts(for: locale, of: byLocale) ?? [:]
     }
 
     /// What a mail says.
@@ -88,20 +75,8 @@ public struct MailTexts: Sendable {
     ///   - link: what it is about; nil where it has none.
     func text(of order: MailOrder, app: String, link: String?) -> MailText {
         let text = texts(for: order.locale)[order.kind] ?? MailText(subject: "", body: "")
-        // One pass: what stands for a placeholder is no template.
-        func filled(_ template: String) -> String {
-            var filled = ""
-            var rest = template[...]
-            while let open = rest.firstIndex(of: "{") {
-                filled += rest[..<open]
-                rest = rest[open...]
-                let places = [("{app}", app), ("{link}", link ?? ""), ("{token}", order.token ?? "")]
-                let (placeholder, value) = places.first { rest.hasPrefix($0.0) } ?? ("{", "{")
-                filled += value
-                rest = rest.dropFirst(placeholder.count)
-            }
-            return filled + rest
-        }
+        let places = [("{app}", app), ("{link}", link ?? ""), ("{token}", order.token ?? "")]
+        func filled(_ template: String) -> String { Template.filled(template, with: places) }
         return MailText(subject: filled(text.subject), body: filled(text.body))
     }
 }

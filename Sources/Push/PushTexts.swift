@@ -34,13 +34,8 @@ public struct PushTexts: Sendable {
     }
 
     private static func check(_ text: String, _ name: String) throws {
-        var rest = text[...]
-        while let open = rest.firstIndex(of: "{") {
-            let after = rest[open...]
-            guard let placeholder = ["{sender}", "{group}", "{content}"].first(where: { after.hasPrefix($0) }) else {
-                throw PushError("has in \"\(name)\" a brace that is none of {sender}, {group} and {content}.")
-            }
-            rest = after.dropFirst(placeholder.count)
+        guard Template.hasOnly(["{sender}", "{group}", "{content}"], in: text) else {
+            throw PushError("has in \"\(name)\" a brace that is none of {sender}, {group} and {content}.")
         }
     }
 
@@ -77,15 +72,8 @@ public struct PushTexts: Sendable {
         "zh": Texts(image: "图片", somebody: "某人"),
     ]
 
-    /// Those of the longest tag that begins this one (RFC 4647, 3.4), else English.
     private func texts(for locale: String?) -> Texts {
-        var tag = (locale ?? "en").lowercased().replacing("_", with: "-")
-        while true {
-            if let texts = byLocale[tag] { return texts }
-            guard let end = tag.lastIndex(of: "-") else { break }
-            tag = String(tag[..<end])
-        }
-        return byLocale["en"] ?? Texts(image: "", somebody: "")
+        Template.texts(for: locale, of: byLocale) ?? Texts(image: "", somebody: "")
     }
 
     /// What a push shows; nil where it is silent.
@@ -94,23 +82,8 @@ public struct PushTexts: Sendable {
         let texts = texts(for: order.device.locale)
         let sender = order.senderName ?? texts.somebody
         let content = order.content.map { $0.isEmpty && order.isImage ? texts.image : $0 }
-        // One pass: what a user wrote is no template.
-        func filled(_ template: String) -> String {
-            var filled = ""
-            var rest = template[...]
-            while let open = rest.firstIndex(of: "{") {
-                filled += rest[..<open]
-                rest = rest[open...]
-                for (placeholder, value) in [
-                    ("{sender}", sender), ("{group}", order.title ?? ""), ("{content}", content ?? ""),
-                ] where rest.hasPrefix(placeholder) {
-                    filled += value
-                    rest = rest.dropFirst(placeholder.count)
-                    break
-                }
-            }
-            return filled + rest
-        }
+        let places = [("{sender}", sender), ("{group}", order.title ?? ""), ("{content}", content ?? "")]
+        func filled(_ template: String) -> String { Template.filled(template, with: places) }
         return Push.Text(
             title: Self.bounded(filled(order.title == nil ? texts.directTitle : texts.groupTitle), 200),
             body: content.map { _ in Self.bounded(filled(texts.body), 1_000) })

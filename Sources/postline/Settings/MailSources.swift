@@ -57,10 +57,10 @@ struct MailSources: Sendable {
         }
         if let textsFile {
             let name = "POSTLINE_MAIL_TEXTS_FILE"
-            let file = try Self.read(textsFile, name)
-            settings.texts = try Self.named(name) { try MailTexts(replacedBy: file) }
+            let file = try SettingChecks.contents(of: textsFile, name)
+            settings.texts = try SettingChecks.value(of: name) { try MailTexts(replacedBy: file) }
         }
-        if let authoritiesFile { _ = try Self.read(authoritiesFile, "POSTLINE_MAIL_AUTHORITIES_FILE") }
+        if let authoritiesFile { _ = try SettingChecks.contents(of: authoritiesFile, "POSTLINE_MAIL_AUTHORITIES_FILE") }
         settings.authorities = authoritiesFile
         return settings
     }
@@ -114,32 +114,8 @@ struct MailSources: Sendable {
     }
 
     private func webhook(_ url: String) throws(SettingsError) -> MailSettings.Transport {
-        guard url.hasPrefix("https://") || url.hasPrefix("http://"), URL(string: url)?.host() != nil else {
-            throw SettingsError("POSTLINE_MAIL_WEBHOOK_URL must be a URL that begins with https:// or http://.")
-        }
-        guard let webhookSecret else {
-            throw SettingsError("POSTLINE_MAIL_WEBHOOK_URL needs POSTLINE_MAIL_WEBHOOK_SECRET, of at least 32 bytes.")
-        }
-        guard webhookSecret.utf8.count >= 32 else {
-            throw SettingsError(
-                "POSTLINE_MAIL_WEBHOOK_SECRET must have at least 32 bytes: it has \(webhookSecret.utf8.count).")
-        }
-        return .webhook(url: url, secret: webhookSecret)
-    }
-
-    private static func read(_ path: String, _ name: String) throws(SettingsError) -> Data {
-        do {
-            return try Data(contentsOf: URL(filePath: path))
-        } catch {
-            throw SettingsError("\(name) cannot be used: \(path) cannot be read.")
-        }
-    }
-
-    private static func named<Value>(_ name: String, _ body: () throws -> Value) throws(SettingsError) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw SettingsError("\(name) \(error)")
-        }
+        try SettingChecks.url(url, "POSTLINE_MAIL_WEBHOOK_URL")
+        return .webhook(
+            url: url, secret: try SettingChecks.webhookSecret(webhookSecret, "POSTLINE_MAIL"))
     }
 }

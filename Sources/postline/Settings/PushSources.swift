@@ -23,14 +23,14 @@ struct PushSources: Sendable {
         var settings = PushSettings()
         settings.hasPreviews = hasPreviews
         settings.authorities = authoritiesFile
-        if let authoritiesFile { _ = try Self.read(authoritiesFile, "POSTLINE_PUSH_AUTHORITIES_FILE") }
+        if let authoritiesFile { _ = try SettingChecks.contents(of: authoritiesFile, "POSTLINE_PUSH_AUTHORITIES_FILE") }
         settings.apns = try apns()
         settings.fcm = try fcm()
         settings.webhook = try webhook()
         if let textsFile {
             let name = "POSTLINE_PUSH_TEXTS_FILE"
-            let file = try Self.read(textsFile, name)
-            settings.texts = try Self.named(name) { try PushTexts(replacedBy: file) }
+            let file = try SettingChecks.contents(of: textsFile, name)
+            settings.texts = try SettingChecks.value(of: name) { try PushTexts(replacedBy: file) }
         }
         return settings.platforms.isEmpty ? nil : settings
     }
@@ -43,10 +43,10 @@ struct PushSources: Sendable {
         if let missing = all.first(where: { $0.1 == nil })?.0 {
             throw SettingsError("Apple's pushes need POSTLINE_PUSH_APNS_\(missing) too.")
         }
-        try Self.checkURL(apnsURL, "POSTLINE_PUSH_APNS_URL")
+        try SettingChecks.url(apnsURL, "POSTLINE_PUSH_APNS_URL")
         let name = "POSTLINE_PUSH_APNS_KEY_FILE"
-        let key = String(decoding: try Self.read(apnsKeyFile ?? "", name), as: UTF8.self)
-        return try Self.named(name) {
+        let key = String(decoding: try SettingChecks.contents(of: apnsKeyFile ?? "", name), as: UTF8.self)
+        return try SettingChecks.value(of: name) {
             try PushSettings.APNs(
                 key: key, keyID: apnsKeyID ?? "", teamID: apnsTeamID ?? "", topic: apnsTopic ?? "", url: apnsURL)
         }
@@ -54,10 +54,10 @@ struct PushSources: Sendable {
 
     private func fcm() throws(SettingsError) -> PushSettings.FCM? {
         guard let fcmServiceAccountFile else { return nil }
-        try Self.checkURL(fcmURL, "POSTLINE_PUSH_FCM_URL")
+        try SettingChecks.url(fcmURL, "POSTLINE_PUSH_FCM_URL")
         let name = "POSTLINE_PUSH_FCM_SERVICE_ACCOUNT_FILE"
-        let file = try Self.read(fcmServiceAccountFile, name)
-        return try Self.named(name) { try PushSettings.FCM(serviceAccount: file, url: fcmURL) }
+        let file = try SettingChecks.contents(of: fcmServiceAccountFile, name)
+        return try SettingChecks.value(of: name) { try PushSettings.FCM(serviceAccount: file, url: fcmURL) }
     }
 
     private func webhook() throws(SettingsError) -> PushSettings.Webhook? {
@@ -67,37 +67,8 @@ struct PushSources: Sendable {
             }
             return nil
         }
-        try Self.checkURL(webhookURL, "POSTLINE_PUSH_WEBHOOK_URL")
-        guard let webhookSecret else {
-            throw SettingsError("POSTLINE_PUSH_WEBHOOK_URL needs POSTLINE_PUSH_WEBHOOK_SECRET, of at least 32 bytes.")
-        }
-        guard webhookSecret.utf8.count >= 32 else {
-            throw SettingsError(
-                "POSTLINE_PUSH_WEBHOOK_SECRET must have at least 32 bytes: it has \(webhookSecret.utf8.count).")
-        }
-        return PushSettings.Webhook(url: webhookURL, secret: webhookSecret)
-    }
-
-    private static func checkURL(_ url: String?, _ name: String) throws(SettingsError) {
-        guard let url else { return }
-        guard url.hasPrefix("https://") || url.hasPrefix("http://"), URL(string: url)?.host() != nil else {
-            throw SettingsError("\(name) must be a URL that begins with https:// or http://.")
-        }
-    }
-
-    private static func read(_ path: String, _ name: String) throws(SettingsError) -> Data {
-        do {
-            return try Data(contentsOf: URL(filePath: path))
-        } catch {
-            throw SettingsError("\(name) cannot be used: \(path) cannot be read.")
-        }
-    }
-
-    private static func named<Value>(_ name: String, _ body: () throws -> Value) throws(SettingsError) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw SettingsError("\(name) \(error)")
-        }
+        try SettingChecks.url(webhookURL, "POSTLINE_PUSH_WEBHOOK_URL")
+        return PushSettings.Webhook(
+            url: webhookURL, secret: try SettingChecks.webhookSecret(webhookSecret, "POSTLINE_PUSH"))
     }
 }
