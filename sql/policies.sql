@@ -6,6 +6,7 @@
 -- postline_feed     the feed: reads all that clients may be told; of writes it may say who is online on its node, and
 --                   what became of pushes
 -- postline_accounts may call accounts.*, nothing else
+-- postline_sender   writes messages of many senders at once, each in a conversation that its sender is a member of
 -- nobody           what is in the schema admin: it is the owner's
 -- The login role owns nothing and is granted nothing: a request that sets no role can do nothing.
 --
@@ -15,9 +16,9 @@
 
 -- Schemas.
 revoke all on schema app, api, rest, accounts, feed, admin
-    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
-grant usage on schema public to anon, authenticated, service_role, postline_feed;
-grant usage on schema app to anon, authenticated, service_role, postline_feed;
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
+grant usage on schema public to anon, authenticated, service_role, postline_feed, postline_sender;
+grant usage on schema app to anon, authenticated, service_role, postline_feed, postline_sender;
 grant usage on schema api to anon, authenticated, service_role;
 grant usage on schema rest to authenticated;
 grant usage on schema accounts to postline_accounts;
@@ -27,11 +28,11 @@ grant usage on schema feed to postline_feed;
 revoke all on public.built_in_avatars, public.user_profiles, public.user_private, public.username_history,
     public.conversations, public.conversation_members, public.messages, public.presence, public.conversation_mutes,
     public.media
-    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
 revoke all on all tables in schema app, rest, admin
-    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
 revoke execute on all functions in schema app, api, accounts, feed, admin
-    from public, anon, authenticated, service_role, postline_feed, postline_accounts;
+    from public, anon, authenticated, service_role, postline_feed, postline_accounts, postline_sender;
 revoke execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     from public, anon, authenticated, service_role;
 
@@ -110,6 +111,11 @@ create policy user_select on public.user_profiles for select to authenticated us
 drop policy if exists own_update on public.user_profiles;
 create policy own_update on public.user_profiles for update to authenticated
     using (id = (select auth.uid()) and not is_deleted) with check (id = (select auth.uid()));
+-- Who sent a message, for its answer.
+grant select (id, username, full_name, avatar_type, avatar_id, avatar_url, is_deleted, version)
+    on public.user_profiles to postline_sender;
+drop policy if exists sender_select on public.user_profiles;
+create policy sender_select on public.user_profiles for select to postline_sender using (true);
 drop policy if exists feed_select on public.user_profiles;
 create policy feed_select on public.user_profiles for select to postline_feed using (true);
 
@@ -172,6 +178,9 @@ create policy group_delete on public.conversation_members for delete to authenti
     using (user_id = (select auth.uid()) and conversation_id in (select app.my_groups())
            or role = 'member' and conversation_id in (select app.my_groups('{owner,admin}'))
            or conversation_id in (select app.my_groups('{owner}')));
+grant select (conversation_id, user_id, is_deleted) on public.conversation_members to postline_sender;
+drop policy if exists sender_select on public.conversation_members;
+create policy sender_select on public.conversation_members for select to postline_sender using (true);
 drop policy if exists feed_select on public.conversation_members;
 create policy feed_select on public.conversation_members for select to postline_feed using (true);
 
@@ -200,6 +209,14 @@ create policy sender_update on public.messages for update to authenticated
     using (sender_id = (select auth.uid()) and kind <> 'system'
            and conversation_id = any (array(select app.my_conversations()))
            or conversation_id = any (array(select app.my_groups('{owner,admin}'))));
+-- Numbered by app.number_messages, and read by nobody.
+grant insert (id, conversation_id, seq, sender_id, client_id, content, created_at) on public.messages
+    to postline_sender;
+drop policy if exists sender_insert on public.messages;
+create policy sender_insert on public.messages for insert to postline_sender
+    with check (exists (select from public.conversation_members m
+                         where m.conversation_id = messages.conversation_id and m.user_id = messages.sender_id
+                           and not m.is_deleted));
 drop policy if exists feed_select on public.messages;
 create policy feed_select on public.messages for select to postline_feed using (true);
 
@@ -251,6 +268,7 @@ drop policy if exists user_select on app.words;
 create policy user_select on app.words for select to authenticated using (true);
 
 -- The wire's objects, with the caller's rights.
+grant select on app.sender_objects to postline_sender;
 grant select on app.profile_objects, app.me_objects, app.conversation_parts, app.conversation_objects,
     app.sender_objects, app.message_objects to authenticated, postline_feed;
 
@@ -281,6 +299,11 @@ grant execute on function
     api.update_physical(jsonb, bigint)
     to authenticated;
 grant execute on function api.avatars() to anon;
+grant execute on function
+    app.send_messages(uuid[], uuid[], text[], uuid[]), app.number_messages(uuid[], uuid[], text[], uuid[]),
+    app.utc(timestamptz), app.message_object(public.messages, json, bigint), app.attachment_object(jsonb),
+    app.quoted(text)
+    to postline_sender;
 grant execute on function
     accounts.are_in_use(uuid[], uuid[]), accounts.await_confirmation(uuid, integer),
     accounts.change_password(uuid, uuid, text, text), accounts.confirm_email(text), accounts.credentials(text),

@@ -2394,7 +2394,7 @@ CREATE FUNCTION app.admit(login name) RETURNS void
 declare
     name text;
 begin
-    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts'] loop
+    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender'] loop
         if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
             execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
         else
@@ -4574,6 +4574,10 @@ CREATE FUNCTION app.number_message() RETURNS trigger
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
+    -- app.number_messages has numbered them.
+    if pg_catalog.current_setting('role') = 'postline_sender' then
+        return new;
+    end if;
     -- The policy refuses it too, but only after this trigger, which would tell who is a member and what was sent.
     if coalesce(new.sender_id <> auth.uid(), new.sender_id is null) then
         perform app.refuse_message();
@@ -4631,6 +4635,67 @@ begin
     new.changed_xid := xid;
     new.first_sent := null;
     return new;
+end
+$$;
+
+CREATE FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) RETURNS TABLE(place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text, created_at timestamp with time zone, is_alone boolean)
+    LANGUAGE plpgsql SECURITY DEFINER ROWS 16
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+    xid xid8 := pg_catalog.pg_current_xact_id();
+    locked uuid[] := array(
+        select c.id from public.conversations c where c.id = any (conversations)
+         order by c.id for no key update skip locked);
+begin
+    -- A statement of its own, which sees all that was committed before the locks were there.
+    return query
+    with fit as (
+        select s.place, s.sender_id, s.conversation_id, s.content, s.client_id,
+               row_number() over (partition by s.conversation_id, s.sender_id, s.client_id order by s.place) as time
+          from unnest(senders, conversations, contents, client_ids) with ordinality
+                   as s (sender_id, conversation_id, content, client_id, place)
+          join public.conversation_members m
+            on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
+         where s.conversation_id = any (locked)
+           and pg_catalog.char_length(s.content) between 1 and 8000
+           and (s.client_id is null or not exists (
+                select from public.messages o
+                 where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id
+                   and o.client_id = s.client_id))),
+    sends as (
+        select f.*, row_number() over (partition by f.conversation_id order by f.place) as number
+          from fit f where f.time = 1 or f.client_id is null),
+    rooms as (
+        update public.conversations c
+           set last_seq = c.last_seq + n.number,
+               last_message_content = pg_catalog.left(n.content, 200),
+               last_message_time = pg_catalog.clock_timestamp(),
+               last_message_sender_id = n.sender_id,
+               last_message_xid = xid
+          from (select distinct on (s.conversation_id) s.conversation_id, s.number, s.content, s.sender_id
+                  from sends s order by s.conversation_id, s.number desc) n
+         where c.id = n.conversation_id
+        returning c.id, c.kind, c.last_seq, n.number, c.last_message_time),
+    numbered as materialized (
+        select s.place, s.conversation_id, r.kind, r.last_seq - r.number + s.number as seq, s.sender_id, s.client_id,
+               s.content,
+               -- Times grow as numbers do.
+               r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at
+          from sends s join rooms r on r.id = s.conversation_id),
+    marks as (
+        update public.conversation_members m
+           set last_read_seq = n.seq, sent_seq = n.seq, sent_xid = xid
+          from (select distinct on (w.conversation_id, w.sender_id) w.conversation_id, w.sender_id, w.seq
+                  from numbered w order by w.conversation_id, w.sender_id, w.seq desc) n
+         where m.conversation_id = n.conversation_id and m.user_id = n.sender_id)
+    select w.place, pg_catalog.gen_random_uuid(), w.conversation_id, w.seq, w.sender_id, w.client_id, w.content,
+           w.created_at,
+           w.kind = 'group' and not exists (
+                select from public.conversation_members o
+                 where o.conversation_id = w.conversation_id and o.user_id <> w.sender_id)
+      from numbered w;
 end
 $$;
 
@@ -5039,6 +5104,27 @@ begin
      where room is not null
        and not exists (select from public.conversation_members m where m.conversation_id = room and m.user_id = u.id);
     return room;
+end
+$$;
+
+CREATE FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) RETURNS TABLE(place bigint, object text)
+    LANGUAGE plpgsql ROWS 16
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+begin
+    return query
+    with numbered as materialized (
+        select n.* from app.number_messages(senders, conversations, contents, client_ids) n),
+    written as (
+        insert into public.messages (id, conversation_id, seq, sender_id, client_id, content, created_at)
+        select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at from numbered n)
+    select n.place, app.message_object(
+               row(n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, 'text', n.content, null, 1, null, null,
+                   n.created_at, null, null, null)::public.messages,
+               s.object, case when n.is_alone then n.seq else 0 end)
+      from numbered n
+     cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;
 end
 $$;
 
@@ -6745,6 +6831,14 @@ ALTER TABLE public.presence ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY seen_select ON public.media FOR SELECT TO authenticated USING ((((owner_id = ( SELECT auth.uid() AS uid)) AND ((used_at IS NULL) OR (purpose = 'avatar'::text))) OR ((used_at IS NOT NULL) AND (conversation_id IN ( SELECT app.my_conversations() AS my_conversations)))));
 
+CREATE POLICY sender_insert ON public.messages FOR INSERT TO postline_sender WITH CHECK ((EXISTS ( SELECT
+   FROM public.conversation_members m
+  WHERE ((m.conversation_id = messages.conversation_id) AND (m.user_id = messages.sender_id) AND (NOT m.is_deleted)))));
+
+CREATE POLICY sender_select ON public.conversation_members FOR SELECT TO postline_sender USING (true);
+
+CREATE POLICY sender_select ON public.user_profiles FOR SELECT TO postline_sender USING (true);
+
 CREATE POLICY sender_update ON public.messages FOR UPDATE TO authenticated USING ((((sender_id = ( SELECT auth.uid() AS uid)) AND ((kind)::text <> 'system'::text) AND (conversation_id = ANY (ARRAY( SELECT app.my_conversations() AS my_conversations)))) OR (conversation_id = ANY (ARRAY( SELECT app.my_groups('{owner,admin}'::text[]) AS my_groups)))));
 
 CREATE POLICY service_all ON public.built_in_avatars TO service_role USING (true) WITH CHECK (true);
@@ -6787,6 +6881,7 @@ GRANT USAGE ON SCHEMA app TO anon;
 GRANT USAGE ON SCHEMA app TO authenticated;
 GRANT USAGE ON SCHEMA app TO service_role;
 GRANT USAGE ON SCHEMA app TO postline_feed;
+GRANT USAGE ON SCHEMA app TO postline_sender;
 
 GRANT USAGE ON SCHEMA auth TO anon;
 GRANT USAGE ON SCHEMA auth TO authenticated;
@@ -6799,6 +6894,7 @@ GRANT USAGE ON SCHEMA public TO anon;
 GRANT USAGE ON SCHEMA public TO authenticated;
 GRANT USAGE ON SCHEMA public TO service_role;
 GRANT USAGE ON SCHEMA public TO postline_feed;
+GRANT USAGE ON SCHEMA public TO postline_sender;
 
 REVOKE ALL ON FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) TO postline_accounts;
@@ -7055,6 +7151,7 @@ GRANT ALL ON FUNCTION app.answer_bytes() TO authenticated;
 REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.attachment_object(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_sender;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO authenticated;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_feed;
 
@@ -7216,23 +7313,34 @@ GRANT ALL ON TABLE public.user_profiles TO service_role;
 GRANT SELECT ON TABLE public.user_profiles TO authenticated;
 GRANT SELECT ON TABLE public.user_profiles TO postline_feed;
 
+GRANT SELECT(id) ON TABLE public.user_profiles TO postline_sender;
+
 GRANT UPDATE(username) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(username) ON TABLE public.user_profiles TO postline_sender;
 
 GRANT UPDATE(full_name) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(full_name) ON TABLE public.user_profiles TO postline_sender;
 
 GRANT UPDATE(bio) ON TABLE public.user_profiles TO authenticated;
 
 GRANT UPDATE(avatar_type) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(avatar_type) ON TABLE public.user_profiles TO postline_sender;
 
 GRANT UPDATE(avatar_id) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(avatar_id) ON TABLE public.user_profiles TO postline_sender;
 
 GRANT UPDATE(avatar_url) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(avatar_url) ON TABLE public.user_profiles TO postline_sender;
 
 GRANT UPDATE(website) ON TABLE public.user_profiles TO authenticated;
 
 GRANT UPDATE(location) ON TABLE public.user_profiles TO authenticated;
 
 GRANT UPDATE(language_code) ON TABLE public.user_profiles TO authenticated;
+
+GRANT SELECT(is_deleted) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT SELECT(version) ON TABLE public.user_profiles TO postline_sender;
 
 REVOKE ALL ON FUNCTION app.leaves_no_name(profile public.user_profiles) FROM PUBLIC;
 
@@ -7280,21 +7388,32 @@ GRANT ALL ON TABLE public.messages TO service_role;
 GRANT SELECT ON TABLE public.messages TO authenticated;
 GRANT SELECT ON TABLE public.messages TO postline_feed;
 
+GRANT INSERT(id) ON TABLE public.messages TO postline_sender;
+
 GRANT INSERT(conversation_id) ON TABLE public.messages TO authenticated;
+GRANT INSERT(conversation_id) ON TABLE public.messages TO postline_sender;
+
+GRANT INSERT(seq) ON TABLE public.messages TO postline_sender;
 
 GRANT INSERT(sender_id) ON TABLE public.messages TO authenticated;
+GRANT INSERT(sender_id) ON TABLE public.messages TO postline_sender;
 
 GRANT INSERT(client_id) ON TABLE public.messages TO authenticated;
+GRANT INSERT(client_id) ON TABLE public.messages TO postline_sender;
 
 GRANT INSERT(kind) ON TABLE public.messages TO authenticated;
 
 GRANT INSERT(content),UPDATE(content) ON TABLE public.messages TO authenticated;
+GRANT INSERT(content) ON TABLE public.messages TO postline_sender;
 
 GRANT INSERT(attachment) ON TABLE public.messages TO authenticated;
+
+GRANT INSERT(created_at) ON TABLE public.messages TO postline_sender;
 
 GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
 
 REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_sender;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
 
@@ -7347,6 +7466,9 @@ REVOKE ALL ON FUNCTION app.now() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.number_message() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
+
 REVOKE ALL ON FUNCTION app.own_fields() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.own_fields() TO authenticated;
 
@@ -7365,6 +7487,7 @@ REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.quoted(value text) TO postline_sender;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
 GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
 
@@ -7418,6 +7541,9 @@ REVOKE ALL ON FUNCTION app.seat_participant(conversation_id uuid, account uuid, 
 REVOKE ALL ON FUNCTION app.seat_participants(other uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
+
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.settle_presence(users uuid[]) FROM PUBLIC;
@@ -7452,6 +7578,7 @@ REVOKE ALL ON FUNCTION app.users_in_sight() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.users_in_sight() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_sender;
 GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO authenticated;
 GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_feed;
 
@@ -7519,10 +7646,14 @@ GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
 GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
 
 GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(conversation_id) ON TABLE public.conversation_members TO postline_sender;
 
 GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
 
 GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
+
+GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
 
 GRANT SELECT ON TABLE app.conversation_parts TO authenticated;
 GRANT SELECT ON TABLE app.conversation_parts TO postline_feed;
@@ -7584,6 +7715,7 @@ GRANT UPDATE(height_cm) ON TABLE public.user_private TO authenticated;
 GRANT SELECT ON TABLE app.me_objects TO authenticated;
 GRANT SELECT ON TABLE app.me_objects TO postline_feed;
 
+GRANT SELECT ON TABLE app.sender_objects TO postline_sender;
 GRANT SELECT ON TABLE app.sender_objects TO authenticated;
 GRANT SELECT ON TABLE app.sender_objects TO postline_feed;
 

@@ -15,6 +15,7 @@ public final class MessagingService: Service, SessionFactory {
     let connectedSessions: ConnectedSessions
     let sync: Sync
     let feed: Feed
+    let sendGroups: SendGroups
 
     /// Nil where this node tells nobody who is online.
     let presence: PresenceReporter?
@@ -141,6 +142,9 @@ public final class MessagingService: Service, SessionFactory {
                 limits: StatementLimits(statement: .seconds(5), lock: .seconds(5))),
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
+        sendGroups = SendGroups(
+            database: database, patience: configuration.poolWait, logger: logger, metrics: metrics
+        ) { [feed] in feed.changed() }
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }
@@ -162,6 +166,7 @@ public final class MessagingService: Service, SessionFactory {
             await cancelWhenGracefulShutdown {
                 await withDiscardingTaskGroup { group in
                     group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }
+                    group.addTask(executorPreference: self.pool.reactor) { await self.sendGroups.run() }
                     if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
                     if let presence = self.presence { group.addTask { await presence.run() } }
                     if let media = self.media {

@@ -248,6 +248,22 @@ extension Session {
         return try await read(function, parameters)
     }
 
+    /// Sends a text, perhaps together with those of others.
+    ///
+    /// - Returns: nil where nothing was written, and it is to be sent alone.
+    func sendTogether(
+        _ content: String, in conversation: String, clientID: String?
+    ) async throws(ProtocolError) -> Answer? {
+        guard let conversation = ID(conversation) else { throw .fault("an id that is none") }
+        let text = OutgoingText(
+            caller: caller, sender: try token.user, conversation: conversation, content: content, clientID: clientID)
+        return try await service.sendGroups.send(text).map { Answer(.result($0)) }
+    }
+
+    /// Sends one message alone, as the signed-in user.
+    static let sendMessage = Statement(
+        "api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)")
+
     /// Tells the conversation's other members, unless they were told just before.
     ///
     /// - Throws: `not_found` where the user is no member.

@@ -4,7 +4,8 @@ do $$
 declare
     name text;
 begin
-    foreach name in array array['anon', 'authenticated', 'service_role', 'postline_feed', 'postline_accounts'] loop
+    foreach name in array array[
+        'anon', 'authenticated', 'service_role', 'postline_feed', 'postline_accounts', 'postline_sender'] loop
         if to_regrole(name) is not null then
             continue;
         end if;

@@ -4,7 +4,7 @@ with roles (name, shown) as (
     select 'public', 'everybody'
     union all
     select r.rolname, r.rolname from pg_roles r
-     where r.rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts')
+     where r.rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender')
 ), relations as (
     select c.oid, n.nspname || '.' || c.relname as name
       from pg_class c join pg_namespace n on n.oid = c.relnamespace

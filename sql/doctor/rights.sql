@@ -3,7 +3,7 @@
 with wanted_schemas (role, schema) as (
     values ('anon', 'api'), ('authenticated', 'public'), ('authenticated', 'app'), ('authenticated', 'api'),
            ('authenticated', 'rest'), ('postline_feed', 'public'), ('postline_feed', 'app'), ('postline_feed', 'feed'),
-           ('postline_accounts', 'accounts')
+           ('postline_accounts', 'accounts'), ('postline_sender', 'public'), ('postline_sender', 'app')
 ), callers (role, schema) as (
     values ('authenticated', 'api'), ('postline_feed', 'feed'), ('postline_accounts', 'accounts')
 )
@@ -16,9 +16,11 @@ select r.rolname || ' may not call ' || n.nspname || '.' || p.proname
   join pg_proc p on p.pronamespace = n.oid
  where not has_function_privilege(r.oid, p.oid, 'execute')
 union all
-select r.rolname || ' may not call api.avatars'
-  from pg_roles r, pg_proc p join pg_namespace n on n.oid = p.pronamespace
- where r.rolname = 'anon' and n.nspname = 'api' and p.proname = 'avatars'
+select r.rolname || ' may not call ' || w.function
+  from (values ('anon', 'api.avatars'), ('postline_sender', 'app.send_messages')) as w (role, function)
+  join pg_roles r on r.rolname = w.role
+  cross join pg_proc p join pg_namespace n on n.oid = p.pronamespace
+ where n.nspname || '.' || p.proname = w.function
    and not has_function_privilege(r.oid, p.oid, 'execute')
 union all
 select distinct r.rolname || ' may not ' || w.privilege || ' on ' || n.nspname || '.' || c.relname
@@ -34,5 +36,6 @@ union all
 select r.rolname || ' may not select on ' || n.nspname || '.' || c.relname
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   join pg_roles r on r.rolname = 'authenticated' or r.rolname = 'postline_feed' and n.nspname = 'app'
+       or r.rolname = 'postline_sender' and n.nspname = 'app' and c.relname = 'sender_objects'
  where n.nspname in ('app', 'rest') and c.relkind = 'v' and not has_table_privilege(r.oid, c.oid, 'select')
 order by lack

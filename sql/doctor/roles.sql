@@ -5,7 +5,7 @@ select wanted.name,
        case when r.oid is null then false
             when current_setting('server_version_num')::integer >= 160000 then pg_has_role(current_user, r.oid, 'SET')
             else pg_has_role(current_user, r.oid, 'MEMBER') end as may_set
-  from unnest(array['anon', 'authenticated', 'postline_feed', 'postline_accounts']) with ordinality
+  from unnest(array['anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender']) with ordinality
          as wanted (name, place)
   left join pg_roles r on r.rolname = wanted.name
  order by wanted.place

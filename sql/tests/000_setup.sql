@@ -63,7 +63,8 @@ $$;
 -- The role and claims that the server sets for a request, until the end of the transaction.
 create function tests.authenticate_as(name text) returns void language plpgsql as $$
 begin
-    if name in ('anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login', 'none') then
+    if name in ('anon', 'service_role', 'postline_feed', 'postline_accounts', 'postline_sender', 'tests_login',
+                'none') then
         perform set_config('request.jwt.claims', '', true);
         perform set_config('role', name, true);
     else

@@ -53,11 +53,13 @@ $$, 'a login role of the service has no right on any table');
 
 select is_empty($$
     select 1 from pg_shdepend d join pg_roles r on r.oid = d.refobjid
-     where d.deptype = 'o' and r.rolname in ('postline', 'tests_login', 'postline_feed', 'postline_accounts')
+     where d.deptype = 'o'
+       and r.rolname in ('postline', 'tests_login', 'postline_feed', 'postline_accounts', 'postline_sender')
 $$, 'row 38: neither the login role nor the service''s own roles own anything');
 
 select is_empty($$
-    select 1 from pg_roles where rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline')
+    select 1 from pg_roles
+     where rolname in ('anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender', 'postline')
        and (rolsuper or rolbypassrls or rolcreaterole)
 $$, 'no role of a request can go past the policies');
 

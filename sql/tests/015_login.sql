@@ -11,7 +11,8 @@ select isnt(rolpassword, null, 'with its password') from pg_authid where rolname
 select set_eq($$
     select m.roleid::regrole::text from pg_auth_members m join pg_roles r on r.oid = m.member
      where r.rolname = 'Tests "login" \'
-$$, array['anon', 'authenticated', 'postline_feed', 'postline_accounts'], 'and may take on the four roles of requests');
+$$, array['anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender'],
+    'and may take on the five roles of requests');
 
 create temporary table before as select rolpassword from pg_authid where rolname = 'Tests "login" \';
 alter role "Tests ""login"" \" inherit;

@@ -70,7 +70,8 @@ select set_eq($$select word from app.words where word in ('jormund', 'zappa', 'z
 update auth.users set is_anonymous = false, email = 'tap.visitor@example.org' where id = tests.id('visitor');
 select ok(exists (select from app.words where word = 'guest'), 'a guest that becomes a full account can be found');
 select is(tests.attempt(who, 'select from app.words'), '42501', who || ' reads no words')
-  from unnest(array['anon', 'postline_feed', 'postline_accounts', 'service_role', 'tests_login']) who;
+  from unnest(array['anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role',
+                    'tests_login']) who;
 select is(tests.attempt('alice', 'delete from app.words'), '42501', 'a user writes none');
 
 select lives_ok($$select tests.as('alice', 'api.search_profiles(''''''; drop table x; --'')')$$, 'SQL is text');

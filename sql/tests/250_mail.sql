@@ -274,7 +274,7 @@ select is(left(tests.confirm('e3'), 5), 'PL004', 'so that it brings nobody back'
 
 -- By SQL of their own users see none of it.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
-  from unnest(array['alice', 'anon', 'postline_feed', 'postline_accounts', 'service_role']) who,
+  from unnest(array['alice', 'anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role']) who,
        unnest(array['select from app.mails', 'select from app.mail_tokens', 'select from app.mail_counts']) statement;
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
   from unnest(array['alice', 'anon', 'postline_feed']) who,

@@ -27,17 +27,18 @@ select is_empty($$
     select role || ' ' || p.oid::regprocedure
       from pg_proc p
       cross join unnest(array['public', 'anon', 'authenticated', 'service_role', 'postline_feed', 'postline_accounts',
-                              'tests_login']) role
+                              'postline_sender', 'tests_login']) role
      where p.pronamespace = 'admin'::regnamespace and has_function_privilege(role, p.oid, 'execute')
 $$, 'no role but the owner may call a function of admin');
 select is_empty($$
     select role from unnest(array['public', 'anon', 'authenticated', 'service_role', 'postline_feed',
-                                  'postline_accounts', 'tests_login']) role
+                                  'postline_accounts', 'postline_sender', 'tests_login']) role
      where has_schema_privilege(role, 'admin', 'usage') or has_table_privilege(role, 'admin.audit',
            'select, insert, update, delete, truncate')
 $$, 'nor use its schema, nor read or write the audit');
 select is(array_agg(distinct tests.attempt(who, order_)), array['42501'], 'every order as every role is refused')
-  from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login']) who,
+  from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'postline_sender',
+                    'tests_login']) who,
        unnest(array[
            $$select admin.users('tap_bob', 20, true)$$, $$select admin.sessions('tap_bob', true, 10)$$,
            $$select admin.end_sessions('me', 'tap_bob', null)$$, $$select admin.disable('me', 'tap_bob', null, null)$$,

@@ -29,16 +29,33 @@ struct Database: Sendable {
         try await Self.rows(function, parameters, as: caller, from: pool, preamble)
     }
 
+    /// The same, waiting for a lock of somebody else's no longer than `lockWait`.
+    ///
+    /// - Throws: what the function raised, or what became of it, as it is: who knows that nothing was written may try
+    ///   again.
+    func rows(
+        _ function: Statement, _ parameters: [String?], as caller: Caller, lockWait: Duration
+    ) async throws(PostgresError) -> Rows {
+        let preamble = Preamble(
+            limits: StatementLimits(statement: preamble.limits.statement, lock: min(lockWait, preamble.limits.lock)))
+        return try await Self.results(function, parameters, as: caller, from: pool, preamble)
+    }
+
     private static func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble
     ) async throws(ProtocolError) -> Rows {
         do {
-            let results = try await pool.run(
-                [preamble.call(for: caller), Call(function, parameters)], deadline: preamble.limits.deadline)
-            return results[1]
+            return try await results(function, parameters, as: caller, from: pool, preamble)
         } catch {
             throw ProtocolError(error)
         }
+    }
+
+    private static func results(
+        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble
+    ) async throws(PostgresError) -> Rows {
+        try await pool.run(
+            [preamble.call(for: caller), Call(function, parameters)], deadline: preamble.limits.deadline)[1]
     }
 
     /// Returns once all that any snapshot taken before has seen is on disk: such a snapshot may become a cursor.
@@ -84,6 +101,9 @@ enum Caller: Sendable {
     /// The service itself, to see what changed.
     case feed
 
+    /// The service itself, to write messages of several users at once.
+    case senders
+
     /// The role of the database that stands for it. The login role has no rights of its own, so that a request whose
     /// role was not set fails closed.
     fileprivate var role: String {
@@ -92,6 +112,7 @@ enum Caller: Sendable {
         case .user: "authenticated"
         case .accounts: "postline_accounts"
         case .feed: "postline_feed"
+        case .senders: "postline_sender"
         }
     }
 
@@ -100,12 +121,13 @@ enum Caller: Sendable {
         switch self {
         case .anyone, .user, .accounts: "postline"
         case .feed: "postline feed"
+        case .senders: "postline sends"
         }
     }
 
     fileprivate var claims: String {
         switch self {
-        case .anyone, .accounts, .feed: ""
+        case .anyone, .accounts, .feed, .senders: ""
         case .user(_, let claims): claims
         }
     }
@@ -113,7 +135,7 @@ enum Caller: Sendable {
     /// What `auth.uid()` gives. It is in the claims too, where to find it takes longer.
     fileprivate var id: String {
         switch self {
-        case .anyone, .accounts, .feed: ""
+        case .anyone, .accounts, .feed, .senders: ""
         case .user(let id, _): id
         }
     }

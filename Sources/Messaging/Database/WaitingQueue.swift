@@ -24,5 +24,16 @@ struct WaitingQueue<Waiter> {
         return first
     }
 
+    /// Takes out the first of those whose turn it may be, so many at most; the others keep their places.
+    mutating func popFirst(_ most: Int, where mayBeNext: (Waiter) -> Bool) -> [Waiter] {
+        var first: [Waiter] = []
+        var others = CircularBuffer<(until: ContinuousClock.Instant, waiter: Waiter)>()
+        while first.count < most, let entry = entries.popFirst() {
+            if mayBeNext(entry.waiter) { first.append(entry.waiter) } else { others.append(entry) }
+        }
+        if !others.isEmpty { entries = others + entries }
+        return first
+    }
+
     mutating func popFirst() -> Waiter? { entries.popFirst()?.waiter }
 }

@@ -27,9 +27,13 @@ extension Operation {
             params.string("kind"), attachment?.text,
         ]
         do throws(ProtocolError) {
-            return try await session.write(
-                Statement("api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
-                message)
+            if attachment == nil, params.string("kind") == "text",
+                let answer = try await session.sendTogether(
+                    message[1] ?? "", in: message[0] ?? "", clientID: message[2])
+            {
+                return answer
+            }
+            return try await session.write(Session.sendMessage, message)
         } catch {
             guard error.code == .clientIDReused else { throw error }
             // Sent before, as it seems. What became of it is the answer, if the same was sent.

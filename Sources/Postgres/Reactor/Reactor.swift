@@ -42,7 +42,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
     public func isIsolatingCurrentContext() -> Bool? { loop.isOnThread }
 
     /// Runs `body` on the thread, after all that was enqueued before it; may be called from any thread.
-    func submit(_ body: @escaping @Sendable () -> Void) {
+    public func submit(_ body: @escaping @Sendable () -> Void) {
         loop.enqueue(.call(body))
     }
 

@@ -17,10 +17,11 @@ struct SupabaseTests {
             #expect(first.status == 0, "\(first.errors)")
             let after = try await server.catalogue()
             #expect(before.subtracting(after) == [])
-            // What comes to it: four triggers that follow the accounts, an extension, and the feed's way to our tables.
+            // What comes to it: four triggers that follow the accounts, an extension, and two roles' way to our tables.
             let added = after.subtracting(before)
             let expected = [
                 "extension pg_trgm in extensions", "schema public of pg_database_owner: USAGE to postline_feed from",
+                "schema public of pg_database_owner: USAGE to postline_sender from",
                 "trigger CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users",
                 "trigger CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users",
                 "trigger CREATE TRIGGER postline_ended_account AFTER UPDATE ON auth.users",

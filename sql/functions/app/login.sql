@@ -1,11 +1,11 @@
 -- Makes a login role one that the service may run as: it inherits nothing, and sets the role it needs for each
--- request. To be called by whoever may grant the four, for each login role, after every application of this file.
+-- request. To be called by whoever may grant them, for each login role, after every application of this file.
 create or replace function app.admit(login name) returns void
 language plpgsql set search_path = '' set client_min_messages = warning as $$
 declare
     name text;
 begin
-    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts'] loop
+    foreach name in array array['anon', 'authenticated', 'postline_feed', 'postline_accounts', 'postline_sender'] loop
         if pg_catalog.current_setting('server_version_num')::integer >= 160000 then
             execute pg_catalog.format('grant %I to %I with inherit false, set true', name, login);
         else

@@ -50,6 +50,10 @@ language plpgsql security definer set search_path = '' as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
+    -- app.number_messages has numbered them.
+    if pg_catalog.current_setting('role') = 'postline_sender' then
+        return new;
+    end if;
     -- The policy refuses it too, but only after this trigger, which would tell who is a member and what was sent.
     if coalesce(new.sender_id <> auth.uid(), new.sender_id is null) then
         perform app.refuse_message();

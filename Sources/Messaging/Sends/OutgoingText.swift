@@ -1,0 +1,37 @@
+/// A text that a user sends to a conversation: what is sent together with others, or alone.
+struct OutgoingText: Sendable {
+    /// As whom it is sent alone.
+    let caller: Caller
+    let sender: ID
+    let conversation: ID
+
+    /// Without NUL.
+    let content: String
+    let clientID: String?
+}
+
+extension Array where Element == OutgoingText {
+    /// What `app.send_messages` takes: each column of the texts as PostgreSQL's text of an array.
+    var parameters: [String?] {
+        [
+            "{\(map(\.sender.description).joined(separator: ","))}",
+            "{\(map(\.conversation.description).joined(separator: ","))}",
+            "{\(map(\.content.arrayElement).joined(separator: ","))}",
+            "{\(map { $0.clientID ?? "null" }.joined(separator: ","))}",
+        ]
+    }
+}
+
+extension String {
+    /// As an element of PostgreSQL's text of an array: in quotes, with a backslash before each quote and backslash.
+    var arrayElement: String {
+        var element = "\""
+        element.reserveCapacity(utf8.count + 2)
+        for scalar in unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { element.unicodeScalars.append("\\") }
+            element.unicodeScalars.append(scalar)
+        }
+        element += "\""
+        return element
+    }
+}

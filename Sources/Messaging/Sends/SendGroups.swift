@@ -1,0 +1,210 @@
+internal import Logging
+internal import Metrics
+internal import NIOCore
+internal import Postgres
+internal import Threads
+
+/// Sends texts, those that come while others are under way together: most of what a send costs the database is starting
+/// and ending a statement and its transaction, which a group does once.
+///
+/// A text that comes when fewer than two groups are under way is sent at once, and alone: there is no timer, and nothing
+/// waits for company. What comes meanwhile goes as the next group. Texts of one conversation are never in two groups at
+/// once, so that they do not wait for each other's lock, and keep the order in which they came.
+///
+/// A group never waits for a conversation that somebody else has locked, and for other locks only a moment
+/// (``lockWait``). What it cannot write it leaves out, and whoever sends it does that alone then, with all the time that a
+/// request has, and hears what is wrong with it. So one text's fault, or wait, is not another's. Where a group fails
+/// whole, and nothing of it was written, so are all of its texts. Where nobody knows (the connection was lost before the
+/// answer), all are told so, as one alone would be.
+actor SendGroups {
+    /// What a text must do.
+    private enum Turn {
+        /// It is written, or failed. Nil: it is to be sent alone, outside of groups.
+        case over(Result<ByteBuffer?, ProtocolError>)
+
+        /// It is a group of one, which its own task sends.
+        case alone
+    }
+
+    private struct Waiter {
+        let text: OutgoingText
+        let turn: CheckedContinuation<Turn, Never>
+    }
+
+    private let database: Database
+    private let logger: Logger
+    private let sizes: Recorder
+
+    /// Told that something may have been written.
+    private let changed: @Sendable () -> Void
+
+    private var waiting: WaitingQueue<Waiter>
+
+    /// How many groups are under way, those of one included, and the conversations of their texts.
+    private var underWay = 0
+    private var conversations: Set<ID> = []
+
+    /// Those who send groups, as long as they have none.
+    private var idle: [CheckedContinuation<[Waiter], Never>] = []
+    private var isEnding = false
+
+    private nonisolated let reactor: Reactor
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
+    /// How many groups may be under way at once: one that the database works at, and one on the way there or back.
+    private static let width = 2
+
+    /// How many texts are sent together at most.
+    private static let mostTogether = 64
+
+    /// For how long a group waits for a lock.
+    private static let lockWait = Duration.milliseconds(100)
+
+    /// - Parameters:
+    ///   - patience: how long a text waits for its turn; it learns that when it would be.
+    ///   - changed: called when a group may have been written.
+    init(
+        database: Database, patience: Duration, logger: Logger, metrics: any MetricsFactory,
+        changed: @escaping @Sendable () -> Void
+    ) {
+        self.database = database
+        self.logger = logger
+        self.changed = changed
+        reactor = database.reactor
+        waiting = WaitingQueue(patience: patience)
+        sizes = Recorder(label: "postline_send_group_size", factory: metrics)
+    }
+
+    /// Sends groups until it is cancelled; what comes then is sent alone.
+    func run() async {
+        await withTaskCancellationHandler {
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<Self.width { group.addTask(executorPreference: reactor) { await self.sendGroups() } }
+            }
+        } onCancel: {
+            reactor.submit { self.assumeIsolated { $0.end() } }
+        }
+    }
+
+    /// Sends a text, perhaps together with others.
+    ///
+    /// - Returns: its message as it is answered; nil where nothing is written and it is to be sent alone.
+    /// - Throws: `unavailable` where it had to wait for too long, or what became of the group that it was in.
+    func send(_ text: OutgoingText) async throws(ProtocolError) -> ByteBuffer? {
+        let turn: Turn = await suspended { caller in
+            // Those that wait, wait for a place or for a conversation.
+            guard underWay < Self.width, !conversations.contains(text.conversation) else {
+                waiting.append(Waiter(text: text, turn: caller))
+                return .kept
+            }
+            begin([text])
+            return .over(.alone)
+        }
+        switch turn {
+        case .over(let result): return try result.get()
+        case .alone:
+            let answer = await sendAlone(text)
+            ended([text])
+            return try answer.get()
+        }
+    }
+}
+
+extension SendGroups {
+    private func begin(_ texts: [OutgoingText]) {
+        underWay += 1
+        for text in texts { conversations.insert(text.conversation) }
+        sizes.record(texts.count)
+    }
+
+    private func ended(_ texts: [OutgoingText]) {
+        underWay -= 1
+        for text in texts { conversations.remove(text.conversation) }
+        changed()
+        beginNext()
+    }
+
+    /// Begins as many groups as may be.
+    private func beginNext() {
+        for late in waiting.popLate() { late.turn.resume(returning: .over(.failure(.unavailable))) }
+        while underWay < Self.width {
+            let group = waiting.popFirst(Self.mostTogether) { !conversations.contains($0.text.conversation) }
+            guard let first = group.first else { return }
+            if group.count == 1 {
+                begin([first.text])
+                first.turn.resume(returning: .alone)
+            } else if let sender = idle.popLast() {
+                begin(group.map(\.text))
+                sender.resume(returning: group)
+            } else {
+                // As many send groups as may be under way: there is none only before the service runs, and after.
+                for waiter in group { waiter.turn.resume(returning: .over(.success(nil))) }
+            }
+        }
+    }
+
+    /// Gives each group that is begun its answers, until there will be none.
+    private func sendGroups() async {
+        while true {
+            let group: [Waiter] = await suspended { caller in
+                if isEnding { return .over([]) }
+                idle.append(caller)
+                return .kept
+            }
+            if group.isEmpty { return }
+            let texts = group.map(\.text)
+            let answers = await send(texts)
+            ended(texts)
+            for (waiter, answer) in zip(group, answers) { waiter.turn.resume(returning: .over(answer)) }
+        }
+    }
+
+    private func end() {
+        isEnding = true
+        for sender in idle { sender.resume(returning: []) }
+        idle = []
+        beginNext()
+    }
+
+    private static let sendMessages = Statement(
+        "app.send_messages",
+        "select place, object from app.send_messages($1::uuid[], $2::uuid[], $3::text[], $4::uuid[])")
+
+    private func send(_ texts: [OutgoingText]) async -> [Result<ByteBuffer?, ProtocolError>] {
+        do throws(PostgresError) {
+            let rows = try await database.rows(
+                Self.sendMessages, texts.parameters, as: .senders, lockWait: Self.lockWait)
+            var answers: [ByteBuffer?] = Array(repeating: nil, count: texts.count)
+            for row in 0..<rows.count {
+                guard let place = rows.text(row, 0).flatMap({ Int($0) }), answers.indices ~= place - 1 else { continue }
+                answers[place - 1] = rows.buffer(row, 1)
+            }
+            return answers.map { .success($0) }
+        } catch {
+            return Array(repeating: outcome(of: error), count: texts.count)
+        }
+    }
+
+    /// What is told to all of a group that failed. Where PostgreSQL refused it, nothing was written, and each is sent
+    /// alone.
+    private func outcome(of error: PostgresError) -> Result<ByteBuffer?, ProtocolError> {
+        guard case .server(let refusal) = error else { return .failure(ProtocolError(error)) }
+        if refusal.sqlState == .lockNotAvailable { return .success(nil) }
+        let told = ProtocolError(error)
+        if told.code == .unavailable || told.code == .timeout { return .failure(told) }
+        logger.error("texts are not sent together, but one by one", metadata: ["error": "\(refusal)"])
+        return .success(nil)
+    }
+
+    private func sendAlone(_ text: OutgoingText) async -> Result<ByteBuffer?, ProtocolError> {
+        do throws(PostgresError) {
+            let rows = try await database.rows(
+                Session.sendMessage, ["\(text.conversation)", text.content, text.clientID, "text", nil],
+                as: text.caller, lockWait: Self.lockWait)
+            return .success(rows.buffer(0, 0))
+        } catch {
+            if case .server(let refusal) = error, refusal.sqlState == .lockNotAvailable { return .success(nil) }
+            return .failure(ProtocolError(error))
+        }
+    }
+}

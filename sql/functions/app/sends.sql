@@ -1,0 +1,91 @@
+-- Numbers messages of several senders at once: what app.number_message does for one, as a set. Lock order and rules are
+-- the same: conversation, members, messages.
+--
+-- Each is a text without an attachment. Gives those that can be written now, with their place among all, from 1; of
+-- the others nothing, and nothing is changed by them: who is no member, has sent this client_id before, says nothing or
+-- too much, or finds the conversation locked by somebody else, is sent alone and hears there what is wrong. So nobody
+-- here waits for a conversation, and nobody's fault is another's.
+create or replace function app.number_messages(
+    senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) returns table (
+    place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text,
+    created_at timestamptz, is_alone boolean)
+language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan rows 16 as $$
+declare
+    xid xid8 := pg_catalog.pg_current_xact_id();
+    locked uuid[] := array(
+        select c.id from public.conversations c where c.id = any (conversations)
+         order by c.id for no key update skip locked);
+begin
+    -- A statement of its own, which sees all that was committed before the locks were there.
+    return query
+    with fit as (
+        select s.place, s.sender_id, s.conversation_id, s.content, s.client_id,
+               row_number() over (partition by s.conversation_id, s.sender_id, s.client_id order by s.place) as time
+          from unnest(senders, conversations, contents, client_ids) with ordinality
+                   as s (sender_id, conversation_id, content, client_id, place)
+          join public.conversation_members m
+            on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
+         where s.conversation_id = any (locked)
+           and pg_catalog.char_length(s.content) between 1 and 8000
+           and (s.client_id is null or not exists (
+                select from public.messages o
+                 where o.conversation_id = s.conversation_id and o.sender_id = s.sender_id
+                   and o.client_id = s.client_id))),
+    sends as (
+        select f.*, row_number() over (partition by f.conversation_id order by f.place) as number
+          from fit f where f.time = 1 or f.client_id is null),
+    rooms as (
+        update public.conversations c
+           set last_seq = c.last_seq + n.number,
+               last_message_content = pg_catalog.left(n.content, 200),
+               last_message_time = pg_catalog.clock_timestamp(),
+               last_message_sender_id = n.sender_id,
+               last_message_xid = xid
+          from (select distinct on (s.conversation_id) s.conversation_id, s.number, s.content, s.sender_id
+                  from sends s order by s.conversation_id, s.number desc) n
+         where c.id = n.conversation_id
+        returning c.id, c.kind, c.last_seq, n.number, c.last_message_time),
+    numbered as materialized (
+        select s.place, s.conversation_id, r.kind, r.last_seq - r.number + s.number as seq, s.sender_id, s.client_id,
+               s.content,
+               -- Times grow as numbers do.
+               r.last_message_time - (r.number - s.number) * interval '1 microsecond' as created_at
+          from sends s join rooms r on r.id = s.conversation_id),
+    marks as (
+        update public.conversation_members m
+           set last_read_seq = n.seq, sent_seq = n.seq, sent_xid = xid
+          from (select distinct on (w.conversation_id, w.sender_id) w.conversation_id, w.sender_id, w.seq
+                  from numbered w order by w.conversation_id, w.sender_id, w.seq desc) n
+         where m.conversation_id = n.conversation_id and m.user_id = n.sender_id)
+    select w.place, pg_catalog.gen_random_uuid(), w.conversation_id, w.seq, w.sender_id, w.client_id, w.content,
+           w.created_at,
+           w.kind = 'group' and not exists (
+                select from public.conversation_members o
+                 where o.conversation_id = w.conversation_id and o.user_id <> w.sender_id)
+      from numbered w;
+end
+$$;
+
+-- Sends texts of several users in one transaction, as api.send_message sends one: each with its place among them, from
+-- 1, and its answer. What is not among the answers was not sent, and is to be sent alone: app.number_messages says why.
+--
+-- For the service, whose nodes name the senders; postline_sender may write in nobody's name who is no member.
+create or replace function app.send_messages(
+    senders uuid[], conversations uuid[], contents text[], client_ids uuid[])
+    returns table (place bigint, object text)
+language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan rows 16 as $$
+begin
+    return query
+    with numbered as materialized (
+        select n.* from app.number_messages(senders, conversations, contents, client_ids) n),
+    written as (
+        insert into public.messages (id, conversation_id, seq, sender_id, client_id, content, created_at)
+        select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at from numbered n)
+    select n.place, app.message_object(
+               row(n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, 'text', n.content, null, 1, null, null,
+                   n.created_at, null, null, null)::public.messages,
+               s.object, case when n.is_alone then n.seq else 0 end)
+      from numbered n
+     cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;
+end
+$$;

@@ -1,0 +1,156 @@
+-- Texts that are sent together: the same rows, answers, refusals and news as one by one.
+begin;
+select no_plan();
+select tests.make_world();
+select tests.make_user('dora');
+with c as (insert into public.conversations (participant1_id, participant2_id)
+           values (tests.id('alice'), tests.id('dora')) returning id)
+insert into tests.ids select 'left', id from c;
+select tests.account(format('accounts.delete_user(%L, null)', tests.id('dora')));
+with c as (insert into public.conversations (kind, title, created_by)
+           values ('group', 'Alone', tests.id('alice')) returning id)
+insert into tests.ids select 'alone', id from c;
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('alone'), tests.id('alice'));
+insert into tests.ids values ('none', gen_random_uuid());
+
+create type pg_temp.send as (place bigint, who text, room text, content text, client_id uuid);
+
+-- As a node sends a group: answers by place, of those that were sent.
+create function pg_temp.together(sends pg_temp.send[]) returns table (place bigint, answer text) language plpgsql as $$
+begin
+    perform tests.authenticate_as('postline_sender');
+    return query
+    select t.place, t.object
+      from (select array_agg(tests.id(s.who) order by s.place) as who,
+                   array_agg(tests.id(s.room) order by s.place) as room,
+                   array_agg(s.content order by s.place) as content,
+                   array_agg(s.client_id order by s.place) as client_id
+              from unnest(sends) s) a,
+           app.send_messages(a.who, a.room, a.content, a.client_id) t;
+    perform tests.owner();
+end $$;
+
+-- As a node sends one: where its client_id was used before, it asks what it stands for.
+create function pg_temp.alone(send pg_temp.send) returns text language plpgsql as $$
+declare
+    params text := format('(%L, %L, %L)', tests.id(send.room), send.content, send.client_id);
+    answer text := tests.as(send.who, 'api.send_message' || params);
+begin
+    return case when answer like '23505 %' then tests.as(send.who, 'api.sent_message' || params) else answer end;
+end $$;
+
+-- Without what differs each time: ids that are made up, and times. Whether a repeated send was read meanwhile depends
+-- on when it is asked.
+create function pg_temp.plain(answer text) returns text language sql as $$
+    select regexp_replace(regexp_replace(answer, '"(id|created_at)":"[^"]*",("conversation_id")?', '\2', 'g'),
+                          '"is_read":(true|false),', '')
+$$;
+
+-- All that is left of sends, and what the feed tells of it.
+create function pg_temp.left_behind() returns jsonb language plpgsql as $$
+declare
+    news jsonb;
+begin
+    perform set_config('role', 'postline_feed', true);
+    select jsonb_agg(jsonb_build_array(l.kind, l.conversation_id, l.user_id, l.seq, pg_temp.plain(l.object), l.marks)
+                     order by l.kind, l.conversation_id, l.user_id, l.seq)
+      into news from feed.look('4:4:') l;
+    perform tests.owner();
+    return jsonb_build_array(
+        news,
+        (select jsonb_agg(to_jsonb(m) - '{id,created_at}'::text[] order by m.conversation_id, m.seq)
+           from public.messages m),
+        (select jsonb_agg(to_jsonb(c) - 'last_message_time' order by c.id) from public.conversations c),
+        (select jsonb_agg(to_jsonb(m) order by m.conversation_id, m.user_id) from public.conversation_members m));
+end $$;
+
+-- What comes of sends in one of the two ways; it is undone.
+create function pg_temp.outcome(sends pg_temp.send[], grouped boolean) returns jsonb language plpgsql as $$
+declare
+    answers text[] := array_fill(null::text, array[cardinality(sends)]);
+    s pg_temp.send;
+    t record;
+begin
+    perform tests.age();
+    if grouped then
+        for t in select * from pg_temp.together(sends) loop
+            answers[t.place] := t.answer;
+        end loop;
+    end if;
+    foreach s in array sends loop
+        if answers[s.place] is null then
+            answers[s.place] := pg_temp.alone(s);
+        end if;
+    end loop;
+    raise exception using errcode = 'TT000', message = jsonb_build_array(
+        (select jsonb_agg(pg_temp.plain(a)) from unnest(answers) a), pg_temp.left_behind())::text;
+exception when sqlstate 'TT000' then return sqlerrm::jsonb;
+end $$;
+
+select setseed(0.19);
+create function pg_temp.one_of(variadic choice text[]) returns text language sql volatile as $$
+    select choice[1 + floor(random() * cardinality(choice))::integer]
+$$;
+create function pg_temp.some_sends(number integer) returns pg_temp.send[] language sql volatile as $$
+    select array_agg(row(n, pg_temp.one_of('alice', 'alice', 'bob', 'bob', 'carol', 'mallory', 'dora'),
+                         pg_temp.one_of('direct', 'direct', 'group', 'group', 'left', 'alone', 'none'),
+                         pg_temp.one_of('hello', 'hello', 'a "quoted" \ text', e'two\nlines \u202e 😀', 'null', '{a,b}',
+                                        repeat('x', 8000), '', null, repeat('x', 8001)),
+                         pg_temp.one_of('11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222',
+                                        null, gen_random_uuid()::text)::uuid)::pg_temp.send order by n)
+      from generate_series(1, number) n
+$$;
+create temporary table trials as
+select n, sends, pg_temp.outcome(sends, true) as grouped, pg_temp.outcome(sends, false) as single
+  from (select n, pg_temp.some_sends(1 + n * 2) as sends from generate_series(1, 20) n) s;
+select is(grouped, single, format('%s texts together leave and answer what they do one by one', cardinality(sends)))
+  from trials;
+select cmp_ok((select count(*) from trials, jsonb_array_elements_text(single -> 0) a where a like '{%'),
+    '>', 60::bigint, 'many of them are sent');
+select is((select array_agg(distinct left(a, 5) order by left(a, 5))
+             from trials, jsonb_array_elements_text(single -> 0) a where a not like '{%'),
+    '{PL001,PL008,PL012}', 'and some are refused, in each way');
+
+-- What of a group is left to be sent alone.
+create function pg_temp.sends(variadic sends text[]) returns pg_temp.send[] language sql as $$
+    select array_agg(row(n, split_part(s, ' ', 1), split_part(s, ' ', 2), 'x', nullif(split_part(s, ' ', 3), ''))::
+                     pg_temp.send order by n)
+      from unnest(sends) with ordinality t (s, n)
+$$;
+create temporary table first as
+select * from pg_temp.together(pg_temp.sends(
+    'alice direct', 'mallory direct', 'alice none', 'dora left', 'alice left',
+    'bob direct 11111111-1111-4111-8111-111111111111', 'bob direct 11111111-1111-4111-8111-111111111111',
+    'carol group', 'alice alone', 'bob group'));
+select is((select array_agg(place order by place) from first), '{1,5,6,8,9,10}',
+    'those who are no members, and what repeats another, are left out');
+select is((select count(*) from public.messages), 6::bigint, 'and are not written');
+select is((select array_agg((answer::json ->> 'is_read')::boolean order by place) from first),
+    '{f,f,f,f,t,f}', 'a message is read where its sender is alone');
+select is((select count(distinct created_at) from public.messages where conversation_id = tests.id('group')), 2::bigint,
+    'each has a time of its own');
+select is((select last_message_time from public.conversations where id = tests.id('group')),
+    (select created_at from public.messages where conversation_id = tests.id('group') and seq = 2),
+    'and the conversation its newest one''s');
+select is((select array_agg(m.seq order by m.created_at) from public.messages m
+            where m.conversation_id = tests.id('group')), '{1,2}', 'which grow as numbers do');
+
+-- postline_sender writes in nobody's name who is no member, and reads no message.
+select is(tests.attempt('postline_sender', format($$
+        insert into public.messages (id, conversation_id, seq, sender_id, content, created_at)
+        values (gen_random_uuid(), %L, 99, %L, 'x', now())$$, tests.id('direct'), tests.id(who))), outcome, who)
+  from (values ('alice', '1'), ('mallory', '42501'), ('dora', '42501')) t (who, outcome);
+select is(tests.attempt('postline_sender', statement), '42501', statement)
+  from unnest(array[
+    'select content from public.messages', $$insert into public.messages (kind) values ('system')$$,
+    $$insert into public.messages (attachment) values ('{}')$$, 'select bio from public.user_profiles',
+    'select last_read_seq from public.conversation_members', 'update public.conversations set last_seq = 0',
+    'update public.conversation_members set last_read_seq = 0', 'select api.me()',
+    'select from app.message_objects', 'select accounts.password_hash(null)']) statement;
+select is(tests.attempt(who, $$select app.send_messages('{}', '{}', '{}', '{}')$$), '42501', who || ' sends alone')
+  from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login']) who;
+select is(tests.attempt(who, $$select app.number_messages('{}', '{}', '{}', '{}')$$), '42501', who || ' numbers none')
+  from unnest(array['alice', 'anon', 'service_role', 'postline_feed', 'postline_accounts', 'tests_login']) who;
+
+select * from finish();
+rollback;
