@@ -7,15 +7,16 @@ internal import Threads
 /// Sends texts, those that come while others are under way together: most of what a send costs the database is starting
 /// and ending a statement and its transaction, which a group does once.
 ///
-/// A text that comes when fewer than two groups are under way is sent at once, and alone: there is no timer, and nothing
-/// waits for company. What comes meanwhile goes as the next group. Texts of one conversation are never in two groups at
-/// once, so that they do not wait for each other's lock, and keep the order in which they came.
+/// A text that comes when nothing is under way is sent at once, and alone: there is no timer, and nothing waits for
+/// company. What comes meanwhile goes as the next group, when the one under way has ended or as soon as it is full.
+/// Texts of one conversation are never in two groups at once, so that they do not wait for each other's lock, and keep
+/// the order in which they came.
 ///
-/// A group never waits for a conversation that somebody else has locked, and for other locks only a moment
-/// (``lockWait``). What it cannot write it leaves out, and whoever sends it does that alone then, with all the time that a
-/// request has, and hears what is wrong with it. So one text's fault, or wait, is not another's. Where a group fails
-/// whole, and nothing of it was written, so are all of its texts. Where nobody knows (the connection was lost before the
-/// answer), all are told so, as one alone would be.
+/// A group never waits for a conversation that somebody else has locked, and for other locks only a moment. What it
+/// cannot write it leaves out, and whoever sends it does that alone then, with all the time that a request has, and
+/// hears what is wrong with it. So one text's fault, or wait, is not another's. Where a group fails whole, and nothing
+/// of it was written, so are all of its texts. Where nobody knows (the connection was lost before the answer), all are
+/// told so, as one alone would be.
 actor SendGroups {
     /// What a text must do.
     private enum Turn {
@@ -41,7 +42,7 @@ actor SendGroups {
     private var waiting: WaitingQueue<Waiter>
 
     /// How many groups are under way, those of one included, and the conversations of their texts.
-    private var underWay = 0
+    private var groupsUnderWay = 0
     private var conversations: Set<ID> = []
 
     /// Those who send groups, as long as they have none.
@@ -51,14 +52,16 @@ actor SendGroups {
     private nonisolated let reactor: Reactor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
-    /// How many groups may be under way at once: one that the database works at, and one on the way there or back.
+    /// How many groups may be under way at once. With two at any time the groups are half as large, and the same texts
+    /// take the database longer (docs/performance.md).
     private static let width = 2
 
     /// How many texts are sent together at most.
     private static let mostTogether = 64
 
-    /// For how long a group waits for a lock.
+    /// For how long a group waits for a lock, and one of one, which has less to lose.
     private static let lockWait = Duration.milliseconds(100)
+    private static let lockWaitAlone = Duration.milliseconds(10)
 
     /// - Parameters:
     ///   - patience: how long a text waits for its turn; it learns that when it would be.
@@ -92,9 +95,9 @@ actor SendGroups {
     /// - Throws: `unavailable` where it had to wait for too long, or what became of the group that it was in.
     func send(_ text: OutgoingText) async throws(ProtocolError) -> ByteBuffer? {
         let turn: Turn = await suspended { caller in
-            // Those that wait, wait for a place or for a conversation.
-            guard underWay < Self.width, !conversations.contains(text.conversation) else {
+            guard groupsUnderWay == 0 else {
                 waiting.append(Waiter(text: text, turn: caller))
+                beginNext()
                 return .kept
             }
             begin([text])
@@ -112,13 +115,13 @@ actor SendGroups {
 
 extension SendGroups {
     private func begin(_ texts: [OutgoingText]) {
-        underWay += 1
+        groupsUnderWay += 1
         for text in texts { conversations.insert(text.conversation) }
         sizes.record(texts.count)
     }
 
     private func ended(_ texts: [OutgoingText]) {
-        underWay -= 1
+        groupsUnderWay -= 1
         for text in texts { conversations.remove(text.conversation) }
         changed()
         beginNext()
@@ -127,7 +130,7 @@ extension SendGroups {
     /// Begins as many groups as may be.
     private func beginNext() {
         for late in waiting.popLate() { late.turn.resume(returning: .over(.failure(.unavailable))) }
-        while underWay < Self.width {
+        while groupsUnderWay == 0 || groupsUnderWay < Self.width && waiting.count >= Self.mostTogether {
             let group = waiting.popFirst(Self.mostTogether) { !conversations.contains($0.text.conversation) }
             guard let first = group.first else { return }
             if group.count == 1 {
@@ -200,7 +203,7 @@ extension SendGroups {
         do throws(PostgresError) {
             let rows = try await database.rows(
                 Session.sendMessage, ["\(text.conversation)", text.content, text.clientID, "text", nil],
-                as: text.caller, lockWait: Self.lockWait)
+                as: text.caller, lockWait: Self.lockWaitAlone)
             return .success(rows.buffer(0, 0))
         } catch {
             if case .server(let refusal) = error, refusal.sqlState == .lockNotAvailable { return .success(nil) }
