@@ -5655,14 +5655,14 @@ begin
         return query
         select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
                    select m.conversation_id from public.conversation_members m where m.user_id = o.id
-                   union
+                   union all
                    select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
                o.object::text, null::text, null::bigint[]
           from app.profile_objects o where o.public_changed_xid >= beyond and o.public_changed_xid < bound
         union all
         select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
                    select m.conversation_id from public.conversation_members m where m.user_id = o.id
-                   union
+                   union all
                    select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
                o.object::text, null::text, null::bigint[]
           from app.profile_objects o where o.public_changed_xid = any(open);
@@ -5904,8 +5904,12 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
         select app.epoch() as epoch, pg_catalog.pg_current_snapshot()::text as snapshot,
                nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
                       pg_catalog.pg_current_wal_flush_lsn()) as log_end)
-    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
-           l.tail, l.marks
+    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq,
+           case when l.tail is not null or not 'packed' = any (next_look.features) then l.audience end,
+           l.object,
+           case when l.tail is null and 'packed' = any (next_look.features)
+                then pg_catalog.encode(pg_catalog.array_send(l.audience), 'hex') else l.tail end,
+           l.marks
       from now n left join (
             select k.* from feed.look(next_look.since) k where next_look.since is not null
             union all

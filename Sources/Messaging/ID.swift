@@ -6,11 +6,14 @@ public struct ID: Hashable, Sendable, CustomStringConvertible {
     private let low: UInt64
 
     /// Nil for anything but 32 hexadecimal digits in the groups 8-4-4-4-12.
-    public init?(_ text: some StringProtocol) {
+    public init?(_ text: some StringProtocol) { self.init(utf8: text.utf8) }
+
+    /// The same of the text's bytes.
+    init?(utf8 bytes: some Collection<UInt8>) {
         var high: UInt64 = 0
         var low: UInt64 = 0
         var position = 0
-        for byte in text.utf8 {
+        for byte in bytes {
             switch position {
             case 8, 13, 18, 23:
                 guard byte == UInt8(ascii: "-") else { return nil }
@@ -34,7 +37,8 @@ public struct ID: Hashable, Sendable, CustomStringConvertible {
             low: UInt64.random(in: .min ... .max) & ~(0xC000 << 48) | 0x8000 << 48)
     }
 
-    private init(high: UInt64, low: UInt64) {
+    /// The one of these 16 bytes.
+    init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
@@ -51,7 +55,8 @@ public struct ID: Hashable, Sendable, CustomStringConvertible {
         return String(decoding: text, as: UTF8.self)
     }
 
-    private static func value(ofDigit byte: UInt8) -> UInt64? {
+    /// Of a hexadecimal digit; nil for anything else.
+    static func value(ofDigit byte: UInt8) -> UInt64? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt64(byte - UInt8(ascii: "0"))
         case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt64(byte - UInt8(ascii: "a") + 10)

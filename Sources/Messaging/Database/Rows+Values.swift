@@ -12,7 +12,36 @@ extension Rows {
     }
 
     /// A UUID; nil where it is null.
-    func id(_ row: Int, _ column: Int) -> ID? { text(row, column).flatMap { ID($0) } }
+    func id(_ row: Int, _ column: Int) -> ID? {
+        withBytes(row, column) { bytes in
+            guard let bytes else { return nil }
+            return unsafe bytes.withUnsafeBytes { unsafe ID(utf8: $0) }
+        }
+    }
+
+    /// The UUIDs of an array; nil where it is null.
+    func ids(_ row: Int, _ column: Int) -> [ID]? {
+        withBytes(row, column) { bytes in
+            guard let bytes else { return nil }
+            return unsafe bytes.withUnsafeBytes { unsafe ArrayText($0).compactMap { unsafe ID(utf8: $0) } }
+        }
+    }
+
+    /// The UUIDs of an array that was packed; nil where it is null, and for what is none.
+    func packedIDs(_ row: Int, _ column: Int) -> [ID]? {
+        withBytes(row, column) { bytes in
+            guard let bytes else { return nil }
+            return unsafe bytes.withUnsafeBytes { unsafe [ID](packed: $0) }
+        }
+    }
+
+    /// The numbers of an array; nil where it is null.
+    func numbers(_ row: Int, _ column: Int) -> [Int64]? {
+        withBytes(row, column) { bytes in
+            guard let bytes else { return nil }
+            return unsafe bytes.withUnsafeBytes { unsafe ArrayText($0).compactMap { unsafe Int64(utf8: $0) } }
+        }
+    }
 
     /// The number that a function returned.
     func count(of function: String) throws(ProtocolError) -> Int {
@@ -20,6 +49,43 @@ extension Rows {
             throw .fault("\(function) returned no number")
         }
         return number
+    }
+}
+
+/// The elements of a PostgreSQL array of plain values, as bytes of its text: `{a,b}`.
+///
+/// It knows no quotes and no arrays in arrays: of ids, numbers and truth values PostgreSQL writes none. What one look
+/// tells of may have a hundred thousand elements, for which characters and strings would take longer than all else.
+struct ArrayText<Bytes: RandomAccessCollection<UInt8>>: Sequence, IteratorProtocol {
+    private var rest: Bytes.SubSequence
+
+    init(_ text: Bytes) { rest = text.dropFirst().dropLast() }
+
+    mutating func next() -> Bytes.SubSequence? {
+        guard !rest.isEmpty else { return nil }
+        let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
+        defer { rest = end == rest.endIndex ? rest[end...] : rest[rest.index(after: end)...] }
+        return rest[..<end]
+    }
+}
+
+extension Int64 {
+    /// Nil for anything but decimal digits with or without a minus, and for what is beyond the type's bounds.
+    init?(utf8 bytes: some Collection<UInt8>) {
+        let isNegative = bytes.first == UInt8(ascii: "-")
+        let digits = isNegative ? bytes.dropFirst() : bytes.dropFirst(0)
+        guard !digits.isEmpty else { return nil }
+        var value: Int64 = 0
+        for byte in digits {
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            let digit = Int64(byte - UInt8(ascii: "0"))
+            let (tenfold, isTooLong) = value.multipliedReportingOverflow(by: 10)
+            let (next, isTooLarge) =
+                isNegative ? tenfold.subtractingReportingOverflow(digit) : tenfold.addingReportingOverflow(digit)
+            guard !isTooLong, !isTooLarge else { return nil }
+            value = next
+        }
+        self = value
     }
 }
 

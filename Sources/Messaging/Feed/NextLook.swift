@@ -18,7 +18,7 @@ struct NextLook: Sendable {
         "feed.next_look",
         """
         select epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks \
-        from feed.next_look($1::pg_snapshot, '{presence,mutes}')
+        from feed.next_look($1::pg_snapshot, '{presence,mutes,packed}')
         """)
 
     init(_ rows: Rows) throws(FeedError) {
@@ -72,7 +72,8 @@ extension Change {
         let conversation = rows.id(row, 5)
         let user = rows.id(row, 6)
         let seq = rows.text(row, 7).flatMap { Int64($0) }
-        func audience() -> [ID] { (rows.text(row, 8) ?? "{}").arrayElements.compactMap { ID($0) } }
+        // A schema of the version before packs none.
+        func audience() -> [ID] { rows.ids(row, 8) ?? rows.packedIDs(row, 10) ?? [] }
         func object() -> ByteBuffer { rows.buffer(row, 9) }
 
         switch (kind, conversation, user, seq) {
@@ -87,7 +88,7 @@ extension Change {
         case ("conversation", let conversation?, _, let seq?):
             // Of each member its mark, and then of each until when it has muted it.
             let members = audience()
-            let marks = (rows.text(row, 11) ?? "{}").arrayElements.compactMap { Int64($0) }
+            let marks = rows.numbers(row, 11) ?? []
             let mutes = zip(members, marks.dropFirst(members.count)).filter { $0.1 > 0 }
             fact = .conversation(
                 conversation,

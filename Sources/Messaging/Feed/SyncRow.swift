@@ -45,7 +45,7 @@ struct SyncRow: Sendable {
     }
 
     /// With the last page, the conversations that the user is in.
-    var conversations: [ID]? { rows.text(0, 5).map { $0.arrayElements.compactMap { ID($0) } } }
+    var conversations: [ID]? { rows.ids(0, 5) }
 
     /// Writes the members of the page's object of changes, each after a comma.
     func writeChanges(to buffer: inout ByteBuffer) {

@@ -136,14 +136,14 @@ begin
         return query
         select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
                    select m.conversation_id from public.conversation_members m where m.user_id = o.id
-                   union
+                   union all
                    select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
                o.object::text, null::text, null::bigint[]
           from app.profile_objects o where o.public_changed_xid >= beyond and o.public_changed_xid < bound
         union all
         select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
                    select m.conversation_id from public.conversation_members m where m.user_id = o.id
-                   union
+                   union all
                    select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
                o.object::text, null::text, null::bigint[]
           from app.profile_objects o where o.public_changed_xid = any(open);
