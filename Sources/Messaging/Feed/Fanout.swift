@@ -21,9 +21,6 @@ struct Fanout {
         /// What its page saw, until a look has seen as much; nil from then on.
         var seen: Snapshot?
         var conversations: Set<ID> = []
-
-        /// Whether it is shown others' presence.
-        var seesPresence = true
     }
 
     private var live: [SubscriptionID: Subscriber] = [:]
@@ -32,6 +29,9 @@ struct Fanout {
 
     /// Live subscribers whose own snapshot may be ahead of the looks.
     private var ahead: Set<SubscriptionID> = []
+
+    /// Live subscribers who are not shown others' presence.
+    private var blind: Set<SubscriptionID> = []
 
     /// Waiting subscribers, and the number of the first look that each must not miss.
     private var waiting: [SubscriptionID: (subscriber: Subscriber, from: Int)] = [:]
@@ -77,9 +77,9 @@ extension Fanout {
         var subscriber = waiter
         subscriber.seen = start.snapshot
         subscriber.conversations = Set(start.conversations)
-        subscriber.seesPresence = start.seesPresence
         live[id] = subscriber
         ahead.insert(id)
+        if !start.seesPresence { blind.insert(id) }
         byUser[subscriber.user, default: []].insert(id)
         for conversation in start.conversations { byConversation[conversation, default: []].insert(id) }
         return missed.flatMap { distribute($0, only: id) }
@@ -89,6 +89,7 @@ extension Fanout {
         if waiting.removeValue(forKey: id) != nil { dropKept() }
         guard let subscriber = live.removeValue(forKey: id) else { return }
         ahead.remove(id)
+        blind.remove(id)
         byUser.remove(id, under: subscriber.user)
         for conversation in subscriber.conversations { byConversation.remove(id, under: conversation) }
     }
@@ -138,12 +139,15 @@ extension Fanout {
     }
 
     private mutating func distribute(_ look: Look, only: SubscriptionID?) -> [Delivery] {
-        var selections: [SubscriptionID: Selection] = [:]
+        var courses = Courses()
         for (index, change) in look.changes.enumerated() {
             // Membership changes the index itself, so the receivers are fixed before.
-            for id in receivers(of: change.fact) where only == nil || only == id {
-                guard let subscriber = live[id], !(subscriber.seen?.sees(change.transaction) ?? false) else { continue }
-                select(change.fact, at: index, for: id, subscriber.user, in: &selections[id, default: Selection()])
+            let receivers = receivers(of: change.fact)
+            if let only {
+                if receivers.contains(only) { give(change, at: index, to: only, &courses) }
+            } else {
+                courses.reserveCapacity(receivers.count)
+                for id in receivers { give(change, at: index, to: id, &courses) }
             }
         }
         for id in only.map({ [$0] }) ?? Array(ahead) {
@@ -152,7 +156,24 @@ extension Fanout {
                 ahead.remove(id)
             }
         }
-        return compose(selections, of: look)
+        return compose(courses, of: look)
+    }
+
+    /// Notes that a receiver gets a change, unless its page had it, and keeps the index true.
+    private mutating func give(_ change: Change, at index: Int, to id: SubscriptionID, _ courses: inout Courses) {
+        if !ahead.isEmpty, let seen = live[id]?.seen, seen.sees(change.transaction) { return }
+        var isOwn = false
+        switch change.fact {
+        case .left(let conversation, _):
+            live[id]?.conversations.remove(conversation)
+            byConversation.remove(id, under: conversation)
+        case .joined(let conversation, let user) where live[id]?.user == user:
+            live[id]?.conversations.insert(conversation)
+            byConversation[conversation, default: []].insert(id)
+            isOwn = true
+        default: break
+        }
+        courses.give(index, isOwn: isOwn, to: id)
     }
 
     /// Everybody whom a change may concern, by the index as it is now.
@@ -165,9 +186,9 @@ extension Fanout {
         case .profile(let user, let audience, _):
             contacts(of: user, in: audience)
         case .presence(let user, let audience, _):
-            contacts(of: user, in: audience).filter(seesPresence)
+            contacts(of: user, in: audience).subtracting(blind)
         case .openingPresence(let conversation, let user, _):
-            others(in: conversation, than: user).filter(seesPresence)
+            others(in: conversation, than: user).subtracting(blind)
         case .conversation(let conversation, _), .message(let conversation, _, _), .read(let conversation, _, _),
             .openingMessage(let conversation, _, _):
             byConversation[conversation] ?? []
@@ -177,50 +198,19 @@ extension Fanout {
     }
 
     private func contacts(of user: ID, in audience: [ID]) -> Set<SubscriptionID> {
-        audience.reduce(into: Set()) { $0.formUnion(byConversation[$1] ?? []) }.subtracting(byUser[user] ?? [])
+        var contacts: Set<SubscriptionID> = []
+        for conversation in audience {
+            if let members = byConversation[conversation] { contacts.formUnion(members) }
+        }
+        for own in byUser[user] ?? [] { contacts.remove(own) }
+        return contacts
     }
 
-    private func seesPresence(_ id: SubscriptionID) -> Bool { live[id]?.seesPresence ?? false }
-
-    /// Notes what a receiver gets of one change, and keeps the index true.
-    private mutating func select(
-        _ fact: Change.Fact, at index: Int, for id: SubscriptionID, _ user: ID, in selection: inout Selection
-    ) {
-        switch fact {
-        case .left(let conversation, _):
-            live[id]?.conversations.remove(conversation)
-            byConversation.remove(id, under: conversation)
-            selection.left.append(conversation)
-        case .joined(let conversation, user):
-            live[id]?.conversations.insert(conversation)
-            byConversation[conversation, default: []].insert(id)
-            selection.opened[conversation] = []
-        case .joined(_, let newcomer):
-            selection.newcomers.insert(newcomer)
-        case .me:
-            selection.shared.me = index
-        case .profile(let owner, _, _):
-            if selection.profiled.insert(owner).inserted { selection.shared.profiles.append(index) }
-        case .openingProfile(let conversation, let owner, _):
-            guard selection.opened[conversation] != nil || selection.newcomers.contains(owner) else { return }
-            if selection.profiled.insert(owner).inserted { selection.shared.profiles.append(index) }
-        case .presence(let owner, _, _):
-            if selection.presented.insert(owner).inserted { selection.shared.presence.append(index) }
-        case .openingPresence(let conversation, let owner, _):
-            guard selection.opened[conversation] != nil || selection.newcomers.contains(owner) else { return }
-            if selection.presented.insert(owner).inserted { selection.shared.presence.append(index) }
-        case .conversation(let conversation, _):
-            selection.conversations.append(index)
-            selection.told.insert(conversation)
-        case .ownConversation(let conversation, _, _):
-            if selection.told.insert(conversation).inserted { selection.conversations.append(index) }
-        case .message(let conversation, _, _):
-            if selection.opened[conversation] == nil { selection.shared.messages.append(index) }
-        case .openingMessage(let conversation, _, _):
-            selection.opened[conversation]?.append(index)
-        case .read(let conversation, _, _):
-            if selection.opened[conversation] == nil { selection.shared.reads.append(index) }
-        }
+    /// What those on a course get.
+    private func selection(along steps: [Courses.Step], of look: Look) -> Selection {
+        var selection = Selection()
+        for step in steps { selection.add(look.changes[step.change].fact, at: step.change, isOwn: step.isOwn) }
+        return selection
     }
 
     /// What one receiver gets of a look, as places in `look.changes`.
@@ -243,6 +233,43 @@ extension Fanout {
 
         var isShared: Bool { conversations.isEmpty && left.isEmpty && opened.isEmpty }
 
+        mutating func add(_ fact: Change.Fact, at index: Int, isOwn: Bool) {
+            switch fact {
+            case .left(let conversation, _): left.append(conversation)
+            case .joined(let conversation, let user):
+                if isOwn { opened[conversation] = [] } else { newcomers.insert(user) }
+            case .me: shared.me = index
+            case .profile(let owner, _, _): addProfile(of: owner, at: index)
+            case .openingProfile(let conversation, let owner, _):
+                if isNew(owner, in: conversation) { addProfile(of: owner, at: index) }
+            case .presence(let owner, _, _): addPresence(of: owner, at: index)
+            case .openingPresence(let conversation, let owner, _):
+                if isNew(owner, in: conversation) { addPresence(of: owner, at: index) }
+            case .conversation(let conversation, _):
+                conversations.append(index)
+                told.insert(conversation)
+            case .ownConversation(let conversation, _, _):
+                if told.insert(conversation).inserted { conversations.append(index) }
+            case .message(let conversation, _, _):
+                if opened[conversation] == nil { shared.messages.append(index) }
+            case .openingMessage(let conversation, _, _): opened[conversation]?.append(index)
+            case .read(let conversation, _, _):
+                if opened[conversation] == nil { shared.reads.append(index) }
+            }
+        }
+
+        private func isNew(_ owner: ID, in conversation: ID) -> Bool {
+            opened[conversation] != nil || newcomers.contains(owner)
+        }
+
+        private mutating func addProfile(of owner: ID, at index: Int) {
+            if profiled.insert(owner).inserted { shared.profiles.append(index) }
+        }
+
+        private mutating func addPresence(of owner: ID, at index: Int) {
+            if presented.insert(owner).inserted { shared.presence.append(index) }
+        }
+
         struct Shared: Hashable {
             var me: Int?
             var profiles: [Int] = []
@@ -256,13 +283,17 @@ extension Fanout {
         }
     }
 
-    private func compose(_ selections: [SubscriptionID: Selection], of look: Look) -> [Delivery] {
+    private func compose(_ courses: Courses, of look: Look) -> [Delivery] {
         var alike: [Selection.Shared: [SubscriptionID]] = [:]
         var deliveries: [Delivery] = []
-        for (id, selection) in selections {
+        for (steps, ids) in courses.all() {
+            let selection = selection(along: steps, of: look)
             if selection.isShared {
-                if !selection.shared.isEmpty { alike[selection.shared, default: []].append(id) }
-            } else if let subscriber = live[id] {
+                if !selection.shared.isEmpty { alike[selection.shared, default: []] += ids }
+                continue
+            }
+            for id in ids {
+                guard let subscriber = live[id] else { continue }
                 let push = ChangesLine.push(of: look) { line in
                     write(selection, for: subscriber, of: look, to: &line)
                 }
