@@ -30,15 +30,17 @@ actor Feed {
 
     /// Whether the other nodes are to look, or are only to be told who types.
     private nonisolated let isRingDue = Atomic(false)
+
+    /// Whether the ring that is due comes after this node's own look: while there is a connection to look over.
+    private nonisolated let isLooking = Atomic(false)
     private var typingEnvelope: TypingEnvelope
 
     /// Who types, on the way to the other nodes. What is too much is dropped: typing is lost without harm.
     private var untoldTyping: [TypingNotice] = []
     private static let maxUntoldTyping = 10_000
 
-    /// How many event loops have not written yet what they were given, and the bell that tells when all have.
-    private nonisolated let unwritten = Atomic(0)
-    private nonisolated let written: WakeSignal
+    /// To the event loops.
+    private let handover: Handover
 
     private var fanout = Fanout()
     private var sinks: [SubscriptionID: any ClientSink] = [:]
@@ -81,15 +83,23 @@ actor Feed {
         preamble = Preamble(limits: settings.limits)
         looks = WakeSignal(on: reactor)
         bells = WakeSignal(on: reactor)
-        written = WakeSignal(on: reactor)
+        handover = Handover(on: reactor)
         self.metrics = FeedMetrics(factory: metrics)
     }
 
-    /// This node has committed a change: it is looked at here, and the other nodes are rung.
+    /// This node has committed a change: it is looked at here, and then the other nodes are rung.
     nonisolated func changed() {
+        isRingDue.store(true, ordering: .sequentiallyConsistent)
         looks.signal()
-        isRingDue.store(true, ordering: .releasing)
-        bells.signal()
+        if !isLooking.load(ordering: .sequentiallyConsistent) { bells.signal() }
+    }
+
+    /// Rings the other nodes, where that is due.
+    ///
+    /// The bell is a commit that nobody waits for until it is on disk. A look that saw it could not tell what it found
+    /// before the bell is there too; so the look comes first, as long as nothing holds it up.
+    private nonisolated func ringOthers() {
+        if isRingDue.load(ordering: .sequentiallyConsistent) { bells.signal() }
     }
 
     /// Tells the conversation's other members who are live, on every node.
@@ -157,29 +167,7 @@ extension Feed {
         for notice in typingEnvelope.open(payload) { tellHere(notice) }
     }
 
-    /// Gives each event loop all that its connections get, in one go.
-    private func deliver(_ deliveries: [Fanout.Delivery]) {
-        var targets: [(target: any PushTarget, pushes: [Multicast])] = []
-        for delivery in deliveries {
-            // They are few: as many as there are processors.
-            for index in targets.indices { targets[index].pushes.append(Multicast(delivery.push, receivers: [])) }
-            for id in delivery.subscribers {
-                guard let sink = sinks[id] else { continue }
-                let target = sink.target
-                if let index = targets.firstIndex(where: { $0.target === target }) {
-                    targets[index].pushes[targets[index].pushes.count - 1].receivers.append(sink)
-                } else {
-                    targets.append((target, [Multicast(delivery.push, receivers: [sink])]))
-                }
-            }
-        }
-        for (target, pushes) in targets {
-            unwritten.add(1, ordering: .relaxed)
-            target.push(pushes) { [self] in
-                if unwritten.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { written.signal() }
-            }
-        }
-    }
+    private func deliver(_ deliveries: [Fanout.Delivery]) { handover.deliver(deliveries, to: sinks) }
 }
 
 extension Feed {
@@ -188,7 +176,12 @@ extension Feed {
         while !Task.isCancelled {
             do {
                 try await Connection.with(settings.url, on: reactor, options: .logging(to: logger)) { connection in
-                    defer { seen = nil }
+                    isLooking.store(true, ordering: .sequentiallyConsistent)
+                    defer {
+                        seen = nil
+                        isLooking.store(false, ordering: .sequentiallyConsistent)
+                        ringOthers()
+                    }
                     try await look(over: connection, &backoff)
                 }
             } catch {
@@ -214,7 +207,10 @@ extension Feed {
             try await looks.next(notBefore: next)
             // While event loops are busy writing what the last look brought, what commits shares the next: one write a
             // session for all of it.
-            while unwritten.load(ordering: .acquiring) > 0 { try await written.next() }
+            if handover.isUnderWay {
+                ringOthers()
+                try await handover.end()
+            }
             next = .now + settings.pace
             try await look(over: connection)
         }
@@ -247,6 +243,7 @@ extension Feed {
             try await connection.run(
                 [preamble.call(for: .feed), Call(NextLook.statement, parameters)],
                 deadline: settings.limits.deadline)[1])
+        ringOthers()
         guard look.snapshot != position?.snapshot || look.epoch != position?.epoch else { return }
         if let end = look.logEnd { try await awaitDurable(upTo: end, over: connection) }
         let now = Position(epoch: look.epoch, snapshot: look.snapshot)
@@ -295,12 +292,17 @@ extension Feed {
     }
 
     /// Returns once the log is on disk up to there. Under load others' commits soon see to that, and waiting is cheaper
-    /// than one more commit.
+    /// than one more commit; where nobody writes there is nobody to wait for.
     private func awaitDurable(upTo end: LogPosition, over connection: Connection) async throws {
         for _ in 0..<settings.durabilityPolls {
             try await looks.pause(until: .now + settings.durabilityPace)
-            let rows = try await connection.run([Call(Self.logOnDisk)], deadline: settings.limits.deadline)[0]
-            if let reached = rows.text(0, 0).flatMap({ LogPosition($0) }), reached >= end { return }
+            let rows = try await connection.run(
+                [Call(Self.logOnDisk), Call(Self.logWritten)], deadline: settings.limits.deadline)
+            guard let onDisk = rows[0].text(0, 0).flatMap({ LogPosition($0) }),
+                let written = rows[1].text(0, 0).flatMap({ LogPosition($0) })
+            else { break }
+            if onDisk >= end { return }
+            if written <= end { break }
         }
         _ = try await connection.run(
             [preamble.call(for: .feed), Call(Database.awaitDurable, [])], deadline: settings.limits.deadline)
@@ -308,6 +310,7 @@ extension Feed {
 
     /// Asked without the preamble, which would cost more than this does: every role may ask.
     private static let logOnDisk = Statement("feed.log_on_disk", "select pg_current_wal_flush_lsn()")
+    private static let logWritten = Statement("feed.log_written", "select pg_current_wal_insert_lsn()")
 
     /// The first sight of a database. Where it is another than before, a restored one, the sessions hold what may not
     /// be there: they connect again, and their cursors bring a reset.

@@ -1,0 +1,119 @@
+import NIOCore
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Messaging
+
+@Suite("The handover to event loops")
+struct HandoverTests {
+    private let reactor = Reactor(name: "handover")
+
+    @Test("gives every session all of its pushes once and in order, however many parts they come in")
+    func order() {
+        let handover = Handover(on: reactor)
+        let loops = [RecordingLoop(), RecordingLoop()]
+        let sinks = sinks(500, on: loops)
+        let all = Array(sinks.keys)
+        let deliveries = [all, Array(all.prefix(3)), [], Array(all.shuffled().prefix(300)), all].enumerated().map {
+            Fanout.Delivery(subscribers: $0.element, push: push($0.offset))
+        }
+        handover.deliver(deliveries, to: sinks)
+        for (id, sink) in sinks {
+            let expected = deliveries.filter { $0.subscribers.contains(id) }.map { String(buffer: $0.push.line) }
+            #expect((sink as? LoopSink)?.lines == expected)
+        }
+    }
+
+    @Test("lets a loop write while the rest is given out, and gives little in one go")
+    func parts() {
+        let handover = Handover(on: reactor)
+        let loop = RecordingLoop()
+        let sinks = sinks(3 * Handover.receiversAtOnce + 1, on: [loop])
+        handover.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
+        #expect(loop.parts == [128, 128, 128, 1])
+        let few = Array(sinks.keys.prefix(5))
+        handover.deliver((2...4).map { Fanout.Delivery(subscribers: few, push: push($0)) }, to: sinks)
+        #expect(loop.parts.dropFirst(4) == [15])
+    }
+
+    @Test("is over when every loop has written all that it was given")
+    func end() async throws {
+        let handover = Handover(on: reactor)
+        #expect(!handover.isUnderWay)
+        try await handover.end()
+        let loops = [RecordingLoop(), RecordingLoop()]
+        let sinks = sinks(600, on: loops)
+        handover.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
+        loops[0].write()
+        #expect(handover.isUnderWay)
+        async let end: Void = handover.end()
+        loops[1].write()
+        try await end
+        #expect(!handover.isUnderWay)
+    }
+
+    @Test("passes over who is gone")
+    func gone() {
+        let handover = Handover(on: reactor)
+        handover.deliver([Fanout.Delivery(subscribers: [1, 2], push: push(1))], to: [:])
+        #expect(!handover.isUnderWay)
+    }
+
+    private func push(_ number: Int) -> Push { Push(line: ByteBuffer(string: "\(number)\n"), cursor: nil) }
+
+    private func sinks(_ count: Int, on loops: [RecordingLoop]) -> [Fanout.SubscriptionID: any ClientSink] {
+        Dictionary(uniqueKeysWithValues: (0..<count).map { ($0, LoopSink(loops[$0 % loops.count], reactor)) })
+    }
+}
+
+/// An event loop that notes what it is given, and has written it when the test says so.
+private final class RecordingLoop: PushTarget {
+    private let given = Mutex<(parts: [Int], unwritten: [@Sendable () -> Void])>(([], []))
+
+    /// Of how many receivers each part was.
+    var parts: [Int] { given.withLock(\.parts) }
+
+    func push(_ pushes: [Multicast], written: @escaping @Sendable () -> Void) {
+        for push in pushes {
+            for receiver in push.receivers { (receiver as? LoopSink)?.take(push.push) }
+        }
+        given.withLock {
+            $0.parts.append(pushes.reduce(0) { $0 + $1.receivers.count })
+            $0.unwritten.append(written)
+        }
+    }
+
+    func write() {
+        let unwritten = given.withLock { given in
+            defer { given.unwritten = [] }
+            return given.unwritten
+        }
+        for written in unwritten { written() }
+    }
+}
+
+private final class LoopSink: ClientSink {
+    private let loop: RecordingLoop
+    private let reactor: Reactor
+    private let taken = Mutex<[String]>([])
+
+    init(_ loop: RecordingLoop, _ reactor: Reactor) {
+        self.loop = loop
+        self.reactor = reactor
+    }
+
+    var lines: [String] { taken.withLock { $0 } }
+    func take(_ push: Push) { taken.withLock { $0.append(String(buffer: push.line)) } }
+
+    var executor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+    let takesPushes = true
+    var target: any PushTarget { loop }
+
+    func startPushes(cursor: String) {}
+    func stopPushes() {}
+    func fallBehind() {}
+    func noteCursor(_ cursor: String) {}
+    func setExpiry(_ expiry: Expiry?) {}
+    func goodbye(_ goodbye: Goodbye) {}
+}
