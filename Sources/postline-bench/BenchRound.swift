@@ -28,6 +28,14 @@ struct Comparison: Sendable {
     /// The median over the rounds of what the first side does for each thing that the second does.
     var ratio: Double { median(zip(ours, theirs).map { $0.perSecond / $1.perSecond }) ?? 0 }
 
+    /// The median over the rounds of how much longer the first side takes, by the median of each.
+    var p50Ratio: Double {
+        median(
+            zip(ours, theirs).map {
+                ($0.latencies.milliseconds(50) ?? 0) / ($1.latencies.milliseconds(50) ?? .infinity)
+            }) ?? 0
+    }
+
     /// A small table.
     var table: [String] {
         func row(_ name: String, _ rounds: [BenchRound]) -> String {

@@ -70,9 +70,9 @@ struct CrowdBench {
         return (
             table,
             [
-                BenchFigure(name: "idle_session_kib", value: kibibytes, unit: "KiB", goal: .below(8)),
+                BenchFigure(name: "idle_session_kib", value: kibibytes, unit: "KiB", goal: .below(6)),
                 BenchFigure(name: "idle_send_p99_ratio", value: ratio(crowded, quiet), unit: "ratio", goal: nil),
-                BenchFigure(name: "reconnect_storm_seconds", value: storm, unit: "s", goal: .below(10)),
+                BenchFigure(name: "reconnect_storm_seconds", value: storm, unit: "s", goal: .below(5)),
                 BenchFigure(
                     name: "reconnect_storm_p99_ratio", value: ratio(stormy, calm), unit: "ratio", goal: .below(2)),
             ]

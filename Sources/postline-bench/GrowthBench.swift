@@ -49,7 +49,7 @@ struct GrowthBench {
         }
         func figure(_ name: String, _ pairs: [Pair]) -> BenchFigure {
             BenchFigure(
-                name: name, value: median(pairs.map { $0.grown / $0.empty }) ?? 0, unit: "ratio", goal: .atLeast(0.9))
+                name: name, value: median(pairs.map { $0.grown / $0.empty }) ?? 0, unit: "ratio", goal: .atLeast(0.95))
         }
         func row(_ name: String, _ pairs: [Pair]) -> String {
             "  \(TextWidth.fit(name, to: 8)) \(Int(median(pairs.map(\.empty)) ?? 0))/s in the empty one, "

@@ -12,6 +12,9 @@ struct PgBench: Sendable {
         set_config('postline.quiet', 'on', true);
         """
 
+    /// It is fastest with sixteen connections.
+    static let mostClients = 16
+
     let installation: PostgresInstallation
     /// As the superuser: pgbench prepares a call before the preamble has set the role that may make it. What runs,
     /// runs in that role all the same.

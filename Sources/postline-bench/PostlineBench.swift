@@ -85,8 +85,8 @@ struct PostlineBench: AsyncParsableCommand {
         let chosen = Measurement.allCases.filter {
             $0 != .all && (measurements.contains($0) || measurements.contains(.all))
         }
-        let steps = connections.map { [$0] } ?? [16, 64]
-        let pairs = chosen.contains(.sends) ? max(20, steps.max() ?? 0) : max(20, connections ?? 0)
+        let steps = connections.map { [$0] } ?? [16, 64, 1]
+        let pairs = max(20, chosen.contains(.sends) ? PgBench.mostClients + (steps.max() ?? 0) : connections ?? 0)
         var figures: [BenchFigure] = []
         do {
             say("starting a PostgreSQL and a node, and making \(2 * pairs) people …")

@@ -38,10 +38,10 @@ struct TwoNodeBench {
             [
                 BenchFigure(
                     name: "two_node_send_ratio", value: median(sends.map { $0.two / $0.one }) ?? 0, unit: "ratio",
-                    goal: .atLeast(1)),
+                    goal: .atLeast(1.2)),
                 BenchFigure(
                     name: "two_node_list_ratio", value: median(lists.map { $0.two / $0.one }) ?? 0, unit: "ratio",
-                    goal: .atLeast(0.9)),
+                    goal: .atLeast(1)),
             ]
         )
     }
