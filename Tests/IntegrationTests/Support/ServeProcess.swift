@@ -53,7 +53,8 @@ struct ServeProcess: Sendable {
 
     /// The port of a node that is gone: nobody listens there until one is started there.
     static func gone(_ database: TestDatabase) async throws -> Int {
-        let process = try await start(database)
+        // Below those that a system chooses from: it gives such a one to whoever asks next.
+        let process = try await start(database, port: .random(in: 10_000..<32_768))
         try await process.kill()
         return process.port
     }
