@@ -29,6 +29,38 @@ import Glibc
         #expect(duration >= .milliseconds(300) && duration < .seconds(60))
     }
 
+    #if os(Linux)
+    // Elsewhere a full queue looks as if nobody listened.
+    @Test("a server whose Unix socket has a full queue is waited for until the connect timeout")
+    func fullQueue() async throws {
+        let server = try SilentServer(backlog: 0)
+        var options = ConnectionOptions()
+        options.connectTimeout = .milliseconds(300)
+        try await server.withFullQueue { accept in
+            let duration = try await ContinuousClock().measure {
+                let error = try await postgresError {
+                    try await Connection.open("host=\(server.directory)", on: Reactor(name: "tests"), options: options)
+                }
+                guard case .connectFailed = error else {
+                    Issue.record("\(String(describing: error))")
+                    return
+                }
+            }
+            #expect(duration >= .milliseconds(300))
+
+            options.connectTimeout = .seconds(600)
+            let task = Task { [options] in
+                try await Connection.open("host=\(server.directory)", on: Reactor(name: "tests"), options: options)
+            }
+            // Those that filled it, and then the one that waited.
+            accept()
+            try await server.awaitConnection()
+            task.cancel()
+            _ = try await postgresError { try await task.value }
+        }
+    }
+    #endif
+
     @Test("an attempt to connect that is cancelled ends at once")
     func cancellation() async throws {
         let server = try SilentServer()
@@ -52,29 +84,55 @@ final class SilentServer: Sendable {
     let directory: String
     private let descriptor: Int32
 
-    init() throws {
+    init(backlog: Int32 = 8) throws {
         directory = try TestDirectory.make()
+        descriptor = Self.makeSocket()
+        let bound = unsafe Self.withAddress(in: directory) { unsafe bind(descriptor, $0, $1) }
+        try #require(bound == 0 && listen(descriptor, backlog) == 0)
+    }
+
+    private static func makeSocket() -> Int32 {
+        #if canImport(Glibc)
+        socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        socket(AF_UNIX, SOCK_STREAM, 0)
+        #endif
+    }
+
+    private static func withAddress(
+        in directory: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) -> Int32 {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let path = "\(directory)/.s.PGSQL.5432"
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { bytes in
             for (place, byte) in path.utf8.enumerated() { unsafe bytes[place] = byte }
         }
-        #if canImport(Glibc)
-        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        #else
-        descriptor = socket(AF_UNIX, SOCK_STREAM, 0)
-        #endif
-        let length = socklen_t(MemoryLayout<sockaddr_un>.size)
-        let bound = unsafe withUnsafePointer(to: &address) { pointer in
-            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(descriptor, $0, length) }
+        return unsafe withUnsafePointer(to: &address) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                unsafe body($0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
         }
-        try #require(bound == 0 && listen(descriptor, 8) == 0)
     }
 
     deinit {
         close(descriptor)
         TestDirectory.remove(directory, ".s.PGSQL.5432")
+    }
+
+    /// Has as many connect as the queue takes, and accepts them when `body` says so.
+    func withFullQueue(_ body: (_ accept: () -> Void) async throws -> Void) async throws {
+        var guests: [Int32] = []
+        defer { for guest in guests { close(guest) } }
+        while true {
+            let guest = Self.makeSocket()
+            guests.append(guest)
+            _ = fcntl(guest, F_SETFL, O_NONBLOCK)
+            guard unsafe Self.withAddress(in: directory, { unsafe connect(guest, $0, $1) }) == 0 else { break }
+        }
+        try #require(errno == EAGAIN)
+        let count = guests.count - 1
+        try await body { for _ in 0..<count { guests.append(accept(self.descriptor, nil, nil)) } }
     }
 
     /// Waits for someone to connect.

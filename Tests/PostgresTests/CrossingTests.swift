@@ -18,7 +18,8 @@ extension DatabaseTests {
                 let enqueued = try await Task(executorPreference: executor) {
                     try await Caller(executor).ask(pool, Self.one, times: requests)
                 }.value
-                #expect(enqueued == (1 + Self.handlerHops) * requests)
+                // Fewer where the pool was so quick that the caller had not suspended yet.
+                #expect(enqueued <= (1 + Self.handlerHops) * requests)
             }
         }
 

@@ -42,8 +42,7 @@ actor ConnectAttempt {
             try BareThread.start(name: "connect") {
                 let answer: Result<Transfer<ConnectionHandle>, PostgresError>
                 do throws(PostgresError) {
-                    let handle = try ConnectionHandle(conninfo, timeout: timeout, logger: options.logger)
-                    answer = .success(Transfer(handle))
+                    answer = .success(try ConnectionHandle.open(conninfo, timeout: timeout, logger: options.logger))
                 } catch {
                     answer = .failure(error)
                 }

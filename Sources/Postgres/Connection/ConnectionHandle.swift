@@ -22,9 +22,32 @@ import Glibc
 
     /// Connects, blocking the calling thread: names are resolved, TLS and passwords computed.
     ///
+    /// Where the server's Unix socket has a full queue it waits, as the kernel does over TCP: it is busy, and not away.
+    ///
     /// - Throws: `connectFailed`.
-    init(_ conninfo: Conninfo, timeout: Duration, logger: Logger) throws(PostgresError) {
+    static func open(
+        _ conninfo: Conninfo, timeout: Duration, logger: Logger
+    ) throws(PostgresError) -> Transfer<ConnectionHandle> {
         let deadline = ContinuousClock.now + timeout
+        while true {
+            do throws(PostgresError) {
+                return Transfer(try ConnectionHandle(conninfo, timeout, until: deadline, logger))
+            } catch {
+                guard case .connectFailed(let reason) = error, reason.contains(queueIsFull), .now < deadline else {
+                    throw error
+                }
+                _ = poll(nil, 0, queueCheckMilliseconds)
+            }
+        }
+    }
+
+    /// The words for `EAGAIN`, which connect(2) gives at once, and which libpq gives in a sentence only.
+    private static let queueIsFull = unsafe String(cString: strerror(EAGAIN))
+    private static let queueCheckMilliseconds: Int32 = 20
+
+    private init(
+        _ conninfo: Conninfo, _ timeout: Duration, until deadline: ContinuousClock.Instant, _ logger: Logger
+    ) throws(PostgresError) {
         var keywords = ParameterBuffer()
         var values = ParameterBuffer()
         for (keyword, value) in conninfo.parameters {

@@ -88,7 +88,7 @@ struct TestDatabase: Sendable {
 
     /// A connection of the superuser's, or of that role's, to be closed by the caller.
     func connect(as user: String? = nil) async throws -> Connection {
-        try await Self.open(user.map(url(user:)) ?? adminURL)
+        try await Connection.open(user.map(url(user:)) ?? adminURL, on: Self.reactor)
     }
 
     /// Runs a body with a connection of the superuser's, which is closed when it ends.
@@ -99,7 +99,7 @@ struct TestDatabase: Sendable {
     private static func withConnection<Value>(
         to url: String, _ body: (Connection) async throws -> Value
     ) async throws -> Value {
-        let connection = try await open(url)
+        let connection = try await Connection.open(url, on: reactor)
         do {
             let value = try await body(connection)
             await connection.close()
@@ -107,21 +107,6 @@ struct TestDatabase: Sendable {
         } catch {
             await connection.close()
             throw error
-        }
-    }
-
-    /// Opens a connection, and waits for its turn: a server's Unix socket with a full queue refuses at once
-    /// (`EAGAIN`, connect(2)), as it is for a moment after many have given up connecting; over TCP the kernel would wait.
-    private static func open(_ url: String) async throws -> Connection {
-        let end = ContinuousClock.now + watchdogLimit
-        while true {
-            do {
-                return try await Connection.open(url, on: reactor)
-            } catch {
-                let isQueueFull = "\(error)".contains("Resource temporarily unavailable")
-                guard isQueueFull, ContinuousClock.now < end else { throw error }
-                try await Task.sleep(for: .milliseconds(20))
-            }
         }
     }
 
