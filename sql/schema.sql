@@ -4648,7 +4648,12 @@ declare
     locked uuid[] := array(
         select c.id from public.conversations c where c.id = any (conversations)
          order by c.id for no key update skip locked);
+    held uuid[];
 begin
+    if (select count(distinct c) from pg_catalog.unnest(conversations) c) > pg_catalog.cardinality(locked) then
+        held := array(
+            select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
+    end if;
     -- A statement of its own, which sees all that was committed before the locks were there.
     return query
     with fit as (
@@ -4659,6 +4664,9 @@ begin
           join public.conversation_members m
             on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
          where s.conversation_id = any (locked)
+           and (held is null or not exists (
+                select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
+                 where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
            and pg_catalog.char_length(s.content) between 1 and 8000
            and (s.client_id is null or not exists (
                 select from public.messages o

@@ -16,6 +16,18 @@ public struct Request: Sendable, Equatable {
     /// Whether there is such a method.
     package var isKnown: Bool { (try? Operation.named(method)) != nil }
 
+    /// Whether it sends a text, and nothing with it.
+    package var isTextSend: Bool {
+        guard method == Operation.send.method else { return false }
+        return params.members.allSatisfy {
+            switch $0.name {
+            case "kind": $0.value == .string("text") || $0.value == .null
+            case "attachment": $0.value == .null
+            default: true
+            }
+        }
+    }
+
     /// Whether it is of no account who asks: nobody needs to be signed in.
     package var isForAnyone: Bool {
         guard case .anyone? = (try? Operation.named(method))?.access else { return false }
@@ -55,8 +67,23 @@ public protocol LineSession: Sendable {
     /// - Parameter id: what logs call the request.
     func answer(_ request: Request, _ id: RequestID) async -> Answer
 
+    /// Does what some requests ask that were sent one after another, each a text (``Request/isTextSend``), in their order
+    /// but perhaps together: as many answers.
+    ///
+    /// - Parameter ids: as many as requests.
+    func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer]
+
     /// Ends the session: no push comes after it.
     func close() async
+}
+
+extension LineSession {
+    /// One after another.
+    public func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
+        var answers: [Answer] = []
+        for (send, id) in zip(sends, ids) { answers.append(await answer(send, id)) }
+        return answers
+    }
 }
 
 /// What makes a session for each new connection.

@@ -56,7 +56,7 @@ actor Session: LineSession {
     }
 
     /// - Parameter operation: nil where there is none of the name that was asked for, which is the client's own text.
-    private func note(_ answer: Answer, to id: RequestID, _ operation: Operation?, after duration: Duration) {
+    func note(_ answer: Answer, to id: RequestID, _ operation: Operation?, after duration: Duration) {
         let code: ErrorCode? = if case .failure(let error) = answer.content { error.code } else { nil }
         service.requestMetrics.answered(operation, code, after: duration)
         service.activity.note()
@@ -70,16 +70,23 @@ actor Session: LineSession {
 
     private func perform(_ request: Request, _ operation: Operation, _ id: RequestID) async -> Answer {
         do throws(ProtocolError) {
-            let params = try Params(request.params, of: operation)
-            if operation.access == .user {
-                guard user != nil else { throw .unauthenticated }
-                if hasEnded { throw .sessionRevoked }
-            }
-            try params.check()
-            return try await bounded(operation.perform(self, params))
+            return try await bounded(operation.perform(self, params(of: request, operation)))
         } catch {
             return Answer(.failure(file(error, of: operation, id)))
         }
+    }
+
+    /// The params of a request that may be asked.
+    ///
+    /// - Throws: why it may not.
+    func params(of request: Request, _ operation: Operation) throws(ProtocolError) -> Params {
+        let params = try Params(request.params, of: operation)
+        if operation.access == .user {
+            guard user != nil else { throw .unauthenticated }
+            if hasEnded { throw .sessionRevoked }
+        }
+        try params.check()
+        return params
     }
 
     /// The answer as it is; pages end before the bound, so that only a single object can be beyond it.
@@ -99,7 +106,7 @@ actor Session: LineSession {
     }
 
     /// An internal error goes to the log with a number, and to the client with that number alone.
-    private func file(_ error: ProtocolError, of operation: Operation, _ id: RequestID) -> ProtocolError {
+    func file(_ error: ProtocolError, of operation: Operation, _ id: RequestID) -> ProtocolError {
         guard let reason = error.reason else { return error }
         let incident = ID.random()
         service.logger.error(
@@ -248,22 +255,6 @@ extension Session {
         return try await read(function, parameters)
     }
 
-    /// Sends a text, perhaps together with those of others.
-    ///
-    /// - Returns: nil where nothing was written, and it is to be sent alone.
-    func sendTogether(
-        _ content: String, in conversation: String, clientID: String?
-    ) async throws(ProtocolError) -> Answer? {
-        guard let conversation = ID(conversation) else { throw .fault("an id that is none") }
-        let text = OutgoingText(
-            caller: caller, sender: try token.user, conversation: conversation, content: content, clientID: clientID)
-        return try await service.sendGroups.send(text).map { Answer(.result($0)) }
-    }
-
-    /// Sends one message alone, as the signed-in user.
-    static let sendMessage = Statement(
-        "api.send_message", "select api.send_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)")
-
     /// Tells the conversation's other members, unless they were told just before.
     ///
     /// - Throws: `not_found` where the user is no member.
@@ -282,7 +273,7 @@ extension Session {
 
     private static let typing = Statement("api.typing", "select api.typing($1::uuid)")
 
-    private var caller: Caller {
+    var caller: Caller {
         user.map { .user(id: "\($0.user)", claims: $0.claims) } ?? .anyone
     }
 }

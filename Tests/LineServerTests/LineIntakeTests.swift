@@ -25,6 +25,28 @@ final class LineIntakeTests {
         #expect(lines.isEmpty && !lines.isFull)
     }
 
+    @Test("what waits behind the line at work may join it, in order, and is done with it")
+    func join() {
+        lines.feed(ByteBuffer(string: "a\nb\nc\nd\n"))
+        #expect(lines.join { String(buffer: $0) } == nil)
+        lines.take()
+        #expect(lines.join { String(buffer: $0) } == nil)
+        _ = lines.begin()
+        #expect(lines.join { _ in String?.none } == nil)
+        #expect(lines.join { String(buffer: $0) } == "b")
+        #expect(lines.isFull && lines.isBusy)
+        #expect(lines.join { String(buffer: $0) } == nil)
+        lines.take()
+        #expect(lines.waitingCount == 0)
+        lines.end()
+        lines.take()
+        #expect(lines.begin() == .line(ByteBuffer(string: "c")))
+        #expect(lines.join { String(buffer: $0) } == "d")
+        lines.end()
+        #expect(lines.isEmpty)
+        #expect(lines.heldBytes == 0)
+    }
+
     @Test("what is held comes back when the line that holds it is done")
     func storage() {
         var bytes = ByteBuffer()

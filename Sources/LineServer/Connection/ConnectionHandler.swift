@@ -283,7 +283,7 @@ extension ConnectionHandler {
             let apart = LineTask(
                 connection: NIOLoopBound(self, eventLoop: loop.eventLoop), session: session, turn: state.turn)
             // It ends with the line, and the server does not end before it.
-            work = LineWork(line: line, task: loop.begin { await apart.run(line, on: $0) })
+            work = LineWork(lines: [line], task: loop.begin { await apart.run(line, on: $0) })
         case .tooLong:
             let maximum = server.configuration.maxLineBytes
             let error = ProtocolError(.lineTooLong, "A line has at most \(maximum) bytes; this one was discarded.")
@@ -344,6 +344,15 @@ extension ConnectionHandler {
         self.batch = batch
         state.awaitRoom()
         proceed()
+    }
+
+    /// Has the sends that wait behind the line at work done together with it, so many at most.
+    func joinSends(_ most: Int) -> [Envelope.Item] {
+        guard var work else { return [] }
+        let sends = work.joinSends(most) { state.joinLine($0) }
+        self.work = work
+        for _ in sends { server.metrics.line() }
+        return sends
     }
 
     /// A request begins, which must end in time.

@@ -233,7 +233,12 @@ extension ConnectionState {
         awaitsAnswer = false
     }
 
-    /// The line at work is done.
+    /// Has the next line done together with that at work, where it may begin and `read` makes something of it.
+    mutating func joinLine<Content>(_ read: (ByteBuffer) -> Content?) -> Content? {
+        hasRoom && !isLeaving ? lines.join(read) : nil
+    }
+
+    /// What is at work is done.
     mutating func lineIsDone() {
         deadlines.requestBegan = nil
         lines.end()

@@ -1,6 +1,7 @@
 import NIOCore
 
-/// The lines that a client has sent and that are not done: cut from bytes, waiting, or at work, one at a time.
+/// The lines that a client has sent and that are not done: cut from bytes, waiting, or at work, one at a time or some that
+/// are done together.
 ///
 /// It knows how much storage they hold: a line is a slice of the bytes in which it came, and a few of its bytes may hold
 /// much.
@@ -20,12 +21,12 @@ struct LineIntake {
     private var waiting: [Waiting] = []
     private var head = 0
 
-    /// The storage that lines hold, the one at work included, and of that the last one's, in bytes.
+    /// The storage that lines hold, those at work included, and that of these alone, in bytes.
     private var lineBytes = 0
     private var workBytes = 0
 
-    /// Whether a line is at work.
-    private(set) var isBusy = false
+    /// How many lines are at work.
+    private var workCount = 0
 
     /// - Parameter maxCount: how many lines may wait or be at work.
     init(_ framer: LineFramer, maxCount: Int) {
@@ -37,7 +38,10 @@ struct LineIntake {
     var heldBytes: Int { framer.heldBytes + lineBytes }
 
     /// Whether as many lines are taken as may be.
-    var isFull: Bool { waitingCount + (isBusy ? 1 : 0) >= maxCount }
+    var isFull: Bool { waitingCount + workCount >= maxCount }
+
+    /// Whether a line is at work.
+    var isBusy: Bool { workCount > 0 }
 
     /// How many lines wait.
     var waitingCount: Int { waiting.count - head }
@@ -73,8 +77,18 @@ struct LineIntake {
     }
 
     /// Takes up the line that has waited longest; nil where none is ready.
-    mutating func begin() -> LineFramer.Event? {
-        guard isReady else { return nil }
+    mutating func begin() -> LineFramer.Event? { isReady ? takeUp() : nil }
+
+    /// Takes up the line that has waited longest together with those at work, where `read` makes something of it.
+    mutating func join<Content>(_ read: (ByteBuffer) -> Content?) -> Content? {
+        guard isBusy, hasWaiting, case .line(let line) = waiting[head].event, let content = read(line) else {
+            return nil
+        }
+        _ = takeUp()
+        return content
+    }
+
+    private mutating func takeUp() -> LineFramer.Event {
         let line = waiting[head]
         // A line that is being done is its task's; nothing else is to hold on to it.
         waiting[head].event = .tooLong
@@ -86,19 +100,19 @@ struct LineIntake {
             waiting.removeFirst(head)
             head = 0
         }
-        workBytes = line.storage
-        isBusy = true
+        workBytes += line.storage
+        workCount += 1
         return line.event
     }
 
-    /// The line at work is done.
+    /// What is at work is done.
     mutating func end() {
-        isBusy = false
+        workCount = 0
         lineBytes -= workBytes
         workBytes = 0
     }
 
-    /// Drops all but the line at work, and takes nothing more.
+    /// Drops all but what is at work, and takes nothing more.
     mutating func forget() {
         waiting = []
         head = 0

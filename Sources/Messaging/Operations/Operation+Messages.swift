@@ -4,7 +4,7 @@ extension Operation {
     /// `messages.*`.
     static let messages = [send, list, edit, delete, markRead]
 
-    private static let send = Operation(
+    static let send = Operation(
         "messages.send", .user, "Sends a message; with the client_id of an earlier one it is that message, once.",
         [
             .conversation,
@@ -18,30 +18,7 @@ extension Operation {
             Parameter("attachment", .object(members: attachment), .optional, "What an image needs."),
         ],
         result: .message, errors: [.notFound, .clientIDReused]
-    ) { session, params throws(ProtocolError) in
-        try await session.limits.takeSend(of: session.token.user)
-        let attachment = try await params.object("attachment")?
-            .locatingPicture(.message, as: "url", path: "attachment.", in: session)
-        let message: [String?] = [
-            params.uuid("conversation_id"), params.string("content") ?? "", params.uuid("client_id"),
-            params.string("kind"), attachment?.text,
-        ]
-        do throws(ProtocolError) {
-            if attachment == nil, params.string("kind") == "text",
-                let answer = try await session.sendTogether(
-                    message[1] ?? "", in: message[0] ?? "", clientID: message[2])
-            {
-                return answer
-            }
-            return try await session.write(Session.sendMessage, message)
-        } catch {
-            guard error.code == .clientIDReused else { throw error }
-            // Sent before, as it seems. What became of it is the answer, if the same was sent.
-            return try await session.read(
-                Statement("api.sent_message", "select api.sent_message($1::uuid, $2, $3::uuid, $4, $5::jsonb)"),
-                message)
-        }
-    }
+    ) { session, params throws(ProtocolError) in try await session.send(params) }
 
     private static let attachment = [
         Parameter("media_id", .uuid, .optional, "A picture that was uploaded for this conversation: media.create."),

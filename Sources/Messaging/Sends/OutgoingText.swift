@@ -8,6 +8,9 @@ struct OutgoingText: Sendable {
     /// Without NUL.
     let content: String
     let clientID: String?
+
+    /// What `api.send_message` takes.
+    var parameters: [String?] { ["\(conversation)", content, clientID, "text", nil] }
 }
 
 extension Array where Element == OutgoingText {

@@ -18,17 +18,21 @@ internal import Threads
 /// of it was written, so are all of its texts. Where nobody knows (the connection was lost before the answer), all are
 /// told so, as one alone would be.
 actor SendGroups {
-    /// What a text must do.
+    /// What became of a text: its message as it is answered, or nil where nothing is written and it is to be sent alone.
+    typealias Outcome = Result<ByteBuffer?, ProtocolError>
+
+    /// What a client's texts must do.
     private enum Turn {
-        /// It is written, or failed. Nil: it is to be sent alone, outside of groups.
-        case over(Result<ByteBuffer?, ProtocolError>)
+        /// Each is written, or failed, or is to be sent outside of groups.
+        case over([Outcome])
 
         /// It is a group of one, which its own task sends.
         case alone
     }
 
+    /// Texts that one client sent one after another.
     private struct Waiter {
-        let text: OutgoingText
+        let texts: [OutgoingText]
         let turn: CheckedContinuation<Turn, Never>
     }
 
@@ -40,6 +44,7 @@ actor SendGroups {
     private let changed: @Sendable () -> Void
 
     private var waiting: WaitingQueue<Waiter>
+    private var waitingTexts = 0
 
     /// How many groups are under way, those of one included, and the conversations of their texts.
     private var groupsUnderWay = 0
@@ -89,26 +94,27 @@ actor SendGroups {
         }
     }
 
-    /// Sends a text, perhaps together with others.
+    /// Sends texts of one client in their order, perhaps together with others.
     ///
-    /// - Returns: its message as it is answered; nil where nothing is written and it is to be sent alone.
-    /// - Throws: `unavailable` where it had to wait for too long, or what became of the group that it was in.
-    func send(_ text: OutgoingText) async throws(ProtocolError) -> ByteBuffer? {
+    /// - Returns: as many outcomes; `unavailable` where they had to wait for too long.
+    func send(_ texts: [OutgoingText]) async -> [Outcome] {
+        if texts.isEmpty { return [] }
         let turn: Turn = await suspended { caller in
-            guard groupsUnderWay == 0 else {
-                waiting.append(Waiter(text: text, turn: caller))
-                beginNext()
-                return .kept
+            if groupsUnderWay == 0, texts.count == 1 {
+                begin(texts)
+                return .over(.alone)
             }
-            begin([text])
-            return .over(.alone)
+            waiting.append(Waiter(texts: texts, turn: caller))
+            waitingTexts += texts.count
+            beginNext()
+            return .kept
         }
         switch turn {
-        case .over(let result): return try result.get()
+        case .over(let outcomes): return outcomes
         case .alone:
-            let answer = await sendAlone(text)
-            ended([text])
-            return try answer.get()
+            let outcome = await sendAlone(texts[0])
+            ended(texts)
+            return [outcome]
         }
     }
 }
@@ -129,19 +135,30 @@ extension SendGroups {
 
     /// Begins as many groups as may be.
     private func beginNext() {
-        for late in waiting.popLate() { late.turn.resume(returning: .over(.failure(.unavailable))) }
-        while groupsUnderWay == 0 || groupsUnderWay < Self.width && waiting.count >= Self.mostTogether {
-            let group = waiting.popFirst(Self.mostTogether) { !conversations.contains($0.text.conversation) }
+        for late in waiting.popLate() {
+            waitingTexts -= late.texts.count
+            late.turn.resume(returning: .over(late.texts.map { _ in .failure(.unavailable) }))
+        }
+        while groupsUnderWay == 0 || groupsUnderWay < Self.width && waitingTexts >= Self.mostTogether {
+            var count = 0
+            let group = waiting.popFirst(Self.mostTogether) { next in
+                guard count + next.texts.count <= Self.mostTogether,
+                    !next.texts.contains(where: { conversations.contains($0.conversation) })
+                else { return false }
+                count += next.texts.count
+                return true
+            }
             guard let first = group.first else { return }
-            if group.count == 1 {
-                begin([first.text])
+            waitingTexts -= count
+            if count == 1 {
+                begin(first.texts)
                 first.turn.resume(returning: .alone)
             } else if let sender = idle.popLast() {
-                begin(group.map(\.text))
+                begin(group.flatMap(\.texts))
                 sender.resume(returning: group)
             } else {
                 // As many send groups as may be under way: there is none only before the service runs, and after.
-                for waiter in group { waiter.turn.resume(returning: .over(.success(nil))) }
+                for waiter in group { waiter.turn.resume(returning: .over(waiter.texts.map { _ in .success(nil) })) }
             }
         }
     }
@@ -155,10 +172,13 @@ extension SendGroups {
                 return .kept
             }
             if group.isEmpty { return }
-            let texts = group.map(\.text)
-            let answers = await send(texts)
+            let texts = group.flatMap(\.texts)
+            var outcomes = await sendTogether(texts)[...]
             ended(texts)
-            for (waiter, answer) in zip(group, answers) { waiter.turn.resume(returning: .over(answer)) }
+            for waiter in group {
+                waiter.turn.resume(returning: .over(Array(outcomes.prefix(waiter.texts.count))))
+                outcomes = outcomes.dropFirst(waiter.texts.count)
+            }
         }
     }
 
@@ -173,7 +193,7 @@ extension SendGroups {
         "app.send_messages",
         "select place, object from app.send_messages($1::uuid[], $2::uuid[], $3::text[], $4::uuid[])")
 
-    private func send(_ texts: [OutgoingText]) async -> [Result<ByteBuffer?, ProtocolError>] {
+    private func sendTogether(_ texts: [OutgoingText]) async -> [Outcome] {
         do throws(PostgresError) {
             let rows = try await database.rows(
                 Self.sendMessages, texts.parameters, as: .senders, lockWait: Self.lockWait)
@@ -190,7 +210,7 @@ extension SendGroups {
 
     /// What is told to all of a group that failed. Where PostgreSQL refused it, nothing was written, and each is sent
     /// alone.
-    private func outcome(of error: PostgresError) -> Result<ByteBuffer?, ProtocolError> {
+    private func outcome(of error: PostgresError) -> Outcome {
         guard case .server(let refusal) = error else { return .failure(ProtocolError(error)) }
         if refusal.sqlState == .lockNotAvailable { return .success(nil) }
         let told = ProtocolError(error)
@@ -199,11 +219,10 @@ extension SendGroups {
         return .success(nil)
     }
 
-    private func sendAlone(_ text: OutgoingText) async -> Result<ByteBuffer?, ProtocolError> {
+    private func sendAlone(_ text: OutgoingText) async -> Outcome {
         do throws(PostgresError) {
             let rows = try await database.rows(
-                Session.sendMessage, ["\(text.conversation)", text.content, text.clientID, "text", nil],
-                as: text.caller, lockWait: Self.lockWaitAlone)
+                Session.sendMessage, text.parameters, as: text.caller, lockWait: Self.lockWaitAlone)
             return .success(rows.buffer(0, 0))
         } catch {
             if case .server(let refusal) = error, refusal.sqlState == .lockNotAvailable { return .success(nil) }

@@ -1,3 +1,4 @@
+import BoundedWait
 import LineClient
 import Messaging
 import Metering
@@ -158,6 +159,114 @@ struct SendGroupsTests {
                 try await bob.follow { $0.has("4", in: room) }
                 #expect(await bob.replica.arrivals[room] == [1, 2, 3, 4])
             }
+        }
+    }
+
+    /// A send as a line, or as a part of a batch.
+    private static func request(_ id: String, _ content: String, to room: String, clientID: String? = nil) -> String {
+        let clientID = clientID.map { #","client_id":"\#($0)""# } ?? ""
+        let params = #"{"conversation_id":"\#(room)","content":"\#(content)"\#(clientID)}"#
+        return #"{"jsonrpc":"2.0","id":"\#(id)","method":"messages.send","params":\#(params)}"#
+    }
+
+    @Test("sends that one client pipelines are written together, take effect and are answered in their order")
+    func pipelined() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let sends = (1...40).map {
+                Self.request("\($0)", "\($0)", to: $0 % 4 == 0 ? Room.aliceCarol : Room.aliceBob)
+            }
+            try await alice.line.send(line: sends.joined(separator: "\n"))
+            var last: [String: Int] = [:]
+            for number in 1...40 {
+                let answer = try JSON(parsing: await alice.nextLine())
+                #expect(answer["id"] == .string("\(number)"))
+                let message = answer["result"] ?? .null
+                #expect(message["content"] == .string("\(number)"))
+                let room = message["conversation_id"]?.stringValue ?? ""
+                let seq = message["seq"]?.integerValue ?? 0
+                if let before = last[room] { #expect(seq == before + 1) }
+                last[room] = seq
+            }
+            let groups = try Self.groups(of: node)
+            #expect(groups.ofMany > 0)
+            #expect(groups.all < 40)
+        }
+    }
+
+    @Test("what one client pipelines behind a text that has to wait is not there before it")
+    func behind() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            let sends = [
+                Self.request("a", "sent at once", to: Room.aliceCarol), Self.request("b", "waits", to: Room.aliceBob),
+                Self.request("c", "waits behind", to: Room.aliceCarol),
+            ]
+            // One line after another would be as many statements; a batch is a run too.
+            try await alice.line.send(line: "[\(sends.joined(separator: ","))]")
+            try await within("the second to wait") {
+                while try await node.database.value(
+                    """
+                    select count(*) from pg_stat_activity where datname = current_database() and usename = 'postline' \
+                    and wait_event_type = 'Lock' and query like '%send_message(%'
+                    """) == "0"
+                { try await Task.sleep(for: .milliseconds(20)) }
+            }
+            #expect(
+                try await node.database.column(
+                    "select content from public.messages where content in ('sent at once', 'waits', 'waits behind')")
+                    == ["sent at once"])
+            _ = try await program.execute("rollback")
+            await program.close()
+            let answers = try JSON(parsing: await alice.nextLine()).arrayValue ?? []
+            #expect(answers.map { $0["id"] } == ["a", "b", "c"])
+            #expect(answers.map { $0["result"]?["content"] } == ["sent at once", "waits", "waits behind"])
+        }
+    }
+
+    @Test("among what one client pipelines each has its own answer, and nothing overtakes what was sent before it")
+    func mixed() async throws {
+        try await withNode { node in
+            let alice = try await node.signedIn(.alice)
+            let clientID = "12345678-1234-4234-8234-123456789abc"
+            let room = #""conversation_id":"\#(Room.aliceBob)""#
+            let notification = #"{"jsonrpc":"2.0","method":"messages.send","params":{\#(room),"content":"n"}}"#
+            let image = #"{\#(room),"kind":"image","attachment":{"url":"https://x.example/a"}}"#
+            let lines = [
+                Self.request("a", "one", to: Room.aliceBob, clientID: clientID),
+                Self.request("b", "one", to: Room.aliceBob, clientID: clientID),
+                Self.request("c", "other", to: Room.aliceBob, clientID: clientID),
+                Self.request("d", "x", to: Room.bobDave),
+                Self.request("e", "", to: Room.aliceBob),
+                notification,
+                Self.request("f", "two", to: Room.aliceBob),
+                #"{"jsonrpc":"2.0","id":"g","method":"messages.send","params":\#(image)}"#,
+                Self.request("h", "three", to: Room.aliceBob),
+                #"{"jsonrpc":"2.0","id":"i","method":"messages.list","params":{\#(room),"limit":1}}"#,
+                "[" + (1...20).map { Self.request("j\($0)", "\($0)", to: Room.aliceBob) }.joined(separator: ",") + "]",
+            ]
+            try await alice.line.send(line: lines.joined(separator: "\n"))
+            func next(_ id: String) async throws -> JSON {
+                let answer = try JSON(parsing: await alice.nextLine())
+                #expect(answer["id"] == .string(id))
+                return answer
+            }
+            let first = try await next("a")["result"]
+            #expect(first?["seq"] == 91)
+            #expect(try await next("b")["result"]?["id"] == first?["id"])
+            #expect(try await next("c")["error"]?["data"]?["code"] == "client_id_reused")
+            #expect(try await next("d")["error"]?["data"]?["code"] == "not_found")
+            #expect(try await next("e")["error"]?["data"]?["field"] == "content")
+            #expect(try await next("f")["result"]?["seq"] == 93)
+            #expect(try await next("g")["result"]?["seq"] == 94)
+            #expect(try await next("h")["result"]?["seq"] == 95)
+            #expect(try await next("i")["result"]?["messages"]?[0]?["seq"] == 95)
+            let batch = try JSON(parsing: await alice.nextLine()).arrayValue ?? []
+            #expect(batch.map { $0["id"]?.stringValue } == (1...20).map { "j\($0)" })
+            #expect(batch.map { $0["result"]?["seq"]?.integerValue } == (96...115).map { $0 })
         }
     }
 }

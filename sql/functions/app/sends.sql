@@ -4,7 +4,8 @@
 -- Each is a text without an attachment. Gives those that can be written now, with their place among all, from 1; of
 -- the others nothing, and nothing is changed by them: who is no member, has sent this client_id before, says nothing or
 -- too much, or finds the conversation locked by somebody else, is sent alone and hears there what is wrong. So nobody
--- here waits for a conversation, and nobody's fault is another's.
+-- here waits for a conversation, and nobody's fault is another's. Whose text has to wait for a conversation has those
+-- behind it wait too: what one client sends takes effect in its order.
 create or replace function app.number_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) returns table (
     place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text,
@@ -15,7 +16,12 @@ declare
     locked uuid[] := array(
         select c.id from public.conversations c where c.id = any (conversations)
          order by c.id for no key update skip locked);
+    held uuid[];
 begin
+    if (select count(distinct c) from pg_catalog.unnest(conversations) c) > pg_catalog.cardinality(locked) then
+        held := array(
+            select c.id from public.conversations c where c.id = any (conversations) and c.id <> all (locked));
+    end if;
     -- A statement of its own, which sees all that was committed before the locks were there.
     return query
     with fit as (
@@ -26,6 +32,9 @@ begin
           join public.conversation_members m
             on m.conversation_id = s.conversation_id and m.user_id = s.sender_id and not m.is_deleted
          where s.conversation_id = any (locked)
+           and (held is null or not exists (
+                select from unnest(senders, conversations) with ordinality as e (sender_id, conversation_id, place)
+                 where e.sender_id = s.sender_id and e.place < s.place and e.conversation_id = any (held)))
            and pg_catalog.char_length(s.content) between 1 and 8000
            and (s.client_id is null or not exists (
                 select from public.messages o
