@@ -330,7 +330,8 @@ grant execute on function
 
 -- What operations, policies and views call.
 grant execute on function app.utc(timestamptz), app.message_object(public.messages, json, bigint),
-    app.attachment_object(jsonb), app.quoted(text), app.presence_object(uuid, boolean, timestamptz), app.epoch()
+    app.attachment_object(jsonb), app.quoted(text), app.presence_object(uuid, boolean, timestamptz), app.epoch(),
+    app.note_ended(pg_snapshot, timestamptz), app.standby_snapshot(), app.is_behind(pg_snapshot, pg_snapshot)
     to authenticated, postline_feed;
 grant execute on function
     app.seal(), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(), app.note_pushes(),

@@ -1993,7 +1993,8 @@ CREATE FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "posi
     AS $_$
 declare
     me uuid := app.caller();
-    now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
+    is_standby boolean := pg_catalog.pg_is_in_recovery();
+    now_seen pg_snapshot := case when is_standby then app.standby_snapshot() else pg_catalog.pg_current_snapshot() end;
     per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
     room bigint := coalesce(max_bytes, 524288);
     section text := 'left';
@@ -2020,6 +2021,9 @@ declare
     place integer;
 begin
     epoch_now := app.epoch();
+    if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
+        raise exception using errcode = 'PL015', message = 'The standby has not replayed yet what the cursor has seen.';
+    end if;
     if since is not null and (epoch is distinct from epoch_now
                               or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
        or "position" !~ pg_catalog.replace(
@@ -2995,7 +2999,7 @@ begin
            from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
           where d.datname = pg_catalog.current_database())
         || ':' || pg_catalog.to_regclass('app.settings')::oid
-        || ':' || case when pg_catalog.pg_is_in_recovery() then ''
+        || ':' || case when pg_catalog.pg_is_in_recovery() then app.standby_timeline()
                        else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
         || ':' || coalesce((select s.value from app.settings s where s.name = 'epoch'), '0')), 16);
 end
@@ -3255,6 +3259,14 @@ CREATE FUNCTION app.is_banned(account auth.users) RETURNS boolean
 begin
     return coalesce(account.banned_until > pg_catalog.now(), false);
 end
+$$;
+
+CREATE FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.pg_snapshot_xmax(seen) < pg_catalog.pg_snapshot_xmax(other)
+           or exists (select from pg_catalog.pg_snapshot_xip(seen) x
+                       where pg_catalog.pg_visible_in_snapshot(x, other))
 $$;
 
 CREATE FUNCTION app.is_blank(value text) RETURNS boolean
@@ -4340,6 +4352,44 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) RETURNS record
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    now pg_snapshot;
+    oldest bigint;
+    next bigint;
+    open bigint[];
+    asked bigint[];
+begin
+    if not pg_catalog.pg_is_in_recovery() then
+        return;
+    end if;
+    replayed := pg_catalog.pg_last_wal_replay_lsn();
+    if base is not null and started = pg_catalog.pg_postmaster_start_time() then
+        open := array(select b::text::bigint from pg_catalog.pg_snapshot_xip(base) b);
+        next := pg_catalog.pg_snapshot_xmax(base)::text::bigint;
+    end if;
+    started := pg_catalog.pg_postmaster_start_time();
+    for round in 1..2 loop
+        now := pg_catalog.pg_current_snapshot();
+        oldest := pg_catalog.pg_snapshot_xmin(now)::text::bigint;
+        asked := array(
+            select o from unnest(open) o where o >= oldest
+            union all
+            select pg_catalog.generate_series(
+                greatest(oldest, next), pg_catalog.pg_snapshot_xmax(now)::text::bigint - 1));
+        next := pg_catalog.pg_snapshot_xmax(now)::text::bigint;
+        open := array(
+            select a from unnest(asked) a
+             where pg_catalog.pg_xact_status(a::text::xid8) = 'in progress' order by a);
+    end loop;
+    perform pg_catalog.set_config('postline.ended', app.snapshot_of(open, next)::text, true);
+    perform pg_catalog.set_config('postline.asked', asked::text, true);
+end
+$$;
+
 CREATE FUNCTION app.note_private_change() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO ''
@@ -5279,6 +5329,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.snapshot_of(open bigint[], next bigint) RETURNS pg_snapshot
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    open := array(select o from unnest(open) o order by o);
+    return pg_catalog.format('%s:%s:%s', coalesce(open[1], next), next, pg_catalog.array_to_string(open, ','));
+end
+$$;
+
 CREATE FUNCTION app.spellings(word text) RETURNS text[]
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
@@ -5306,11 +5366,69 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.standby_snapshot() RETURNS pg_snapshot
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+declare
+    now pg_snapshot := pg_catalog.pg_current_snapshot();
+    ended pg_snapshot := nullif(pg_catalog.current_setting('postline.ended', true), '');
+    next bigint := pg_catalog.pg_snapshot_xmax(now)::text::bigint;
+    asked xid8[] := nullif(pg_catalog.current_setting('postline.asked', true), '');
+    open bigint[];
+    unsure xid8[];
+    seen xid8[];
+begin
+    select coalesce(pg_catalog.array_agg(t.xid) filter (where t.status = 'in progress'), '{}'),
+           coalesce(pg_catalog.array_agg(t.xid::text::xid8) filter (where t.status = 'committed'), '{}')
+      into open, unsure
+      from (select c.xid, pg_catalog.pg_xact_status(c.xid::text::xid8) as status
+              from (select e::text::bigint as xid from pg_catalog.pg_snapshot_xip(ended) e
+                    union all
+                    select pg_catalog.generate_series(
+                        coalesce(pg_catalog.pg_snapshot_xmax(ended), pg_catalog.pg_snapshot_xmin(now))::text::bigint,
+                        next - 1)) c) t;
+    if unsure <> '{}' then
+        asked := asked || unsure;
+        seen := array(
+            select unnest(array[p.changed_xid, p.public_changed_xid]) from public.user_profiles p
+             where p.changed_xid = any(asked) or p.public_changed_xid = any(asked)
+            union all
+            select c.changed_xid from public.conversations c where c.changed_xid = any(asked)
+            union all
+            select unnest(array[m.changed_xid, m.joined_xid, m.sent_xid]) from public.conversation_members m
+             where m.changed_xid = any(asked)
+            union all
+            select unnest(array[m.changed_xid, m.sent_xid]) from public.messages m where m.changed_xid = any(asked)
+            union all
+            select f.changed_xid from app.former_members f where f.changed_xid = any(asked)
+            union all
+            select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
+            union all
+            select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked));
+        open := open || array(select u::text::bigint from unnest(unsure) u where u <> all(seen));
+    end if;
+    return app.snapshot_of(open, next);
+end
+$$;
+
+CREATE FUNCTION app.standby_timeline() RETURNS text
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    AS $$
+    select pg_catalog.lpad(pg_catalog.upper(pg_catalog.to_hex(greatest(
+               (select w.received_tli from pg_catalog.pg_stat_wal_receiver w),
+               (select c.timeline_id from pg_catalog.pg_control_checkpoint() c),
+               (select r.min_recovery_end_timeline from pg_catalog.pg_control_recovery() r)))), 8, '0')
+$$;
+
 CREATE FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) RETURNS TABLE(epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text, is_durable boolean)
     LANGUAGE sql STABLE
     AS $$
     select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids,
-           pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn()
+           -- A standby shows nothing that is not.
+           case when pg_catalog.pg_is_in_recovery() then true
+                else pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn() end
       from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
                     sync_page.messages_per_conversation, sync_page.max_bytes) p
 $$;
@@ -5897,9 +6015,13 @@ CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snap
     LANGUAGE sql STABLE
     AS $$
     with now as materialized (
-        select app.epoch() as epoch, pg_catalog.pg_current_snapshot()::text as snapshot,
-               nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
-                      pg_catalog.pg_current_wal_flush_lsn()) as log_end)
+        select app.epoch() as epoch,
+               case when pg_catalog.pg_is_in_recovery() then app.standby_snapshot()
+                    else pg_catalog.pg_current_snapshot() end::text as snapshot,
+               -- A standby gets what is on the primary's disk, and replays what is on its own.
+               case when not pg_catalog.pg_is_in_recovery() then
+                   nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
+                          pg_catalog.pg_current_wal_flush_lsn()) end as log_end)
     select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
            l.tail, l.marks
       from now n left join feed.look(next_look.since) l on next_look.since is not null
@@ -5909,9 +6031,13 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
     LANGUAGE sql STABLE
     AS $$
     with now as materialized (
-        select app.epoch() as epoch, pg_catalog.pg_current_snapshot()::text as snapshot,
-               nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
-                      pg_catalog.pg_current_wal_flush_lsn()) as log_end)
+        select app.epoch() as epoch,
+               case when pg_catalog.pg_is_in_recovery() then app.standby_snapshot()
+                    else pg_catalog.pg_current_snapshot() end::text as snapshot,
+               -- A standby gets what is on the primary's disk, and replays what is on its own.
+               case when not pg_catalog.pg_is_in_recovery() then
+                   nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
+                          pg_catalog.pg_current_wal_flush_lsn()) end as log_end)
     select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq,
            case when l.tail is not null or not 'packed' = any (next_look.features) then l.audience end,
            l.object,
@@ -7267,6 +7393,10 @@ REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_banned(account auth.users) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) TO authenticated;
+GRANT ALL ON FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.is_blank(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_blank(value text) TO authenticated;
 
@@ -7458,6 +7588,10 @@ GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.note_arrivals() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO authenticated;
+GRANT ALL ON FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.note_private_change() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.note_proof(user_id uuid, email text) FROM PUBLIC;
@@ -7569,8 +7703,16 @@ REVOKE ALL ON FUNCTION app.shut_out_others(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.sign(signature text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.snapshot_of(open bigint[], next bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.spellings(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.spellings(word text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.standby_snapshot() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.standby_snapshot() TO authenticated;
+GRANT ALL ON FUNCTION app.standby_snapshot() TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.standby_timeline() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;

@@ -15,7 +15,7 @@ struct DatabaseUnderTest: Sendable {
     static func reached(
         _ url: String, _ check: String, on reactor: Reactor, _ report: (Finding) -> Void
     ) async -> DatabaseUnderTest? {
-        let variable = check == "admin" ? "POSTLINE_ADMIN_DATABASE_URL" : "POSTLINE_DATABASE_URL"
+        let variable = "POSTLINE_\(check == "database" ? "" : "\(check.uppercased())_")DATABASE_URL"
         do {
             let database = try await DatabaseUnderTest(url, on: reactor)
             report(

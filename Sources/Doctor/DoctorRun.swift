@@ -50,6 +50,14 @@ package struct DoctorRun: Sendable {
         await examine(database, admin: admin, isServing: isServing, report)
         await ListenCheck(settings: settings, url: url, isPooled: database.isPooled, logger: Self.logger).examine(
             report)
+        if let replicaURL = settings.replicaDatabaseURL, !replicaURL.isEmpty,
+            let replica = await DatabaseUnderTest.reached(replicaURL, "replica", on: reactor, report)
+        {
+            await Self.told("replica", report) {
+                try await ReplicaCheck(database: database, replica: replica).findings()
+            }
+            await replica.leave()
+        }
         await database.leave()
         await admin?.leave()
     }

@@ -20,6 +20,7 @@ package struct SettingsUnderTest: Sendable {
     let operationsPort: Int?
     let databaseURL: String?
     let listenDatabaseURL: String?
+    let replicaDatabaseURL: String?
     let adminDatabaseURL: String?
     let poolSize: Int
     let push: PushSettings?
@@ -45,7 +46,7 @@ package struct SettingsUnderTest: Sendable {
         unknownVariables: [(name: String, nearest: String?)], host: String, port: Int,
         certificate: (file: String, expiry: Result<Int, any Error>)?, expectsProxyHeader: Bool, httpHost: String,
         httpPort: Int?, operationsHost: String, operationsPort: Int?, databaseURL: String?,
-        listenDatabaseURL: String?, adminDatabaseURL: String?, poolSize: Int,
+        listenDatabaseURL: String?, replicaDatabaseURL: String?, adminDatabaseURL: String?, poolSize: Int,
         push: PushSettings?, mail: MailSettings?, media: MediaSettings?, appleKeys: (any KeySetSource)?
     ) {
         self.flaw = flaw
@@ -63,6 +64,7 @@ package struct SettingsUnderTest: Sendable {
         self.operationsPort = operationsPort
         self.databaseURL = databaseURL
         self.listenDatabaseURL = listenDatabaseURL
+        self.replicaDatabaseURL = replicaDatabaseURL
         self.adminDatabaseURL = adminDatabaseURL
         self.poolSize = poolSize
         self.push = push

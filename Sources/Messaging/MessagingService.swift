@@ -10,6 +10,9 @@ public import ServiceLifecycle
 /// The messaging service of one node: everything between a session and the database.
 public final class MessagingService: Service, SessionFactory {
     let database: Database
+
+    /// For reads, as long as the feed looks there; nil where there is none.
+    let standby: Database?
     let accounts: Accounts
     let limits: RateLimits
     let connectedSessions: ConnectedSessions
@@ -34,6 +37,9 @@ public final class MessagingService: Service, SessionFactory {
     public let activity = RequestActivity()
 
     let pool: Pool
+
+    /// That of the standby; nil where there is none.
+    private let standbyPool: Pool?
     let endedSessionGrace: Duration
 
     public struct Configuration: Sendable {
@@ -41,6 +47,11 @@ public final class MessagingService: Service, SessionFactory {
 
         /// Where the feed listens and looks: a way to the same database on which a session keeps its backend.
         public var listenDatabaseURL: String
+
+        /// A standby of that database, from which lists and what changed are read as long as it keeps up; nil: none.
+        public var standbyDatabaseURL: String?
+
+        /// How many connections requests have: to the database, and as many to the standby.
         public var poolSize: Int
 
         /// How long a request waits for a connection to the database before it is `unavailable`.
@@ -112,6 +123,8 @@ public final class MessagingService: Service, SessionFactory {
         options.onWait = { waits.recordNanoseconds(Int64($0 / .nanoseconds(1))) }
         pool = Pool(url: configuration.databaseURL, options: options)
         database = Database(pool: pool, limits: configuration.limits)
+        standbyPool = configuration.standbyDatabaseURL.map { Pool(url: $0, options: options) }
+        standby = standbyPool.map { Database(pool: $0, limits: configuration.limits) }
         accounts = Accounts(
             provider: configuration.accountProvider,
             database: database,
@@ -134,11 +147,12 @@ public final class MessagingService: Service, SessionFactory {
         requestMetrics = RequestMetrics(factory: metrics)
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(
-            database: database, limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor)
+            database: database, standby: standby,
+            limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor)
         )
         feed = Feed(
             settings: .init(
-                url: configuration.listenDatabaseURL,
+                url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,
                 limits: StatementLimits(statement: .seconds(5), lock: .seconds(5))),
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
@@ -163,6 +177,9 @@ public final class MessagingService: Service, SessionFactory {
     public func run() async throws {
         await withDiscardingTaskGroup { group in
             group.addTask(executorPreference: self.pool.reactor) { await self.pool.run() }
+            if let standbyPool = self.standbyPool {
+                group.addTask(executorPreference: standbyPool.reactor) { await standbyPool.run() }
+            }
             await cancelWhenGracefulShutdown {
                 await withDiscardingTaskGroup { group in
                     group.addTask(executorPreference: self.feed.reactor) { await self.feed.run() }

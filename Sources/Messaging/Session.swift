@@ -1,6 +1,7 @@
 internal import Logging
 internal import NIOCore
 internal import Postgres
+internal import Synchronization
 
 /// One connection's session: unauthenticated, or one user.
 actor Session: LineSession {
@@ -31,6 +32,10 @@ actor Session: LineSession {
     /// The user who is online by this session.
     private var present: ID?
     private var isClosed = false
+
+    /// What is read for the user is no older than this: what it has done itself is there, also what it did on the
+    /// connection before.
+    private var lastWrite = ContinuousClock.now
 
     init(service: MessagingService, sink: any ClientSink, peerAddress: String) {
         self.service = service
@@ -242,6 +247,20 @@ extension Session {
         Answer(.result(try await service.database.json(function, parameters, as: caller)))
     }
 
+    /// The same of what others may have changed just now as well: from the standby, where it has all that the user did.
+    func browse(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
+        if let standby = service.standby, let reached = service.feed.sight.withLock({ $0.standby?.reached }),
+            reached > lastWrite
+        {
+            do throws(ProtocolError) {
+                return Answer(.result(try await standby.json(function, parameters, as: caller)))
+            } catch {
+                guard error.code == .unavailable else { throw error }
+            }
+        }
+        return try await read(function, parameters)
+    }
+
     /// Changes something as the signed-in user, within what one user may change, and lets the feed know.
     func change(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         try limits.takeChange(of: token.user)
@@ -251,9 +270,18 @@ extension Session {
     /// Writes as the signed-in user, and lets the feed know.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         // Also after a failure: the connection may have been lost when the commit was done.
-        defer { service.feed.changed() }
+        defer { hasWritten() }
         return try await read(function, parameters)
     }
+
+    /// Something may have been written for the user: the feed is let know.
+    func hasWritten() {
+        lastWrite = .now
+        service.feed.changed()
+    }
+
+    /// The same of what the feed has been let know of.
+    func hasSent() { lastWrite = .now }
 
     /// Tells the conversation's other members, unless they were told just before.
     ///
@@ -284,24 +312,27 @@ extension Session {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
         let (feed, sync, sink, caller) = (service.feed, service.sync, self.sink, self.caller)
-        guard live else {
-            let page = try await sync.limiter.run { () throws(ProtocolError) in
-                try await sync.page(request, as: caller)
+        let (id, page) = try await service.page(request, newerThan: lastWrite) {
+            request, sight, isPatient throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
+            guard live else {
+                return try await sync.page(request, as: caller, sight, isPatient: isPatient).map { (nil, $0) }
             }
-            return Answer(.result(page.changes))
-        }
-        let (id, page) = try await sync.limiter.run { () throws(ProtocolError) in
             // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not
             // from before its turn on: what it keeps for many who wait, it would have to look through for each.
             let id = try await feed.subscribe(
                 user: user.user, sink: sink, messagesPerConversation: request.messagesPerConversation)
             do throws(ProtocolError) {
-                return (id, try await sync.page(request, as: caller))
+                // Where the feed moved meanwhile, the page may not be where it was.
+                let page = try await sync.page(request, as: caller, sight, isPatient: isPatient)
+                if let page, feed.sight.withLock({ $0.moves }) == sight.moves { return (id, page) }
             } catch {
                 await feed.unsubscribe(id)
                 throw error
             }
+            await feed.unsubscribe(id)
+            return nil
         }
+        guard let id else { return Answer(.result(page.changes)) }
         // Nothing follows a page that is not the last, and none that the connection has given up.
         guard let start = page.start, !Task.isCancelled, !isClosed else {
             await feed.unsubscribe(id)

@@ -37,14 +37,22 @@ public actor PrivatePostgres {
     private static let draftName = "data.new."
 
     private let settings: [String: String]
+    private let primary: String?
     private var place: ServerPlace?
     private var lock: DirectoryLock?
     private var orphanGuard: OrphanGuard?
 
     /// A server in `directory`, which is made where it is missing.
-    /// - Parameter settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
-    public init(installation: PostgresInstallation, directory: String, settings: [String: String] = [:]) {
+    /// - Parameters:
+    ///   - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
+    ///   - primary: the URL, as its superuser, of a server that runs: this one begins as a copy of it, and follows it as
+    ///     a streaming replica. Its `max_connections` must not be less. Nil: a cluster of its own.
+    public init(
+        installation: PostgresInstallation, directory: String, settings: [String: String] = [:],
+        standbyOf primary: String? = nil
+    ) {
         self.installation = installation
+        self.primary = primary
         let path = URL(fileURLWithPath: directory).standardizedFileURL.path
         self.directory = path
         self.settings = settings
@@ -177,6 +185,7 @@ public actor PrivatePostgres {
     private func makeCluster(in place: ServerPlace) async throws {
         let draft = "\(place.directory)/\(Self.draftName)\(getpid())"
         try makePrivateDirectory(draft, for: place.user)
+        if let primary { return try await copy(primary, to: draft, in: place) }
         var arguments = ["-D", draft, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-instructions"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
         // C.UTF-8 knows the case of letters beyond ASCII. Not every system has it.
@@ -192,6 +201,16 @@ public actor PrivatePostgres {
             guard said.contains("locale") else { break }
         }
         throw PrivatePostgresError.failed(program: "initdb", output: end(of: said))
+    }
+
+    private func copy(_ primary: String, to draft: String, in place: ServerPlace) async throws {
+        var arguments = ["-D", draft, "-d", primary, "-R", "-X", "stream", "-c", "fast"]
+        if settings["fsync"] == "off" { arguments.append("--no-sync") }
+        let result = try await Tool.run(installation.program("pg_basebackup"), arguments, as: place.user)
+        guard result.succeeded else {
+            throw PrivatePostgresError.failed(program: "pg_basebackup", output: end(of: result.output))
+        }
+        guard unsafe rename(draft, place.data) == 0 else { throw unusable(place.data) }
     }
 
     private func startServer(in place: ServerPlace) async throws {

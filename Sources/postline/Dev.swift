@@ -55,7 +55,7 @@ extension Settings {
     fileprivate func requireNoDatabase() throws {
         let given = [
             ("DATABASE_URL", databaseURL), ("LISTEN_DATABASE_URL", listenDatabaseURL),
-            ("ADMIN_DATABASE_URL", adminDatabaseURL),
+            ("REPLICA_DATABASE_URL", replicaDatabaseURL), ("ADMIN_DATABASE_URL", adminDatabaseURL),
         ]
         guard let (name, _) = given.first(where: { $0.1 != nil }) else { return }
         throw SettingsError(

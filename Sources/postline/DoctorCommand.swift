@@ -49,7 +49,8 @@ extension SettingsUnderTest {
             httpHost: settings.httpHost ?? settings.lines.host, httpPort: settings.httpPort,
             operationsHost: settings.operationsHost, operationsPort: settings.operationsPort,
             databaseURL: settings.databaseURL, listenDatabaseURL: settings.listenDatabaseURL,
-            adminDatabaseURL: settings.adminDatabaseURL, poolSize: settings.poolSize,
+            replicaDatabaseURL: settings.replicaDatabaseURL, adminDatabaseURL: settings.adminDatabaseURL,
+            poolSize: settings.poolSize,
             // What is wrong with them is the flaw.
             push: try? settings.push.settings(),
             mail: try? settings.mail.settings(accounts: settings.accountProvider),

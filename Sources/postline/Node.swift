@@ -82,6 +82,7 @@ struct Node: Sendable {
             refreshReuseSeconds: settings.refreshReuseSeconds,
             refreshSecret: settings.jwtSecret ?? "", rates: settings.hasRateLimits ? settings.rates : nil,
             info: lines.info)
+        configuration.standbyDatabaseURL = settings.replicaDatabaseURL
         configuration.pushes = push?.platforms ?? []
         configuration.media = media?.store
         if mail != nil {

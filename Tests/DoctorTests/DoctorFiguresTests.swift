@@ -64,6 +64,20 @@ struct DoctorFiguresTests {
         #expect(UpkeepCheck.queue(0.6).level == .problem)
     }
 
+    @Test("a replica of another cluster, one that is none, one that cancels reads, and one that is behind are told")
+    func replica() {
+        func levels(_ isSame: Bool, _ isStandby: Bool, _ hasFeedback: Bool, _ lag: Double) -> [Finding.Level] {
+            ReplicaCheck.findings(
+                isSameCluster: isSame, isStandby: isStandby, hasFeedback: hasFeedback, lag: lag
+            ).map(\.level)
+        }
+        #expect(levels(true, true, true, 1_000) == [.ok])
+        #expect(levels(false, true, true, 0) == [.problem])
+        #expect(levels(true, false, true, 0) == [.problem])
+        #expect(levels(true, true, false, 0) == [.warning])
+        #expect(levels(true, true, false, 1e9) == [.warning, .warning])
+    }
+
     @Test("a certificate is told two weeks before it expires, with how to renew it")
     func certificate() {
         let day = 86_400.0

@@ -41,6 +41,19 @@ struct Database: Sendable {
         return try await Self.results(function, parameters, as: caller, from: pool, preamble)
     }
 
+    /// The same of a standby, with what it has ended noted before: `look` is of the feed there.
+    ///
+    /// - Throws: what the function raised, or what became of it, as it is.
+    func rows(
+        _ function: Statement, _ parameters: [String?], as caller: Caller, after look: FeedSight.Standby
+    ) async throws(PostgresError) -> Rows {
+        try await pool.run(
+            [
+                preamble.call(for: caller), StandbyWatch.noteEnded(since: look.snapshot, look.started),
+                Call(function, parameters),
+            ], deadline: preamble.limits.deadline)[2]
+    }
+
     private static func rows(
         _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble
     ) async throws(ProtocolError) -> Rows {

@@ -16,6 +16,14 @@ struct Cursor: Sendable, Equatable {
 
         /// In the middle of a view: what `since` (nil: nothing) does not see and `until` sees, up to `position`.
         case within(since: Snapshot?, until: Snapshot, position: String)
+
+        /// What the client has seen, and is to see.
+        var snapshots: [Snapshot] {
+            switch self {
+            case .at(let snapshot): [snapshot]
+            case .within(let since, let until, _): (since.map { [$0] } ?? []) + [until]
+            }
+        }
     }
 
     init(epoch: String, place: Place) {
@@ -51,6 +59,12 @@ struct Cursor: Sendable, Equatable {
             }
         let body = fields.joined(separator: "/")
         return "\(body)/\(Self.checksum(of: body))"
+    }
+
+    /// Whether it has seen a little more than a snapshot of its epoch sees.
+    func isJustAhead(of snapshot: Snapshot, _ epoch: String) -> Bool {
+        let xmax = place.snapshots.map(\.xmax).max() ?? 0
+        return self.epoch == epoch && xmax > snapshot.xmax && xmax - snapshot.xmax < 10_000
     }
 
     private static let version = "1"

@@ -1,7 +1,11 @@
 extension Feed {
     /// Where the feed looks, how often, and when it gives up.
     struct Settings: Sendable {
+        /// The primary.
         let url: String
+
+        /// A standby of it at which the feed looks, as long as it can be reached and keeps up; nil: none.
+        var standbyURL: String?
         let limits: StatementLimits
 
         /// The least time between the starts of two looks, and of two bells: what commits meanwhile shares the next.
@@ -12,6 +16,10 @@ extension Feed {
         /// How often, and how many times, it is asked whether others' commits have sealed what a look saw.
         var durabilityPace: Duration = .milliseconds(1)
         var durabilityPolls = 5
+
+        /// How long after the primary a standby may be, and how often it is tried whether one that could not be used can.
+        var longestLag: Duration = .seconds(10)
+        var probe: Duration = .seconds(2)
 
         /// For how long a session that comes before the first look waits for it.
         var firstSight: Duration = .seconds(2)

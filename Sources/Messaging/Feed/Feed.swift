@@ -21,23 +21,20 @@ actor Feed {
     private let logger: Logger
     private let preamble: Preamble
 
-    /// What this node rings with, so that it does not answer its own bell.
-    private let node = ID.random().description
+    private let doorbell: Doorbell
 
-    /// Rings that ask for a look, and those that ask the other nodes' bell to be rung.
+    /// Rings that ask for a look, and what has it look: where there is a standby, the primary is asked between them.
     private let looks: WakeSignal
-    private let bells: WakeSignal
+    private var due: WakeSignal { standby?.due ?? looks }
 
-    /// Whether the other nodes are to look, or are only to be told who types.
-    private nonisolated let isRingDue = Atomic(false)
+    /// Nil where there is no standby to look at.
+    private let standby: StandbyWatch?
+
+    /// Where it looks, for those who read beside it.
+    nonisolated let sight = Mutex(FeedSight())
 
     /// Whether the ring that is due comes after this node's own look: while there is a connection to look over.
     private nonisolated let isLooking = Atomic(false)
-    private var typingEnvelope: TypingEnvelope
-
-    /// Who types, on the way to the other nodes. What is too much is dropped: typing is lost without harm.
-    private var untoldTyping: [TypingNotice] = []
-    private static let maxUntoldTyping = 10_000
 
     /// To the event loops.
     private let handover: Handover
@@ -77,45 +74,50 @@ actor Feed {
     ) {
         self.onDeletion = onDeletion
         self.settings = settings
-        typingEnvelope = TypingEnvelope(secret: typingSecret)
         self.reactor = reactor
         self.logger = logger
         preamble = Preamble(limits: settings.limits)
         looks = WakeSignal(on: reactor)
-        bells = WakeSignal(on: reactor)
         handover = Handover(on: reactor)
         self.metrics = FeedMetrics(factory: metrics)
+        doorbell = Doorbell(
+            settings: settings, typingSecret: typingSecret, reactor: reactor, logger: logger, metrics: self.metrics)
+        standby = settings.standbyURL.map {
+            StandbyWatch(url: $0, settings: settings, reactor: reactor, logger: logger)
+        }
     }
 
     /// This node has committed a change: it is looked at here, and then the other nodes are rung.
-    nonisolated func changed() {
-        isRingDue.store(true, ordering: .sequentiallyConsistent)
-        looks.signal()
-        if !isLooking.load(ordering: .sequentiallyConsistent) { bells.signal() }
-    }
-
-    /// Rings the other nodes, where that is due.
     ///
     /// The bell is a commit that nobody waits for until it is on disk. A look that saw it could not tell what it found
     /// before the bell is there too; so the look comes first, as long as nothing holds it up.
-    private nonisolated func ringOthers() {
-        if isRingDue.load(ordering: .sequentiallyConsistent) { bells.signal() }
+    nonisolated func changed() {
+        doorbell.isDue()
+        looks.signal()
+        if !isLooking.load(ordering: .sequentiallyConsistent) { doorbell.ring() }
     }
 
+    /// A look is wanted.
+    nonisolated func look() { looks.signal() }
+
     /// Tells the conversation's other members who are live, on every node.
-    func tell(_ notice: TypingNotice) {
+    func tell(_ notice: TypingNotice) async {
         tellHere(notice)
-        if untoldTyping.count < Self.maxUntoldTyping { untoldTyping.append(notice) }
-        bells.signal()
+        await doorbell.tell(notice)
     }
 
     /// Runs until it is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepLooking() }
-            group.addTask { await self.keepRinging() }
-            group.addTask { await self.keepListening() }
             group.addTask { await self.keepSweeping() }
+            group.addTask {
+                // On the thread of both.
+                await self.doorbell.run(rung: { self.looks.signal() }) { notice in
+                    self.assumeIsolated { $0.tellHere(notice) }
+                }
+            }
+            if let standby { group.addTask { await standby.run(self.looks) } }
         }
     }
 }
@@ -162,11 +164,6 @@ extension Feed {
         if !receivers.isEmpty { deliver([Fanout.Delivery(subscribers: Array(receivers), push: notice.push)]) }
     }
 
-    /// Somebody said something on the channel of those who type.
-    private func heard(_ payload: String) {
-        for notice in typingEnvelope.open(payload) { tellHere(notice) }
-    }
-
     private func deliver(_ deliveries: [Fanout.Delivery]) { handover.deliver(deliveries, to: sinks) }
 }
 
@@ -174,19 +171,28 @@ extension Feed {
     private func keepLooking() async {
         var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
         while !Task.isCancelled {
+            let visit = FeedVisit(isAtStandby: await standby?.isNear == true)
+            sight.withLock { $0.move() }
             do {
-                try await Connection.with(settings.url, on: reactor, options: .logging(to: logger)) { connection in
-                    isLooking.store(true, ordering: .sequentiallyConsistent)
+                let url = (visit.isAtStandby ? settings.standbyURL : nil) ?? settings.url
+                try await Connection.with(url, on: reactor, options: .logging(to: logger)) { connection in
+                    // What a standby shows is on disk: nothing holds up a look there.
+                    isLooking.store(!visit.isAtStandby, ordering: .sequentiallyConsistent)
                     defer {
                         seen = nil
                         isLooking.store(false, ordering: .sequentiallyConsistent)
-                        ringOthers()
+                        doorbell.ring()
                     }
-                    try await look(over: connection, &backoff)
+                    try await look(over: connection, visit, &backoff)
                 }
             } catch {
+                if Task.isCancelled { return }
+                if visit.isAtStandby, let standby {
+                    await standby.hasFailed(error)
+                    continue
+                }
                 // Once an outage; that it is over is said by "live".
-                if backoff.attempts == 0, !Task.isCancelled {
+                if backoff.attempts == 0 {
                     logger.warning("the feed has no connection and tries again", metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: backoff.next())
@@ -198,28 +204,37 @@ extension Feed {
     var lag: Duration? { seen.map { .now - $0 } }
 
     /// Looks at each ring. The first look goes on from the last one of the connection before: nothing is missed.
-    private func look(over connection: Connection, _ backoff: inout Backoff) async throws {
-        try await look(over: connection)
-        logger.info("the feed is live")
-        backoff.reset()
+    ///
+    /// Returns where there is a better place to look.
+    private func look(over connection: Connection, _ visit: FeedVisit, _ backoff: inout Backoff) async throws {
+        var visit = visit
+        var isLive = false
+        looks.signal()
         var next = ContinuousClock.now
         while true {
-            try await looks.next(notBefore: next)
+            try await look(over: connection, &visit)
+            if visit.hasArrived, !isLive {
+                isLive = true
+                metrics.looks(atStandby: visit.isAtStandby)
+                logger.info("the feed is live", metadata: ["at": visit.isAtStandby ? "standby" : "primary"])
+                backoff.reset()
+            }
+            if !visit.isAtStandby, await standby?.isNear == true { return }
+            try await due.next(notBefore: next)
             // While event loops are busy writing what the last look brought, what commits shares the next: one write a
             // session for all of it.
             if handover.isUnderWay {
-                ringOthers()
+                doorbell.ring()
                 try await handover.end()
             }
             next = .now + settings.pace
-            try await look(over: connection)
         }
     }
 
-    private func look(over connection: Connection) async throws {
+    private func look(over connection: Connection, _ visit: inout FeedVisit) async throws {
         let start = ContinuousClock.now
         do {
-            try await lookOnce(over: connection)
+            try await lookOnce(over: connection, &visit)
             failures = 0
             losses = 0
         } catch {
@@ -227,23 +242,59 @@ extension Feed {
             if case PostgresError.connectionLost = error { losses += 1 } else { failures += 1 }
             throw error
         }
-        seen = start
-        metrics.looked(since: start)
-        if metrics.isQueueDue {
-            metrics.queueIsFull(
-                to: try await connection.run([Call(Self.queue)], deadline: settings.limits.deadline)[0].text(0, 0))
+        guard visit.hasArrived else { return }
+        let seen = visit.reached ?? start
+        self.seen = seen
+        metrics.looked(from: start, seen: seen)
+    }
+
+    private func lookOnce(over connection: Connection, _ visit: inout FeedVisit) async throws {
+        // What fails again and again is not asked for for ever: with no position it is only looked where we are.
+        let isGivenUp = failures >= settings.maxFailures || losses >= settings.maxLosses
+        var calls = [preamble.call(for: .feed)]
+        if visit.isAtStandby {
+            calls.append(StandbyWatch.noteEnded(since: visit.hasArrived ? position?.snapshot : nil, visit.started))
+        }
+        calls.append(Call(NextLook.statement, [isGivenUp ? nil : position?.snapshot.text]))
+        let rows = try await connection.run(calls, deadline: settings.limits.deadline)
+        let look = try NextLook(rows[calls.count - 1])
+        doorbell.ring()
+        if visit.isAtStandby { try await note(StandbyWatch.Moment(rows[1]), &visit) }
+        // Another server may see less than the one before did, for a moment.
+        let isBehind =
+            visit.isAtStandby && visit.reached == nil
+            || position.map { before in
+                look.epoch == before.epoch && !look.snapshot.covers(before.snapshot)
+            } ?? false
+        if isBehind { return due.signal() }
+        try await tell(look, isGivenUp, over: connection)
+        visit.hasArrived = true
+        sight.withLock {
+            $0.arrive()
+            if let reached = visit.reached, let started = visit.started {
+                $0.look(at: .init(epoch: look.epoch, snapshot: look.snapshot, started: started, reached: reached))
+            }
         }
     }
 
-    private func lookOnce(over connection: Connection) async throws {
-        // What fails again and again is not asked for for ever: with no position it is only looked where we are.
-        let isGivenUp = failures >= settings.maxFailures || losses >= settings.maxLosses
-        let parameters = [isGivenUp ? nil : position?.snapshot.text]
-        let look = try NextLook(
-            try await connection.run(
-                [preamble.call(for: .feed), Call(NextLook.statement, parameters)],
-                deadline: settings.limits.deadline)[1])
-        ringOthers()
+    /// A standby has replayed the log so far.
+    private func note(_ moment: StandbyWatch.Moment, _ visit: inout FeedVisit) async throws {
+        guard let standby else { return }
+        visit.started = moment.started
+        let newest = await standby.mark.flatMap { $0.asked > visit.begin ? $0 : nil }
+        if visit.awaited == nil { visit.awaited = newest }
+        if let awaited = visit.awaited, moment.replayed >= awaited.end {
+            visit.reached = awaited.asked
+            visit.awaited = newest.flatMap { $0.asked > awaited.asked ? $0 : nil }
+        }
+        let waitsSince = visit.awaited?.asked ?? (visit.reached == nil ? visit.begin : nil)
+        guard let waitsSince else { return }
+        guard .now - waitsSince < settings.longestLag else { throw FeedError.standbyIsBehind }
+        // It is looked again until it is there.
+        due.signal()
+    }
+
+    private func tell(_ look: NextLook, _ isGivenUp: Bool, over connection: Connection) async throws {
         guard look.snapshot != position?.snapshot || look.epoch != position?.epoch else { return }
         if let end = look.logEnd { try await awaitDurable(upTo: end, over: connection) }
         let now = Position(epoch: look.epoch, snapshot: look.snapshot)
@@ -295,7 +346,7 @@ extension Feed {
     /// than one more commit; where nobody writes there is nobody to wait for.
     private func awaitDurable(upTo end: LogPosition, over connection: Connection) async throws {
         for _ in 0..<settings.durabilityPolls {
-            try await looks.pause(until: .now + settings.durabilityPace)
+            try await due.pause(until: .now + settings.durabilityPace)
             let rows = try await connection.run(
                 [Call(Self.logOnDisk), Call(Self.logWritten)], deadline: settings.limits.deadline)
             guard let onDisk = rows[0].text(0, 0).flatMap({ LogPosition($0) }),
@@ -326,65 +377,11 @@ extension Feed {
     private static let concerned = Statement(
         "feed.concerned", "select feed.concerned($1::pg_snapshot, $2::uuid[])")
 
-    private static let queue = Statement("feed.queue", "select pg_notification_queue_usage()")
-}
-
-extension Feed {
-    /// Rings for the other nodes, one ring in flight at a time: all that commits meanwhile shares the next.
-    private func keepRinging() async {
-        var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
-        while !Task.isCancelled {
-            do {
-                try await Connection.with(settings.url, on: reactor, options: .logging(to: logger)) { connection in
-                    backoff.reset()
-                    var next = ContinuousClock.now
-                    while true {
-                        try await bells.next(notBefore: next)
-                        next = .now + settings.pace
-                        if isRingDue.exchange(false, ordering: .acquiring) {
-                            _ = try await connection.run(
-                                [Call(Self.notify, [Self.bell, node])], deadline: settings.limits.deadline)
-                        }
-                        try await tellOthers(over: connection)
-                    }
-                }
-            } catch {
-                // The other nodes' sweeps find what this bell did not announce.
-                try? await Task.sleep(for: backoff.next())
-            }
-        }
-    }
-
-    private func tellOthers(over connection: Connection) async throws {
-        while !untoldTyping.isEmpty {
-            let payload = typingEnvelope.seal(untoldTyping.prefix(TypingEnvelope.capacity))
-            untoldTyping.removeFirst(min(untoldTyping.count, TypingEnvelope.capacity))
-            _ = try await connection.run(
-                [Call(Self.notify, [Self.typists, payload])], deadline: settings.limits.deadline)
-        }
-    }
-
-    private static let notify = Statement("notify", "select pg_notify($1, $2)")
-    private static let bell = "postline"
-    private static let typists = "postline_typing"
-
-    private func keepListening() async {
-        let listener = Listener(
-            url: settings.url, channels: [Self.bell, Self.typists], options: .logging(to: logger), on: reactor)
-        await listener.run { [node, looks, self] event in
-            switch event {
-            case .notified(Self.typists, _, let payload): assumeIsolated { $0.heard(payload) }
-            case .notified(_, _, let payload) where payload == node: break
-            case .listening, .notified: looks.signal()
-            case .lost: break
-            }
-        }
-    }
-
     private func keepSweeping() async {
         var sweeps = 0
         while (try? await Task.sleep(for: settings.sweep)) != nil {
             looks.signal()
+            await doorbell.measure()
             sweeps += 1
             if sweeps % settings.sweepsPerNote == 0, let position {
                 for id in fanout.upToDate { sinks[id]?.noteCursor(position.cursor) }

@@ -7,9 +7,11 @@ final class FeedMetrics: Sendable {
     private let changes: Recorder
     private let queueUsage: Meter
     private let lag: Meter
+    private let standby: Meter
 
-    /// When the last look began; of one that looks no more, so that its lag grows. At first, when this node began.
-    private let lastLook = Mutex(ContinuousClock.now)
+    /// What was written before then is seen; of a feed that looks no more, so that its lag grows. At first, when this
+    /// node began.
+    private let lastSeen = Mutex(ContinuousClock.now)
 
     /// When the notification queue was last asked for; nil before the first time.
     private let lastAsked = Mutex<ContinuousClock.Instant?>(nil)
@@ -22,13 +24,18 @@ final class FeedMetrics: Sendable {
         changes = Recorder(label: "postline_feed_batch_changes", factory: factory)
         queueUsage = Meter(label: "postline_notification_queue_usage_ratio", factory: factory)
         lag = Meter(label: "postline_feed_lag_seconds", factory: factory)
+        standby = Meter(label: "postline_feed_at_standby", factory: factory)
+        standby.set(0)
     }
 
-    /// A look that began then has come to its end.
-    func looked(since start: ContinuousClock.Instant) {
-        lastLook.withLock { $0 = start }
+    /// A look that began then has come to its end, and has seen what was written before `seen`.
+    func looked(from start: ContinuousClock.Instant, seen: ContinuousClock.Instant) {
+        lastSeen.withLock { $0 = seen }
         lookTimer.recordNanoseconds(Int64((.now - start) / .nanoseconds(1)))
     }
+
+    /// It looks at a standby, or at the primary.
+    func looks(atStandby: Bool) { standby.set(atStandby ? 1 : 0) }
 
     /// A look has brought so many changes.
     func brought(_ count: Int) { changes.record(count) }
@@ -48,5 +55,5 @@ final class FeedMetrics: Sendable {
     }
 
     /// Takes the figure that time alone changes.
-    func measure() { lag.set(lastLook.withLock { .now - $0 } / .seconds(1)) }
+    func measure() { lag.set(lastSeen.withLock { .now - $0 } / .seconds(1)) }
 }

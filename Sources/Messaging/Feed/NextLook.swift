@@ -116,7 +116,21 @@ extension Change {
     }
 }
 
-enum FeedError: Error {
+enum FeedError: Error, CustomStringConvertible {
     /// `feed.next_look` gave what this version does not know: the schema is of another version.
     case unreadable
+
+    /// What was taken for a standby replays no log: it is a primary, perhaps since a moment ago.
+    case noStandby
+
+    /// The standby is too long after the primary.
+    case standbyIsBehind
+
+    var description: String {
+        switch self {
+        case .unreadable: "feed.next_look gives what this version does not know: the schema is of another one"
+        case .noStandby: "it replays no log: it is a primary"
+        case .standbyIsBehind: "it is too long after the primary"
+        }
+    }
 }

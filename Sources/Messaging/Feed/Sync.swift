@@ -1,9 +1,11 @@
 internal import NIOCore
+internal import Postgres
+internal import Synchronization
 
 /// What a client asks of `sync.open`.
 struct SyncRequest: Sendable {
     /// How far it is; nil where it has nothing, or a cursor that cannot be continued.
-    let cursor: Cursor?
+    var cursor: Cursor?
     let messagesPerConversation: Int
 }
 
@@ -33,6 +35,9 @@ struct SyncPage: Sendable {
 struct Sync: Sendable {
     let database: Database
 
+    /// Where pages are read as long as the feed looks there; nil where there is no standby.
+    let standby: Database?
+
     /// Pages are read a few at a time, so that many who come at once leave room for others.
     let limiter: ConcurrencyLimiter
 
@@ -43,7 +48,14 @@ struct Sync: Sendable {
     /// brings what has changed since the view began, and live changes go on from there.
     ///
     /// To be called when it is one's turn.
-    func page(_ request: SyncRequest, as caller: Caller) async throws(ProtocolError) -> SyncPage {
+    ///
+    /// - Parameters:
+    ///   - sight: where the feed looks: from there the page must be, so that the one goes on where the other ends.
+    ///   - isPatient: whether to try again is better than to begin anew.
+    /// - Returns: nil where that is a standby which has not replayed yet what the cursor has seen, or cannot be reached.
+    func page(
+        _ request: SyncRequest, as caller: Caller, _ sight: FeedSight, isPatient: Bool
+    ) async throws(ProtocolError) -> SyncPage? {
         var since: Snapshot?
         var until: Snapshot?
         var position: String?
@@ -52,13 +64,27 @@ struct Sync: Sendable {
         case .at(let snapshot): since = snapshot
         case .within(let from, let to, let place): (since, until, position) = (from, to, place)
         }
-        let rows = try await database.rows(
-            SyncRow.statement,
-            [
-                request.cursor?.epoch, since?.text, until?.text, position, String(request.messagesPerConversation),
-                String(Self.pageBytes),
-            ], as: caller)
+        let parameters = [
+            request.cursor?.epoch, since?.text, until?.text, position, String(request.messagesPerConversation),
+            String(Self.pageBytes),
+        ]
+        let rows: Rows
+        if let look = sight.standby, let standby {
+            do throws(PostgresError) {
+                rows = try await standby.rows(SyncRow.statement, parameters, as: caller, after: look)
+            } catch {
+                // It is behind what the cursor has seen, or away, and the feed will look elsewhere.
+                let told = ProtocolError(error)
+                if told.code == .unavailable { return nil }
+                throw told
+            }
+        } else {
+            rows = try await database.rows(SyncRow.statement, parameters, as: caller)
+        }
         guard let row = SyncRow(rows) else { throw .fault("app.live_page returned no page") }
+        if isPatient, row.isReset, let cursor = request.cursor, cursor.isJustAhead(of: row.snapshot, row.epoch) {
+            return nil
+        }
         if !row.isDurable { try await database.awaitDurable() }
         // `reset` begins a new view, whatever the cursor asked for.
         let view = (since: row.isReset ? nil : since, until: row.isReset ? row.snapshot : until ?? row.snapshot)
@@ -77,4 +103,63 @@ struct Sync: Sendable {
             start: .init(
                 epoch: row.epoch, snapshot: row.snapshot, conversations: conversations, seesPresence: row.seesPresence))
     }
+}
+
+extension MessagingService {
+    /// A page of `sync.open`, which `read` reads when it is its turn; it gives nil where it is to be tried again.
+    ///
+    /// Where the feed looks at a standby, that may not be as far yet as the client is: what waits for it waits here, and
+    /// takes nobody's turn. So a cursor holds on every node, whichever server its feed looks at.
+    ///
+    /// - Parameter moment: the page shows what was written before.
+    /// - Throws: `unavailable` where that takes too long, or what `read` throws.
+    func page<Page: Sendable>(
+        _ request: SyncRequest, newerThan moment: ContinuousClock.Instant,
+        _ read: @Sendable (SyncRequest, FeedSight, _ isPatient: Bool) async throws(ProtocolError) -> Page?
+    ) async throws(ProtocolError) -> Page {
+        var request = request
+        let start = ContinuousClock.now
+        var backoff = Backoff(base: .milliseconds(5), limit: .milliseconds(100))
+        var hasAsked = false
+        repeat {
+            let sight = feed.sight.withLock { $0 }
+            if sync.standby != nil, sight.isMoving {
+                feed.look()
+            } else if let standby = sight.standby, standby.reached <= moment || standby.isBehind(request.cursor) {
+                feed.look()
+                // What the primary itself has not seen is not waited for. It is asked late, and once: a standby may see
+                // what is committed a moment before the primary does.
+                if !hasAsked, .now - start > .milliseconds(200), let cursor = request.cursor {
+                    hasAsked = true
+                    if try await sync.isOfTheFuture(cursor) { request.cursor = nil }
+                }
+            } else {
+                let page = try await sync.limiter.run { [request, backoff] () throws(ProtocolError) in
+                    try await read(request, sight, backoff.attempts < Self.mostTries)
+                }
+                if let page { return page }
+            }
+            do { try await Task.sleep(for: backoff.next()) } catch { throw .unavailable }
+        } while .now - start < patience
+        throw .unavailable
+    }
+
+    /// How often a page is read again whose cursor is a moment ahead of the primary: it is of a standby, which saw what
+    /// was committed before the primary did.
+    private static let mostTries = 4
+
+    /// For how long a page waits for the standby.
+    private var patience: Duration { .seconds(10) }
+}
+
+extension Sync {
+    /// Whether no snapshot of the primary has been that far: the cursor is none of this database's, and no standby will
+    /// ever see what it has seen.
+    func isOfTheFuture(_ cursor: Cursor) async throws(ProtocolError) -> Bool {
+        let rows = try await database.rows(Self.newest, [], as: .feed)
+        guard let newest = rows.text(0, 0).flatMap({ Snapshot($0) }) else { throw .fault("a snapshot that is none") }
+        return cursor.place.snapshots.contains { $0.xmax > newest.xmax }
+    }
+
+    private static let newest = Statement("feed.newest", "select pg_current_snapshot()")
 }

@@ -17,7 +17,7 @@ extension Operation {
         "conversations.get", .user, "One conversation of the caller's.", [.conversation, .profiles],
         result: .conversationWithPeople, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
-        try await session.read(
+        try await session.browse(
             Statement("api.conversation", "select api.conversation($1::uuid, $2::boolean)"),
             [params.uuid("conversation_id"), params.withProfiles])
     }
@@ -33,7 +33,7 @@ extension Operation {
             ("next", .string.nullable),
         ])
     ) { session, params throws(ProtocolError) in
-        try await session.read(
+        try await session.browse(
             Statement("api.conversations", "select api.conversations($1::int, $2)"),
             [params.digits("limit"), params.string("before")])
     }

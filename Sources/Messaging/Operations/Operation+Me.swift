@@ -93,7 +93,7 @@ extension Operation {
                 return try await session.service.accounts.delete(token.user, by: identity)
             }
         }
-        session.service.feed.changed()
+        await session.hasWritten()
         return Answer(.result(deleted))
     }
 }

@@ -48,7 +48,7 @@ extension Operation {
         alternatives: Alternatives(first: "before_seq", second: "after_seq", isRequired: false),
         result: .object([("messages", .array(of: .message))]), errors: [.notFound]
     ) { session, params throws(ProtocolError) in
-        try await session.read(
+        try await session.browse(
             Statement("api.messages", "select api.messages($1::uuid, $2::bigint, $3::bigint, $4::int)"),
             [
                 params.uuid("conversation_id"), params.digits("before_seq"), params.digits("after_seq"),

@@ -13,7 +13,7 @@ extension Operation {
         ],
         result: .object([("presence", .array(of: .presence))])
     ) { session, params throws(ProtocolError) in
-        try await session.read(
+        try await session.browse(
             Statement("api.presence", "select api.presence($1::uuid[])"), [params.uuids("user_ids")])
     }
 }

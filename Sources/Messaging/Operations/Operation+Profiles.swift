@@ -10,7 +10,7 @@ extension Operation {
             ("avatars", .array(of: .object([("id", .string), ("name", .string), ("color", .string)])))
         ])
     ) { session, _ throws(ProtocolError) in
-        try await session.read(Statement("api.avatars", "select api.avatars()"), [])
+        try await session.browse(Statement("api.avatars", "select api.avatars()"), [])
     }
 
     /// `profiles.*`: what users may see of each other.
@@ -26,11 +26,11 @@ extension Operation {
         result: .either(.object([("profiles", .array(of: .profile))]), .profile), errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         guard let ids = params.uuids("ids") else {
-            return try await session.read(
+            return try await session.browse(
                 Statement("api.profile_by_username", "select api.profile_by_username($1)"),
                 [params.string("username")])
         }
-        return try await session.read(Statement("api.profiles", "select api.profiles($1::uuid[])"), [ids])
+        return try await session.browse(Statement("api.profiles", "select api.profiles($1::uuid[])"), [ids])
     }
 
     private static let search = Operation(
@@ -42,7 +42,7 @@ extension Operation {
         result: .object([("profiles", .array(of: .profile))])
     ) { session, params throws(ProtocolError) in
         try await session.limits.takeSearch(of: session.token.user)
-        return try await session.read(
+        return try await session.browse(
             Statement("api.search_profiles", "select api.search_profiles($1, $2::int)"),
             [params.string("query"), params.digits("limit")])
     }

@@ -16,7 +16,9 @@ extension Session {
         try limits.takeSend(of: token.user)
         if params.object("attachment") == nil, params.string("kind") == "text" {
             let text = try text(of: params)
-            return try await answer(of: text, service.sendGroups.send([text])[0])
+            let outcome = await service.sendGroups.send([text])[0]
+            hasSent()
+            return try await answer(of: text, outcome)
         }
         let attachment = try await params.object("attachment")?
             .locatingPicture(.message, as: "url", path: "attachment.", in: self)
@@ -37,6 +39,7 @@ extension Session {
             }
         }
         var outcomes = await service.sendGroups.send(texts.compactMap { try? $0.get() })[...]
+        hasSent()
         var answers: [Answer] = []
         // Once one has waited for the database in vain, none that comes after it is sent alone: neither before it, nor
         // with a wait of its own, as long as all those before took together.

@@ -19,6 +19,12 @@ extension Setting {
             transaction mode, such as PgBouncer. `serve` finds out at its start whether it is needed.
             """),
         Setting(
+            "replica_database_url", \.replicaDatabaseURL, .connectionString, otherwise: "none",
+            """
+            Leads to one streaming replica (hot standby) of the database: lists, pages of changes and the feed are read \
+            there as long as it keeps up, and from the database as long as it does not (docs/scaling.md).
+            """),
+        Setting(
             "admin_database_url", \.adminDatabaseURL, .connectionString, otherwise: "as --database-url",
             "What `migrate` and `admin` connect with: the owner."),
         Setting(

@@ -15,6 +15,7 @@ struct Settings: Sendable {
 
     /// Where the feed listens and looks, if that is another way to the database.
     var listenDatabaseURL: String?
+    var replicaDatabaseURL: String?
     var adminDatabaseURL: String?
     var poolSize = 8
     var limits = StatementLimits(statement: .seconds(10), lock: .seconds(5))

@@ -17,11 +17,14 @@ enum Fault: String, CaseIterable, Sendable {
     case transactionHeld = "a transaction held open, with an xid"
     case deviceNotReading = "a device that stops reading"
     case linkCut = "a link cut in the midst of a line"
+    case standbyLost = "the standby stopped, and started again"
+    case standbyStill = "the standby replaying nothing"
 }
 
 /// Makes things go wrong, one after another, while everybody works.
 struct Havoc: Sendable {
     let postgres: PrivatePostgres
+    let standby: PrivatePostgres
     let database: TestDatabase
     let nodes: [NodeProcess]
     let devices: [Device]
@@ -77,6 +80,14 @@ struct Havoc: Sendable {
             let direction = Link.Direction.allCases.randomElement(using: &random) ?? .toClient
             await device?.cut(after: bytes, direction)
             await pass()
+        case .standbyLost:
+            try await standby.stop(mode: .immediate)
+            await pass()
+            try await standby.start()
+        case .standbyStill:
+            try await standby.psql("select pg_wal_replay_pause()")
+            await pass()
+            try await standby.psql("select pg_wal_replay_resume()")
         }
     }
 

@@ -13,21 +13,27 @@ struct ModelTests {
     func model() async throws {
         let plan = ModelPlan.asked
         try await withPrivateServer(settings: ["max_connections": "200"]) { postgres, database in
-            let nodes = try await (0..<plan.nodes).map { $0 }.asyncMap { _ in try await NodeProcess(database) }
-            do {
-                let report = try await Self.run(plan, postgres, database, nodes)
-                print(report)
-                for node in nodes { for line in await node.errors { print("port \(node.port): \(line)") } }
-            } catch {
-                for node in nodes { try? await node.kill() }
-                throw error
+            try await withStandby(of: postgres, settings: ["max_connections": "200"]) { standby, copy in
+                // One reads from the standby, the others from the primary, and devices come to each with any cursor.
+                let nodes = try await (0..<plan.nodes).map { $0 }.asyncMap {
+                    try await NodeProcess(database, standby: $0 == 0 ? copy : nil)
+                }
+                do {
+                    let report = try await Self.run(plan, (postgres, standby), database, nodes)
+                    print(report)
+                    for node in nodes { for line in await node.errors { print("port \(node.port): \(line)") } }
+                } catch {
+                    for node in nodes { try? await node.kill() }
+                    throw error
+                }
+                for node in nodes { try await node.kill() }
             }
-            for node in nodes { try await node.kill() }
         }
     }
 
     private static func run(
-        _ plan: ModelPlan, _ postgres: PrivatePostgres, _ database: TestDatabase, _ nodes: [NodeProcess]
+        _ plan: ModelPlan, _ servers: (primary: PrivatePostgres, standby: PrivatePostgres), _ database: TestDatabase,
+        _ nodes: [NodeProcess]
     ) async throws -> String {
         var random = SeededRandom(plan.seed)
         let ledger = Ledger()
@@ -50,7 +56,8 @@ struct ModelTests {
             Program("program \(place)", database, users: users, groups: groups, ledger, random.branch())
         }
         let havoc = Havoc(
-            postgres: postgres, database: database, nodes: nodes, devices: devices, bystander: bystander,
+            postgres: servers.primary, standby: servers.standby, database: database, nodes: nodes, devices: devices,
+            bystander: bystander,
             ledger: ledger, span: max(5, plan.changes / plan.faults / 10))
         let verdict = Verdict(database: database, devices: devices, ledger: ledger)
         // Each kind as often as any other, in an order of the seed's.

@@ -5,24 +5,28 @@ import Testing
 actor NodeProcess {
     nonisolated let port: Int
     private let database: TestDatabase
+    private let environment: [String: String]
     private var process: ServeProcess
 
-    private static let environment = [
+    private static let usual = [
         "POSTLINE_RATE_LIMITS": "off", "POSTLINE_ACCESS_TOKEN_SECONDS": "86400",
         // Small, so that one who does not read falls behind within the run; short, so that cursors come by pings too.
         "POSTLINE_MAX_QUEUE_BYTES": "16384", "POSTLINE_PING_SECONDS": "1",
     ]
 
     /// Starts a node on that database at a port of the system's choice.
-    init(_ database: TestDatabase) async throws {
+    ///
+    /// - Parameter standby: of it, from which the node reads; nil: none.
+    init(_ database: TestDatabase, standby: TestDatabase? = nil) async throws {
         self.database = database
-        process = try await ServeProcess.start(database, environment: Self.environment)
+        environment = Self.usual.merging(standby.map { ["POSTLINE_REPLICA_DATABASE_URL": $0.url] } ?? [:]) { $1 }
+        process = try await ServeProcess.start(database, environment: environment)
         port = process.port
     }
 
     /// Starts it again, and returns when it serves.
     func start() async throws {
-        process = try await ServeProcess.start(database, port: port, environment: Self.environment)
+        process = try await ServeProcess.start(database, port: port, environment: environment)
     }
 
     /// Kills it with -9, and returns when it is gone.

@@ -45,6 +45,37 @@ func withPrivateServer<Value: Sendable>(
     }
 }
 
+/// Runs a streaming replica of that server, with the same database.
+func withStandby<Value: Sendable>(
+    of postgres: PrivatePostgres, settings: [String: String] = [:],
+    _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Value
+) async throws -> Value {
+    let directory = FileManager.default.temporaryDirectory.appending(
+        path: "postline-own-\(UUID().uuidString.prefix(8))"
+    ).path
+    let defaults = [
+        "fsync": "off", "full_page_writes": "off", "hot_standby_feedback": "on", "wal_retrieve_retry_interval": "100ms",
+    ]
+    let standby = PrivatePostgres(
+        installation: try await .ofTests(), directory: directory, settings: defaults.merging(settings) { $1 },
+        standbyOf: await postgres.url())
+    do {
+        try await standby.start()
+        let url = await standby.url(user: "USER", database: "DATABASE")
+        let database = TestDatabase(name: "world") { user, database in
+            url.replacing("USER", with: user ?? "postgres").replacing("DATABASE", with: database)
+        }
+        let value = try await body(standby, database)
+        try await standby.stop(mode: .immediate)
+        try? FileManager.default.removeItem(atPath: directory)
+        return value
+    } catch {
+        try? await standby.stop(mode: .immediate)
+        try? FileManager.default.removeItem(atPath: directory)
+        throw error
+    }
+}
+
 extension PostgresInstallation {
     /// That of the server of `make test`: the newest, or of the version that was asked for.
     static func ofTests() async throws -> PostgresInstallation {

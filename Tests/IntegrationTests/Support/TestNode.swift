@@ -92,6 +92,9 @@ struct NodeSettings: Sendable {
 
     /// As `databaseURL`, unless said otherwise.
     var listenDatabaseURL: String?
+
+    /// Nil: no standby.
+    var standbyDatabaseURL: String?
     var limits = StatementLimits(statement: .seconds(60), lock: .seconds(30))
     var logger = Logger.quiet
 
@@ -158,6 +161,7 @@ func withNode<Value: Sendable>(
         refreshReuseSeconds: settings.refreshReuseSeconds, refreshSecret: TestNode.secret, rates: settings.rates,
         info: lines.info)
     configuration.poolWait = settings.poolWait
+    configuration.standbyDatabaseURL = settings.standbyDatabaseURL
     configuration.presence = settings.presence
     // Devices can be registered; a node that pushes is a process of its own (PushSetup).
     configuration.pushes = Set(DevicePlatform.allCases)

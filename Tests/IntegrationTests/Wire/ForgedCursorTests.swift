@@ -8,7 +8,7 @@ import Testing
 @Suite("A forged cursor", .timeLimit(.minutes(60)))
 struct ForgedCursorTests {
     /// A cursor of those fields with the checksum that makes it look like the server's own: it is no secret.
-    private static func sealed(_ fields: [String]) -> String {
+    static func sealed(_ fields: [String]) -> String {
         let body = fields.joined(separator: "/")
         let sum = SHA256.hash(data: Array(body.utf8)).prefix(6)
         return body + "/" + sum.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()

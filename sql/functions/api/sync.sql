@@ -20,7 +20,8 @@ create or replace function api.sync(
 language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
     me uuid := app.caller();
-    now_seen pg_snapshot := pg_catalog.pg_current_snapshot();
+    is_standby boolean := pg_catalog.pg_is_in_recovery();
+    now_seen pg_snapshot := case when is_standby then app.standby_snapshot() else pg_catalog.pg_current_snapshot() end;
     per_conversation integer := least(greatest(coalesce(messages_per_conversation, 20), 0), 100);
     room bigint := coalesce(max_bytes, 524288);
     section text := 'left';
@@ -47,6 +48,9 @@ declare
     place integer;
 begin
     epoch_now := app.epoch();
+    if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
+        raise exception using errcode = 'PL015', message = 'The standby has not replayed yet what the cursor has seen.';
+    end if;
     if since is not null and (epoch is distinct from epoch_now
                               or pg_catalog.pg_snapshot_xmax(since) > pg_catalog.pg_snapshot_xmax(now_seen))
        or "position" !~ pg_catalog.replace(
@@ -345,7 +349,9 @@ returns table (
     is_durable boolean)
 language sql stable as $$
     select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids,
-           pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn()
+           -- A standby shows nothing that is not.
+           case when pg_catalog.pg_is_in_recovery() then true
+                else pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn() end
       from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
                     sync_page.messages_per_conversation, sync_page.max_bytes) p
 $$;

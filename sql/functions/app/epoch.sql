@@ -6,6 +6,16 @@ language sql stable security definer set search_path = '' as $$
      where d.datname = pg_catalog.current_database()
 $$;
 
+-- The timeline that a standby follows, written as in the names of the log's files. The log is received before it is
+-- replayed, so this is never an older one than what the standby shows is of.
+create or replace function app.standby_timeline() returns text
+language sql stable security definer set search_path = '' as $$
+    select pg_catalog.lpad(pg_catalog.upper(pg_catalog.to_hex(greatest(
+               (select w.received_tli from pg_catalog.pg_stat_wal_receiver w),
+               (select c.timeline_id from pg_catalog.pg_control_checkpoint() c),
+               (select r.min_recovery_end_timeline from pg_catalog.pg_control_recovery() r)))), 8, '0')
+$$;
+
 -- Changes whenever cursors given before must not be continued: another cluster, another timeline (a standby that
 -- was promoted may lack what was committed last), another database, other tables in it (a dump that was restored in
 -- place), or a renewal.
@@ -17,7 +27,7 @@ begin
            from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
           where d.datname = pg_catalog.current_database())
         || ':' || pg_catalog.to_regclass('app.settings')::oid
-        || ':' || case when pg_catalog.pg_is_in_recovery() then ''
+        || ':' || case when pg_catalog.pg_is_in_recovery() then app.standby_timeline()
                        else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
         || ':' || coalesce((select s.value from app.settings s where s.name = 'epoch'), '0')), 16);
 end

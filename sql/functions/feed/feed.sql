@@ -230,9 +230,13 @@ create or replace function feed.next_look(since pg_snapshot) returns table (
     audience uuid[], object text, tail text, marks bigint[])
 language sql stable as $$
     with now as materialized (
-        select app.epoch() as epoch, pg_catalog.pg_current_snapshot()::text as snapshot,
-               nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
-                      pg_catalog.pg_current_wal_flush_lsn()) as log_end)
+        select app.epoch() as epoch,
+               case when pg_catalog.pg_is_in_recovery() then app.standby_snapshot()
+                    else pg_catalog.pg_current_snapshot() end::text as snapshot,
+               -- A standby gets what is on the primary's disk, and replays what is on its own.
+               case when not pg_catalog.pg_is_in_recovery() then
+                   nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
+                          pg_catalog.pg_current_wal_flush_lsn()) end as log_end)
     select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
            l.tail, l.marks
       from now n left join feed.look(next_look.since) l on next_look.since is not null

@@ -1,0 +1,186 @@
+internal import Logging
+internal import Postgres
+
+/// Follows how far the primary's log is, for a feed that looks at a standby, and while it does not, whether it could.
+///
+/// A ring says that the primary has something new. When the standby will, the log says: what was written before it was
+/// asked how far it is, is there once it is replayed so far.
+actor StandbyWatch {
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
+
+    /// How far the primary's log was at a moment.
+    struct Mark: Sendable {
+        let end: LogPosition
+
+        /// When it was asked for: what was written before is in the log up to there.
+        let asked: ContinuousClock.Instant
+    }
+
+    private let settings: Feed.Settings
+    private let url: String
+    private nonisolated let reactor: Reactor
+    private let logger: Logger
+    private let preamble: Preamble
+
+    /// A look is due, and ``mark`` is of after the ring.
+    nonisolated let due: WakeSignal
+
+    /// The newest; nil before the first.
+    private(set) var mark: Mark?
+
+    /// Whether the feed may look there: it has not failed, or has been seen since to keep up. At first it may.
+    private(set) var isNear = true
+
+    init(url: String, settings: Feed.Settings, reactor: Reactor, logger: Logger) {
+        self.url = url
+        self.settings = settings
+        self.reactor = reactor
+        self.logger = logger
+        preamble = Preamble(limits: settings.limits)
+        due = WakeSignal(on: reactor)
+    }
+
+    /// Looks there fail: it is to be seen keeping up before it is tried again.
+    func hasFailed(_ error: any Error) {
+        isNear = false
+        logger.warning("the feed looks at the primary: the standby cannot be used", metadata: ["error": "\(error)"])
+    }
+
+    /// Runs until it is cancelled.
+    ///
+    /// - Parameter rings: each has the primary's log asked for, and then a look.
+    func run(_ rings: WakeSignal) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepAsking(rings) }
+            group.addTask { await self.keepProbing(rings) }
+        }
+    }
+
+    private func keepAsking(_ rings: WakeSignal) async {
+        var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
+        while !Task.isCancelled {
+            do {
+                try await Connection.with(settings.url, on: reactor, options: .logging(to: logger)) { connection in
+                    backoff.reset()
+                    var next = ContinuousClock.now
+                    while true {
+                        try await rings.next(notBefore: next)
+                        next = .now + settings.pace
+                        let asked = ContinuousClock.now
+                        let rows = try await connection.run([Call(Self.logEnd)], deadline: settings.limits.deadline)
+                        guard let end = rows[0].text(0, 0).flatMap({ LogPosition($0) }) else {
+                            throw FeedError.unreadable
+                        }
+                        mark = Mark(end: end, asked: asked)
+                        due.signal()
+                    }
+                }
+            } catch {
+                // What was written before is looked for all the same.
+                due.signal()
+                try? await Task.sleep(for: backoff.next())
+            }
+        }
+    }
+
+    private func keepProbing(_ rings: WakeSignal) async {
+        while (try? await Task.sleep(for: settings.probe)) != nil {
+            guard !isNear else { continue }
+            let start = ContinuousClock.now
+            rings.signal()
+            let isThere = try? await Connection.with(url, on: reactor, options: .logging(to: logger)) { connection in
+                while .now < start + settings.probe {
+                    let replayed = try await replayed(over: connection)
+                    if let mark, mark.asked >= start, replayed >= mark.end { return true }
+                    try await Task.sleep(for: settings.pace)
+                }
+                return false
+            }
+            guard isThere == true else { continue }
+            isNear = true
+            logger.notice("the feed looks at the standby again")
+            rings.signal()
+        }
+    }
+
+    /// - Throws: `noStandby`, or what became of the question.
+    private func replayed(over connection: Connection) async throws -> LogPosition {
+        let rows = try await connection.run(
+            [preamble.call(for: .feed), Self.noteEnded(since: nil, nil)], deadline: settings.limits.deadline)
+        return try Moment(rows[1]).replayed
+    }
+
+    /// What a standby says of itself before it is asked.
+    struct Moment: Sendable {
+        /// How far the log is replayed.
+        let replayed: LogPosition
+
+        /// Since when the server runs: only as long as it does it never shows less than before.
+        let started: String
+
+        /// - Throws: `noStandby` where nothing is replayed.
+        init(_ rows: Rows) throws(FeedError) {
+            guard let replayed = rows.text(0, 0).flatMap({ LogPosition($0) }), let started = rows.text(0, 1) else {
+                throw .noStandby
+            }
+            self.replayed = replayed
+            self.started = started
+        }
+    }
+
+    /// Has the standby note what has ended, for the statement that follows; that gives a ``Moment``.
+    ///
+    /// - Parameters:
+    ///   - snapshot: what was seen there before; nil: nothing is known.
+    ///   - started: when the server began that showed it.
+    static func noteEnded(since snapshot: Snapshot?, _ started: String?) -> Call {
+        Call(noteEnded, [snapshot?.text, started])
+    }
+
+    private static let noteEnded = Statement(
+        "app.note_ended", "select replayed, started from app.note_ended($1::pg_snapshot, $2::timestamptz)")
+
+    private static let logEnd = Statement("feed.log_written", "select pg_current_wal_insert_lsn()")
+}
+
+/// Where the feed looks, as sessions see it who read beside it.
+struct FeedSight: Sendable {
+    /// A standby that the feed looks at.
+    struct Standby: Sendable {
+        let epoch: String
+
+        /// What the last look saw.
+        let snapshot: Snapshot
+
+        /// Since when the server runs.
+        let started: String
+
+        /// What was written before then can be read there.
+        let reached: ContinuousClock.Instant
+
+        /// Whether a cursor of its epoch has seen what it has not.
+        func isBehind(_ cursor: Cursor?) -> Bool {
+            guard let cursor, cursor.epoch == epoch else { return false }
+            return !cursor.place.snapshots.allSatisfy { snapshot.covers($0) }
+        }
+    }
+
+    /// How often it has gone to a server.
+    private(set) var moves = 0
+
+    /// Whether it is not there yet: who reads now may be ahead of it.
+    private(set) var isMoving = true
+
+    /// Nil while it looks at the primary, or moves.
+    private(set) var standby: Standby?
+
+    mutating func move() {
+        moves += 1
+        isMoving = true
+        standby = nil
+    }
+
+    mutating func arrive() { isMoving = false }
+
+    mutating func look(at standby: Standby) { self.standby = standby }
+}

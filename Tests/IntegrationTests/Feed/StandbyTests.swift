@@ -1,0 +1,270 @@
+import BoundedWait
+import LineClient
+import Messaging
+import Postgres
+import PrivatePostgres
+import Testing
+
+@Suite("A node that reads from a standby", .timeLimit(.minutes(60)))
+struct StandbyTests {
+    /// A primary, a standby of it, and a node of each kind.
+    private struct World: Sendable {
+        let primary: PrivatePostgres
+        let standby: PrivatePostgres
+        let database: TestDatabase
+        let copy: TestDatabase
+
+        /// Its feed and its lists are on the standby.
+        let node: TestNode
+
+        /// All of it is on the primary.
+        let other: TestNode
+
+        func pause() async throws { try await standby.psql("select pg_wal_replay_pause()") }
+        func resume() async throws { try await standby.psql("select pg_wal_replay_resume()") }
+
+        /// How many statements the node has under way or behind it there.
+        func connections() async throws -> Int {
+            try await Int(copy.value("select count(*) from pg_stat_activity where usename = 'postline'") ?? "") ?? 0
+        }
+
+        /// Returns once the feed looks at the standby.
+        func awaitStandby() async throws {
+            try await within("the feed to look at the standby") {
+                while try await copy.value(
+                    "select count(*) from pg_stat_activity where usename = 'postline' and query like '%next_look%'")
+                    == "0"
+                { try await Task.sleep(for: .milliseconds(20)) }
+            }
+        }
+    }
+
+    private static func withWorld(_ body: @Sendable (World) async throws -> Void) async throws {
+        try await withPrivateServer { primary, database in
+            try await withStandby(of: primary) { standby, copy in
+                var settings = NodeSettings()
+                // Whichever of the two takes writes.
+                let hosts = [database.socketDirectory, copy.socketDirectory].joined(separator: ",")
+                settings.databaseURL =
+                    "postgresql:///world?host=\(hosts)&user=postline&target_session_attrs=read-write"
+                settings.standbyDatabaseURL = copy.url
+                try await withNode(database, settings) { node in
+                    try await withNode(database) { other in
+                        let world = World(
+                            primary: primary, standby: standby, database: database, copy: copy, node: node,
+                            other: other)
+                        try await world.awaitStandby()
+                        try await body(world)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("pushes what others write, and lists what its user has written itself, at once")
+    func together() async throws {
+        try await Self.withWorld { world in
+            let bob = try await world.node.signedIn(.bob)
+            try await bob.sync()
+            let alice = try await world.node.signedIn(.alice)
+            for number in 1...50 {
+                let sent = try await alice.send("\(number)", to: Room.aliceBob)
+                let page = try await alice.call(
+                    "messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
+                #expect(page["messages"]?[0]?["id"] == sent["id"])
+            }
+            try await bob.follow { $0.has("50", in: Room.aliceBob) }
+            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(50) == Array(91...140)[...])
+            #expect(try await world.connections() > 1)
+        }
+    }
+
+    @Test("what is in progress when a cursor is made is told when it is done, by pushes and to who comes back")
+    func inProgress() async throws {
+        try await Self.withWorld { world in
+            let live = try await world.node.signedIn(.bob)
+            try await live.sync()
+            let returning = try await world.node.signedIn(.bob)
+            try await returning.sync(live: false)
+            for round in 1...5 {
+                let program = try await world.database.connect()
+                _ = try await program.execute(
+                    "begin; update public.user_profiles set full_name = 'In progress \(round)' where id = '\(Person.alice.id)'"
+                )
+                // Later ones end before it, so that it is within what the standby has seen the end of.
+                let carol = try await world.node.signedIn(.carol)
+                for number in 1...10 { try await carol.send("\(round) \(number)", to: Room.alps) }
+                _ = try await live.pushesUpTo("before \(round)", on: world.database)
+                try await within("the cursor of one who comes back to be of after that") {
+                    repeat {
+                        try await returning.sync(from: returning.cursor, live: false)
+                    } while await returning.replica.me?["preferences"]?["fence"]?.stringValue != "before \(round)"
+                }
+                _ = try await program.execute("commit")
+                await program.close()
+                try await live.follow { $0.profiles[Person.alice.id]?["full_name"] == .string("In progress \(round)") }
+                try await within("one who comes back to learn of it") {
+                    repeat {
+                        try await returning.sync(from: returning.cursor, live: false)
+                    } while await returning.replica.profiles[Person.alice.id]?["full_name"]
+                        != .string("In progress \(round)")
+                }
+            }
+            // And nothing twice.
+            for client in [live, returning] {
+                let names = await client.received.flatMap { $0["profiles"]?.arrayValue ?? [] }
+                    .filter { $0["id"]?.stringValue == Person.alice.id }.compactMap { $0["full_name"]?.stringValue }
+                #expect(names.filter { $0.hasPrefix("In progress") } == (1...5).map { "In progress \($0)" })
+            }
+        }
+    }
+
+    @Test("a cursor from another node that is ahead of the standby waits for it, and misses nothing")
+    func ahead() async throws {
+        try await Self.withWorld { world in
+            let before = try await world.other.signedIn(.bob)
+            try await before.sync()
+            let alice = try await world.other.signedIn(.alice)
+            try await world.pause()
+            try await alice.send("seen", to: Room.aliceBob)
+            try await before.follow { $0.has("seen", in: Room.aliceBob) }
+            _ = try await before.pushesUpTo("there", on: world.database)
+            let cursor = await before.cursor
+            try await alice.send("not seen", to: Room.aliceBob)
+
+            let after = try await world.node.signedIn(.bob)
+            async let pages = after.sync(from: cursor)
+            // Others on that node do not wait with it.
+            try await world.node.signedIn(.carol).send("meanwhile", to: Room.aliceCarol)
+            try await world.resume()
+            let page = try await pages[0]
+            #expect(page["reset"] == false)
+            try await after.follow { $0.has("not seen", in: Room.aliceBob) }
+            let contents = await after.received.flatMap { $0["messages"]?.arrayValue ?? [] }
+                .compactMap { $0["content"]?.stringValue }
+            #expect(contents == ["not seen"])
+        }
+    }
+
+    @Test("a cursor that the primary itself has not reached is no reason to wait: it begins anew")
+    func ofTheFuture() async throws {
+        try await Self.withWorld { world in
+            let bob = try await world.node.signedIn(.bob)
+            let good = try #require(try await bob.sync(live: false)[0]["cursor"]?.stringValue)
+            let epoch = good.split(separator: "/")[1]
+            let forged = ForgedCursorTests.sealed(["1", String(epoch), "1:9223372036854775807:"])
+            #expect(try await bob.sync(from: forged, live: false)[0]["reset"] == true)
+        }
+    }
+
+    @Test("one that stands still is left for the primary, and taken up again when it follows")
+    func standsStill() async throws {
+        try await Self.withWorld { world in
+            let bob = try await world.node.signedIn(.bob)
+            try await bob.sync()
+            let alice = try await world.node.signedIn(.alice)
+            try await world.pause()
+            try await alice.send("while it stands", to: Room.aliceBob)
+            // The user's own, from the primary.
+            let list = try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
+            #expect(list["messages"]?[0]?["content"] == "while it stands")
+            try await bob.follow { $0.has("while it stands", in: Room.aliceBob) }
+            try await world.resume()
+            try await world.awaitStandby()
+            try await alice.send("when it follows", to: Room.aliceBob)
+            try await bob.follow { $0.has("when it follows", in: Room.aliceBob) }
+            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(2) == [91, 92])
+        }
+    }
+
+    @Test(
+        "one that is lost under load is done without, and taken up again when it is back: nothing is lost or told twice"
+    )
+    func lost() async throws {
+        try await Self.withWorld { world in
+            let bob = try await world.node.signedIn(.bob)
+            try await bob.sync()
+            let alice = try await world.node.signedIn(.alice)
+            let (progress, stop) = (Tally(), Announced())
+            async let sent = {
+                var number = 0
+                while await !stop.isDone {
+                    number += 1
+                    try await alice.send("\(number)", to: Room.aliceBob)
+                    await progress.step()
+                }
+                return number
+            }()
+            for _ in 1...3 {
+                await progress.wait(for: 20)
+                try await world.standby.stop(mode: .immediate)
+                await progress.wait(for: 20)
+                let list = try await bob.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
+                #expect(list["messages"]?.arrayValue?.count == 1)
+                try await world.standby.start()
+                try await world.awaitStandby()
+            }
+            await progress.wait(for: 20)
+            await stop.done()
+            let count = try await sent
+            try await bob.follow { $0.has("\(count)", in: Room.aliceBob) }
+            #expect(await bob.replica.arrivals[Room.aliceBob]?.suffix(count) == Array(91...(90 + count))[...])
+        }
+    }
+
+    @Test("doctor tells one that follows from one that is none")
+    func doctor() async throws {
+        try await Self.withWorld { world in
+            func finding(_ replica: String) async throws -> String? {
+                let result = try await Command.run(
+                    ["doctor"],
+                    environment: [
+                        "POSTLINE_DATABASE_URL": world.database.url, "POSTLINE_JWT_SECRET": TestNode.secret,
+                        "POSTLINE_REPLICA_DATABASE_URL": replica,
+                    ])
+                return result.output.split(separator: "\n").map(String.init).last { $0.contains(" replica ") }
+            }
+            let follows = try await finding(world.copy.url)
+            #expect(follows?.contains("The replica follows the database.") == true)
+            let none = try await finding(world.database.url)
+            let away = try await finding("postgresql://postline@/nowhere?host=/nowhere")
+            #expect(none?.contains("leads to a primary") == true)
+            #expect(away?.contains("not reached") == true)
+        }
+    }
+
+    @Test("one that is promoted is the primary: clients begin anew, and what they hold equals it")
+    func promoted() async throws {
+        try await Self.withWorld { world in
+            let bob = try await world.node.signedIn(.bob)
+            try await bob.sync()
+            let alice = try await world.node.signedIn(.alice)
+            try await alice.send("before", to: Room.aliceBob)
+            try await bob.follow { $0.has("before", in: Room.aliceBob) }
+            let cursor = await bob.cursor
+            try await world.primary.stop(mode: .immediate)
+            try await world.standby.psql("select pg_promote()")
+            let again = try await within("the node to serve from what was promoted") {
+                while true {
+                    do {
+                        let client = try await world.node.signedIn(.alice)
+                        try await client.send("after", to: Room.aliceBob)
+                        return client
+                    } catch { try await Task.sleep(for: .milliseconds(50)) }
+                }
+            }
+            let back = try await within("its feed to be of after that") {
+                while true {
+                    let client = try await world.node.signedIn(.bob)
+                    let page = try await client.sync(from: cursor)[0]
+                    if page["reset"] == true { return client }
+                    await client.close()
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            #expect(await back.replica.has("before", in: Room.aliceBob))
+            try await again.send("and on", to: Room.aliceBob)
+            try await back.follow { $0.has("and on", in: Room.aliceBob) }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+-- Which cluster this is, whether it follows another one and how, and how far its log is.
+select (select s.system_identifier from pg_control_system() s) as cluster, pg_is_in_recovery() as is_standby,
+       current_setting('hot_standby_feedback') as feedback,
+       case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - pg_lsn '0/0'
+           as log_bytes

@@ -1,0 +1,33 @@
+-- What a node asks of a standby. On a primary, where these tests run, it says that it is none, and what it sees is what
+-- pg_current_snapshot says; StandbyTests asks real ones.
+begin;
+select no_plan();
+select tests.make_world();
+
+select is((select replayed from app.note_ended(null, null)), null, 'a primary replays nothing');
+select is(app.snapshot_of('{}', 7)::text, '7:7:', 'all before the next is seen');
+select is(app.snapshot_of('{5,3}', 7)::text, '3:7:3,5', 'but for what is open');
+
+select is(app.is_behind(seen::pg_snapshot, other::pg_snapshot), behind, format('%s and %s', seen, other))
+  from (values ('10:10:', '10:10:', false), ('12:12:', '10:10:', false), ('10:10:', '12:12:', true),
+               ('5:12:5', '5:10:5', false), ('5:12:5', '10:10:', true), ('5:12:5', '3:5:3', false),
+               ('5:12:5,11', '5:12:5', true), ('10:10:', null, null)) t (seen, other, behind);
+
+-- A transaction that ended about now is not taken for seen where no row is there to say so.
+create temporary table done as
+select max(x) as xid from generate_series(pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 100,
+                                          pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1) x
+ where pg_xact_status(x::text::xid8) = 'committed';
+select set_config('postline.ended', app.snapshot_of(array[xid], xid + 1)::text, true) from done;
+select is(pg_visible_in_snapshot(xid::text::xid8, app.standby_snapshot()), false, 'where it ended just now') from done;
+select set_config('postline.ended', app.snapshot_of('{}', xid + 1)::text, true) from done;
+select is(pg_visible_in_snapshot(xid::text::xid8, app.standby_snapshot()), true, 'where it had ended before') from done;
+
+select is(tests.attempt(who, statement), '42501', who || ' may not ask: ' || statement)
+  from unnest(array['anon', 'service_role', 'postline_sender', 'postline_accounts', 'tests_login']) who,
+       unnest(array['select app.note_ended(null, null)', 'select app.standby_snapshot()']) statement;
+select is(tests.attempt(who, statement), '1', who || ' asks: ' || statement)
+  from unnest(array['postline_feed', 'alice']) who,
+       unnest(array['select app.note_ended(null, null)', 'select app.standby_snapshot()']) statement;
+select * from finish();
+rollback;
