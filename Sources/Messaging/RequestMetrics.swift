@@ -50,6 +50,7 @@ extension MessagingService {
         "postline_feed_look_seconds": "How long the feed's looks at what had changed took.",
         "postline_feed_batch_changes": "How many changes a look of the feed brought.",
         "postline_feed_lag_seconds": "How long ago the feed last saw the tables.",
+        "postline_feed_at_standby": "1 where the feed looks at the standby, 0 where it looks at the primary.",
         "postline_notification_queue_usage_ratio": "The part of PostgreSQL's notification queue that is full.",
         "postline_hashing_queue": "Passwords that wait to be hashed.",
         "postline_hashing_refused_total": "Requests that were rate_limited because too many passwords waited.",
