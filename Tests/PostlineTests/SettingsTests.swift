@@ -34,7 +34,9 @@ struct SettingsTests {
         "apple_client_ids", "apple_keys_url", "apple_keys_file",
     ]
 
-    static let connectionStrings = ["database_url", "listen_database_url", "replica_database_url", "admin_database_url"]
+    static let connectionStrings = [
+        "database_url", "listen_database_url", "replica_database_url", "admin_database_url",
+    ]
 
     @Test(
         "row 52: a number that is none, negative, empty or out of its range is named with its range",
