@@ -118,7 +118,7 @@ struct ClientPresenceTests {
     )
     func pushed() async throws {
         try await PushSetup.with { setup in
-            let node = try await setup.node()
+            let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
             try await pushed(setup, node)
         }

@@ -8,6 +8,8 @@ struct ModelPlan: Sendable {
     var seed: UInt64 = 20_261_121
     var changes = 3_000
     var faults = 2 * Fault.allCases.count
+    /// The kinds of fault, each as often as any other.
+    var kinds = Fault.allCases
     var users = 5
     var nodes = 2
     var programs = 2
@@ -26,6 +28,8 @@ struct ModelPlan: Sendable {
         plan.isWatched = true
         plan.changes = changes
         plan.faults = number("FAULTS") ?? plan.faults
+        let kinds = environment["POSTLINE_MODEL_KINDS"]?.split(separator: ",").map(String.init) ?? []
+        if !kinds.isEmpty { plan.kinds = Fault.allCases.filter { kinds.contains("\($0)") } }
         plan.users = 9
         plan.nodes = 3
         plan.programs = 3

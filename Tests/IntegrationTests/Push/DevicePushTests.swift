@@ -16,7 +16,7 @@ struct DevicePushTests {
         .covers("A30", "C13"))
     func told() async throws {
         try await PushSetup.with { setup in
-            let node = try await setup.node()
+            let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
             let bob = try await node.signedIn(.bob)
             let device = try await bob.register(device: "ab01")
@@ -131,7 +131,7 @@ struct DevicePushTests {
     @Test("row 66: nobody is told who is online, has read, has muted, has signed out, or is somebody else by now")
     func nobody() async throws {
         try await PushSetup.with { setup in
-            let node = try await setup.node()
+            let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
             let alice = try await node.signedIn(.alice)
             let bob = try await node.signedIn(.bob)
@@ -200,7 +200,7 @@ struct DevicePushTests {
         ])
     func answers(_ answer: PushStandIn.Answer, _ isTriedAgain: Bool) async throws {
         try await PushSetup.with { setup in
-            let node = try await setup.node()
+            let node = try await setup.leader()
             defer { node.command.signal(SIGKILL) }
             let bob = try await node.signedIn(.bob)
             try await bob.register(device: "b0b0")
@@ -229,9 +229,8 @@ struct DevicePushTests {
     @Test("row 66: where the leader is killed or stopped another node goes on, and what it had begun is told")
     func takeover() async throws {
         try await PushSetup.with { setup in
-            let first = try await setup.node()
+            let first = try await setup.leader()
             defer { first.command.signal(SIGKILL) }
-            try await leads(first)
             let second = try await setup.node()
             defer { second.command.signal(SIGKILL) }
             let bob = try await second.signedIn(.bob)
@@ -246,7 +245,7 @@ struct DevicePushTests {
             _ = try await setup.standIn.received(1)
             setup.answer()
             let end = ContinuousClock.now
-            try await leads(second)
+            try await PushSetup.leads(second)
             #expect(ContinuousClock.now - end < .seconds(30))
             // It is due again a minute after it was begun.
             try await setup.database.psql("update app.pushes set due_at = now()")
@@ -261,7 +260,7 @@ struct DevicePushTests {
             defer { third.command.signal(SIGKILL) }
             second.command.signal(SIGSTOP)
             defer { second.command.signal(SIGCONT) }
-            try await leads(third)
+            try await PushSetup.leads(third)
             let again = try await third.signedIn(.alice)
             _ = try await again.send("two", to: Room.aliceBob)
             _ = try await setup.standIn.received(3)
@@ -296,10 +295,6 @@ struct DevicePushTests {
             #expect(bad.count { $0.contains(#""level":"problem""#) } == 2, "\(bad)")
             #expect(bad.contains { $0.contains("apns") && $0.contains("InvalidProviderToken") }, "\(bad)")
         }
-    }
-
-    private func leads(_ node: ServeProcess) async throws {
-        try await within("the node to push") { while try await node.metrics()["postline_push_leader"] != 1 {} }
     }
 
     @Test("a server that does not push by a platform says so, and whoever mutes is told on all its devices alone")

@@ -1,3 +1,4 @@
+import BoundedWait
 import Crypto
 import CryptoExtras
 import Foundation
@@ -62,6 +63,27 @@ struct PushSetup: Sendable {
             "POSTLINE_PUSH_WEBHOOK_SECRET": Self.webhookSecret,
             "POSTLINE_PUSH_AUTHORITIES_FILE": certificates.authorities, "POSTLINE_PUSH_PREVIEWS": "on",
         ]
+    }
+
+    /// The first node, which pushes: of what is sent before it leads nobody is told.
+    func leader() async throws -> ServeProcess {
+        let node = try await node()
+        do {
+            try await Self.leads(node)
+            return node
+        } catch {
+            node.command.signal(SIGKILL)
+            throw error
+        }
+    }
+
+    /// Returns when that node is the one that pushes.
+    static func leads(_ node: ServeProcess) async throws {
+        try await within("the node to push") {
+            while try await node.metrics()["postline_push_leader"] != 1 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
     }
 
     /// Starts a node that pushes.

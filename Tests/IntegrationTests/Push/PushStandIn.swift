@@ -95,7 +95,7 @@ final class PushStandIn: Sendable {
         -> [Request]
     {
         try await within("\(count) requests of a provider") {
-            while self.requests.count(where: isMeant) < count {}
+            while self.requests.count(where: isMeant) < count { try await Task.sleep(for: .milliseconds(5)) }
             return self.requests.filter(isMeant)
         }
     }
