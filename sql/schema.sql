@@ -4172,7 +4172,8 @@ CREATE TABLE public.messages (
     edited_at timestamp with time zone,
     deleted_at timestamp with time zone,
     first_sent bytea
-);
+)
+WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_freeze_min_age='0');
 
 CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE

@@ -189,5 +189,10 @@ select is((tests.member('group', 'bob')).changed_xid::text,
 select is(tests.as('carol', format('api.mark_read(%L, 10) ->> ''unread_count''', tests.id('group'))), '0');
 select is((tests.member('group', 'carol')).changed_xid > '3', true, 'a mark that moved by itself is news');
 
+-- Frozen while no checkpoint was since they were written (20261124000700_freezing).
+select ok(c.reloptions @> array['autovacuum_vacuum_insert_scale_factor=0', 'autovacuum_vacuum_insert_threshold=10000',
+        'autovacuum_freeze_min_age=0'], 'messages are vacuumed and frozen every ten thousand')
+  from pg_class c where c.oid = 'public.messages'::regclass;
+
 select * from finish();
 rollback;
