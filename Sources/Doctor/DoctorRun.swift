@@ -75,6 +75,7 @@ package struct DoctorRun: Sendable {
             try await SlotCheck(database: database, poolSize: settings.poolSize, isServing: isServing).findings()
         }
         await Self.told("durability", report) { try await DurabilityCheck(database: database).findings() }
+        await Self.told("log", report) { try await LogCheck(database: database).findings() }
         await Self.told("upkeep", report) { try await UpkeepCheck(database: database).findings() }
         await Self.told("horizon", report) {
             try await HorizonCheck(database: admin ?? database, seconds: openTransactionSeconds).findings()

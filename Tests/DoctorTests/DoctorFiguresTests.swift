@@ -78,6 +78,38 @@ struct DoctorFiguresTests {
         #expect(levels(true, true, false, 1e9) == [.warning, .warning])
     }
 
+    @Test("checkpoints that come too often, or before their time, are told, with the size that would do")
+    func checkpoints() {
+        let gibibyte = 1_073_741_824.0
+        // A day at 100 KB a second, and at 5 MB a second.
+        let day = 86_400.0
+        let quiet = LogCheck.checkpoints(everySeconds: 300, most: gibibyte, written: 1e5 * day, seconds: day)
+        #expect(quiet.level == .ok)
+        let busy = LogCheck.checkpoints(everySeconds: 300, most: gibibyte, written: 5e6 * day, seconds: day)
+        #expect(busy.level == .warning)
+        #expect(busy.message.contains("in 300 s there are 1430 MB of log"), "\(busy)")
+        #expect(busy.advice.contains("max_wal_size to 5GB"), "\(busy)")
+        let raised = LogCheck.checkpoints(everySeconds: 300, most: 5 * gibibyte, written: 5e6 * day, seconds: day)
+        #expect(raised.level == .ok, "what it advises is enough: \(raised)")
+        // A minute of a bulk load on a server that has done nothing else.
+        #expect(LogCheck.checkpoints(everySeconds: 300, most: gibibyte, written: 1e9, seconds: 60).level == .ok)
+        let hasty = LogCheck.checkpoints(everySeconds: 30, most: gibibyte, written: 0, seconds: 0)
+        #expect(hasty.level == .warning)
+        #expect(hasty.advice.contains("checkpoint_timeout"))
+    }
+
+    @Test("whole pages that are most of a long log are told where they are not compressed")
+    func pages() {
+        let told = LogCheck.pages(15e9, of: 20e9, compression: "off")
+        #expect(told.level == .warning)
+        #expect(told.message.contains("75 %"), "\(told)")
+        #expect(told.advice.contains("wal_compression to lz4"))
+        #expect(LogCheck.pages(15e9, of: 20e9, compression: "pglz").level == .ok)
+        #expect(LogCheck.pages(5e9, of: 20e9, compression: "off").level == .ok)
+        #expect(LogCheck.pages(1e9, of: 1e9, compression: "off").level == .ok)
+        #expect(LogCheck.pages(0, of: 0, compression: "off").level == .ok)
+    }
+
     @Test("a certificate is told two weeks before it expires, with how to renew it")
     func certificate() {
         let day = 86_400.0

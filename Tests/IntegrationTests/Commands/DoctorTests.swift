@@ -147,8 +147,8 @@ struct DoctorTests {
             for finding in healthy { #expect(finding.level == "ok" && finding.advice.isEmpty, "\(finding)") }
             let checks = [
                 "configuration", "ports", "database", "version", "encoding", "clock", "roles", "rights", "rls",
-                "policies", "admin", "migrations", "connections", "durability", "notifications", "autovacuum",
-                "wraparound", "horizon", "listen",
+                "policies", "admin", "migrations", "connections", "durability", "checkpoints", "log", "notifications",
+                "autovacuum", "wraparound", "horizon", "listen",
             ]
             #expect(Set(healthy.map(\.check)) == Set(checks))
             for damage in Self.damages {
@@ -229,6 +229,16 @@ struct DoctorTests {
                 #expect(findings.count > 15)
                 for finding in findings { #expect(finding.level == "ok", "\(finding)") }
             }
+        }
+    }
+
+    @Test("checkpoints that come too often are told with the setting that mends it")
+    func checkpoints() async throws {
+        try await Self.withHealthyServer(settings: ["checkpoint_timeout": "30s"]) { _, world in
+            let told = try await Self.findings(Self.environment(world), exit: 0).filter { $0.level != "ok" }
+            #expect(told.map(\.check) == ["checkpoints"], "\(told)")
+            #expect(told.first?.message.contains("A checkpoint comes every 30 s") == true, "\(told)")
+            #expect(told.first?.advice.contains("Set checkpoint_timeout to 15min") == true, "\(told)")
         }
     }
 
@@ -443,13 +453,14 @@ extension DoctorTests {
 
     /// A server that is as those of people are, with the dev world in a database.
     private static func withHealthyServer(
+        settings changed: [String: String] = [:],
         _ body: @Sendable (PrivatePostgres, TestDatabase) async throws -> Void
     ) async throws {
-        let settings = [
+        let healthy = [
             "fsync": "on", "full_page_writes": "on", "autovacuum": "on", "max_prepared_transactions": "2",
             "wal_level": "replica",
         ]
-        try await withPrivateServer(settings: settings, body)
+        try await withPrivateServer(settings: healthy.merging(changed) { $1 }, body)
     }
 
     private static func withCopy(
