@@ -33,7 +33,9 @@ struct PostlineBench: AsyncParsableCommand {
               backpressure  what sessions that do not read cost those that do, and the node
               search        searches among a million profiles
               hotpaths      what the service computes itself: framing, envelope, cursor, fan-out
-              all           all of them
+              all           all of them but the next
+              steady        an hour (--minutes) of sends at a steady pace (--rate a second), sampled each half minute: \
+            latencies, memory, dead rows, bytes a message, and whether they grow; --svg FILE draws it
             """)
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
@@ -41,6 +43,7 @@ struct PostlineBench: AsyncParsableCommand {
         case http, client, presence, push, media, growth
         // Comes last: it makes the database large.
         case search
+        case steady
         case all
     }
 
@@ -56,6 +59,15 @@ struct PostlineBench: AsyncParsableCommand {
     @Option(help: "How many rounds each side has.")
     var rounds = 3
 
+    @Option(help: "How long steady takes.")
+    var minutes = 60
+
+    @Option(help: "How many messages a second steady sends.")
+    var rate = 200
+
+    @Option(help: "Where steady draws its run, as SVG.", completion: .file(extensions: ["svg"]))
+    var svg: String?
+
     @Flag(help: "One JSON object a figure, and nothing else, on standard output.")
     var json = false
 
@@ -66,6 +78,8 @@ struct PostlineBench: AsyncParsableCommand {
     func validate() throws {
         guard 1...256 ~= connections ?? 1 else { throw ValidationError("--connections is between 1 and 256.") }
         guard 1...3600 ~= seconds else { throw ValidationError("--seconds is between 1 and 3600.") }
+        guard 3...1440 ~= minutes else { throw ValidationError("--minutes is between 3 and 1440.") }
+        guard 1...10_000 ~= rate else { throw ValidationError("--rate is between 1 and 10000.") }
         guard 1...100 ~= rounds else { throw ValidationError("--rounds is between 1 and 100.") }
     }
 
@@ -83,7 +97,8 @@ struct PostlineBench: AsyncParsableCommand {
         #endif
         DescriptorLimit.raise(forConnections: 12_000, logger: Logger(label: "bench"))
         let chosen = Measurement.allCases.filter {
-            $0 != .all && (measurements.contains($0) || measurements.contains(.all))
+            // An hour is asked for by name.
+            $0 != .all && (measurements.contains($0) || measurements.contains(.all) && $0 != .steady)
         }
         let steps = connections.map { [$0] } ?? [16, 64, 1]
         let pairs = max(20, chosen.contains(.sends) ? PgBench.mostClients + (steps.max() ?? 0) : connections ?? 0)
@@ -154,6 +169,10 @@ struct PostlineBench: AsyncParsableCommand {
             return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
         case .hotpaths: return try HotPathBench().run()
+        case .steady:
+            return try await SteadyBench(
+                world: world, minutes: minutes, rate: Double(rate), file: svg, say: say
+            ).run()
         case .all: return ([], [])
         }
     }

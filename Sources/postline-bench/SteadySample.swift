@@ -1,0 +1,132 @@
+/// What half a minute of a steady run has shown.
+struct SteadySample: Sendable {
+    /// When it was taken, in minutes since the run began.
+    let minutes: Double
+
+    /// How long a send took to be answered.
+    let sends: Percentiles
+
+    /// What the node's process has of the machine's memory, in bytes.
+    let memory: Double
+    let database: SteadyDatabase
+
+    /// How many messages there are.
+    let messages: Int
+}
+
+/// What a database says of the tables that every message writes.
+struct SteadyDatabase: Sendable, Equatable {
+    /// How many bytes of log were ever written.
+    let logBytes: Double
+
+    /// How many rows of conversations and members were ever updated, and how many of those in place (HOT).
+    let updates: Double
+    let updatesInPlace: Double
+
+    /// Rows of conversations, members and messages that nobody sees any more and that still take room.
+    let deadRows: Double
+
+    /// Of messages.
+    let tableBytes: Double
+    let indexBytes: Double
+
+    /// Of conversations and members together, with their indexes.
+    let conversationBytes: Double
+
+    static let question = """
+        select pg_current_wal_insert_lsn() - '0/0'::pg_lsn,
+               sum(n_tup_upd) filter (where relname <> 'messages'),
+               sum(n_tup_hot_upd) filter (where relname <> 'messages'),
+               sum(n_dead_tup),
+               pg_table_size('public.messages'), pg_indexes_size('public.messages'),
+               pg_total_relation_size('public.conversations')
+                   + pg_total_relation_size('public.conversation_members')
+          from pg_stat_user_tables
+         where schemaname = 'public' and relname in ('conversations', 'conversation_members', 'messages');
+        """
+
+    /// - Parameter row: the answer, its columns apart by `|`.
+    init(row: some StringProtocol) throws {
+        let numbers = row.split(separator: "|").compactMap { Double(String($0.filter { !$0.isWhitespace })) }
+        guard numbers.count == 7 else { throw BenchError("The database does not say how its tables are: \(row)") }
+        logBytes = numbers[0]
+        updates = numbers[1]
+        updatesInPlace = numbers[2]
+        deadRows = numbers[3]
+        tableBytes = numbers[4]
+        indexBytes = numbers[5]
+        conversationBytes = numbers[6]
+    }
+}
+
+/// One figure over a whole run.
+struct SteadyCourse: Sendable {
+    /// Its stable name, for scripts.
+    let name: String
+
+    /// As a chart of it is headed, with its unit.
+    let title: String
+    let values: [Double]
+
+    /// What the growth is held to.
+    let goal: BenchFigure.Goal
+
+    /// Which samples of so many are compared: the second sixth of them and the last.
+    static func compared(_ count: Int) -> (second: Range<Int>, last: Range<Int>) {
+        let sixth = max(1, count / 6)
+        return (min(sixth, count)..<min(2 * sixth, count), max(count - sixth, 0)..<count)
+    }
+
+    /// The median of the last sixth over that of the second; nil where there are not six values yet. What is less than
+    /// one counts as one: a table without dead rows that gets one has not grown without end.
+    var growth: Double? {
+        let (second, last) = Self.compared(values.count)
+        guard values.count >= 6, let before = median(Array(values[second])), let after = median(Array(values[last]))
+        else { return nil }
+        return max(after, 1) / max(before, 1)
+    }
+
+    /// The verdict.
+    var figure: BenchFigure? {
+        growth.map { BenchFigure(name: "steady_\(name)_growth", value: $0, unit: "ratio", goal: goal) }
+    }
+
+    /// All that is told of a run.
+    ///
+    /// - Parameter start: how the database was when the run began.
+    static func all(_ samples: [SteadySample], since start: SteadySample) -> [SteadyCourse] {
+        let spans = zip([start] + samples, samples)
+        func course(
+            _ name: String, _ title: String, _ goal: BenchFigure.Goal, _ value: (SteadySample) -> Double
+        ) -> SteadyCourse {
+            SteadyCourse(name: name, title: title, values: samples.map(value), goal: goal)
+        }
+        return [
+            // In microseconds: what is less than one of the unit is not told apart.
+            course("send_p50", "Sends answered, ms", .below(1.25)) { ($0.sends.milliseconds(50) ?? 0) * 1000 },
+            course("send_p99", "Sends answered, ms", .below(1.5)) { ($0.sends.milliseconds(99) ?? 0) * 1000 },
+            course("memory", "The node's memory, MiB", .below(1.1)) { $0.memory },
+            course("dead_rows", "Dead rows of the hot tables", .below(1.5)) { $0.database.deadRows },
+            course("chat_bytes", "Conversations and members on disk, MiB", .below(1.25)) {
+                $0.database.conversationBytes
+            },
+            course("table_bytes", "Bytes of table a message", .below(1.1)) {
+                $0.database.tableBytes / Double(max($0.messages, 1))
+            },
+            course("index_bytes", "Bytes of indexes a message", .below(1.1)) {
+                $0.database.indexBytes / Double(max($0.messages, 1))
+            },
+            SteadyCourse(
+                name: "log_bytes", title: "Bytes of log (WAL) a message",
+                values: spans.map { before, now in
+                    (now.database.logBytes - before.database.logBytes) / Double(max(now.messages - before.messages, 1))
+                }, goal: .below(1.25)),
+            SteadyCourse(
+                name: "hot_share", title: "Updates in place (HOT), %",
+                values: spans.map { before, now in
+                    100 * (now.database.updatesInPlace - before.database.updatesInPlace)
+                        / max(now.database.updates - before.database.updates, 1)
+                }, goal: .atLeast(0.98)),
+        ]
+    }
+}
