@@ -107,7 +107,7 @@ struct SteadyCourse: Sendable {
             course("send_p99", "Sends answered, ms", .below(1.5)) { ($0.sends.milliseconds(99) ?? 0) * 1000 },
             course("memory", "The node's memory, MiB", .below(1.1)) { $0.memory },
             course("dead_rows", "Dead rows of the hot tables", .below(1.5)) { $0.database.deadRows },
-            course("chat_bytes", "Conversations and members on disk, MiB", .below(1.25)) {
+            course("chat_bytes", "Conversations on disk, MiB", .below(1.25)) {
                 $0.database.conversationBytes
             },
             course("table_bytes", "Bytes of table a message", .below(1.1)) {
