@@ -301,8 +301,9 @@ grant execute on function
 grant execute on function api.avatars() to anon;
 grant execute on function
     app.send_messages(uuid[], uuid[], text[], uuid[]), app.number_messages(uuid[], uuid[], text[], uuid[]),
-    app.utc(timestamptz), app.message_object(public.messages, json, bigint), app.attachment_object(jsonb),
-    app.quoted(text)
+    app.utc(timestamptz), app.quoted_utc(timestamptz), app.quoted(text), app.attachment_object(jsonb),
+    app.message_object(public.messages, json, bigint), app.message_object(public.messages, text, text, bigint),
+    app.sender_members(uuid, json), app.conversation_member(uuid)
     to postline_sender;
 grant execute on function
     accounts.are_in_use(uuid[], uuid[]), accounts.await_confirmation(uuid, integer),
@@ -329,8 +330,10 @@ grant execute on function
     to postline_feed;
 
 -- What operations, policies and views call.
-grant execute on function app.utc(timestamptz), app.message_object(public.messages, json, bigint),
-    app.attachment_object(jsonb), app.quoted(text), app.presence_object(uuid, boolean, timestamptz), app.epoch(),
+grant execute on function app.utc(timestamptz), app.quoted_utc(timestamptz),
+    app.message_object(public.messages, json, bigint), app.message_object(public.messages, text, text, bigint),
+    app.sender_members(uuid, json), app.conversation_member(uuid), app.attachment_object(jsonb), app.quoted(text),
+    app.presence_object(uuid, boolean, timestamptz), app.epoch(),
     app.note_ended(pg_snapshot, timestamptz), app.standby_snapshot(), app.is_behind(pg_snapshot, pg_snapshot)
     to authenticated, postline_feed;
 grant execute on function
@@ -349,7 +352,8 @@ grant execute on function
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
     app.answer_bytes(), app.joined(text[], boolean, bigint), app.seat_participants(uuid), app.is_present(uuid),
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
-    app.is_member(uuid), app.my_message(uuid, bigint),
+    app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
+    app.sender_of(uuid),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
     app.my_sight(), app.users_in_sight(), app.register_device(text, text, text, text),
     app.checked_time(text, text), app.media_id(jsonb), app.take_avatar(text, text, text),

@@ -1539,45 +1539,60 @@ $$;
 CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NULL::bigint, after_seq bigint DEFAULT NULL::bigint, max_results integer DEFAULT 50) RETURNS text
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
     SET enable_sort TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
-    page public.messages[];
-    objects text[];
+    conversation text := app.conversation_member(conversation_id);
+    page record;
+    sender_ids uuid[];
+    senders text[];
+    objects text;
+    found_rows bigint;
 begin
-    perform app.caller();
+    if auth.uid() is null then
+        perform app.caller();
+    end if;
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 200.');
     elsif before_seq is not null and after_seq is not null then
         perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
     end if;
-    if after_seq is not null then
-        page := array(
-            select m from public.messages m
-             where m.conversation_id = messages.conversation_id and m.seq > messages.after_seq
-             order by m.seq limit messages.max_results);
-    else
-        page := array(
-            select m from public.messages m
-             where m.conversation_id = messages.conversation_id and m.seq < bound
-             order by m.seq desc limit messages.max_results);
-    end if;
-    -- Row-level security has decided what is seen. No message at all: of none, or of no conversation of the caller's?
-    if page = '{}' and not app.is_member(conversation_id) then
+    page := app.message_page(conversation_id, before_seq, after_seq, max_results);
+    if page.mark is null then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    select pg_catalog.array_agg(app.message_object(m, s.object, (
-               select min(r.last_read_seq) from public.conversation_members r
-                where r.conversation_id = messages.conversation_id)) order by m.seq)
-      into objects
-      from unnest(page) m
-      join (select s.id, s.object from app.sender_objects s
-             where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
-        on s.id = m.sender_id;
-    return '{"messages":[' || app.joined(objects, from_last => after_seq is null) || ']}';
+    select pg_catalog.array_agg(s.id), pg_catalog.array_agg(app.sender_members(s.id, s.object))
+      into sender_ids, senders
+      from unnest(page.sender_ids) as i (id)
+     cross join lateral (select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s;
+    loop
+        select pg_catalog.string_agg(o.object, ','), count(*) into objects, found_rows
+          from (select app.message_object(
+                           m, conversation,
+                           coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
+                                    app.sender_of(m.sender_id)),
+                           page.mark) as object
+                  from public.messages m
+                 where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
+                 order by m.seq limit messages.max_results) o;
+        exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;
+        -- Some are gone, by somebody's SQL: then the beginning is looked for.
+        page.beyond := coalesce((
+            select m.seq - 1 from public.messages m
+             where m.conversation_id = messages.conversation_id and m.seq < bound
+             order by m.seq desc offset max_results - 1 limit 1), 0);
+    end loop;
+    if pg_catalog.octet_length(objects) > app.answer_bytes() then
+        objects := app.joined(array(
+            select o.object from app.message_objects o
+             where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
+             order by o.seq limit messages.max_results), from_last => after_seq is null);
+    end if;
+    return '{"messages":[' || coalesce(objects, '') || ']}';
 end
 $$;
 
@@ -2779,6 +2794,12 @@ exception
         perform app.refuse_param(field, 'There is no such time.');
 end
 $_$;
+
+CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select '","conversation_id":"' || id::text || '","seq":'
+$$;
 
 CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4178,22 +4199,63 @@ WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_thresh
 CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
+    select app.message_object(
+        message, app.conversation_member(message.conversation_id), app.sender_members(message.sender_id, sender), mark)
+$$;
+
+CREATE FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
     select pg_catalog.concat(
-        '{"id":"', message.id,
-        '","conversation_id":"', message.conversation_id,
-        '","seq":', message.seq,
-        ',"sender_id":"', message.sender_id,
-        '","sender":', sender,
-        case when message.client_id is null then ',"client_id":null' else ',"client_id":"' end, message.client_id,
-        case when message.client_id is null then ',"kind":"' else '","kind":"' end, message.kind,
-        '","content":', coalesce(pg_catalog.to_json(message.content::text), 'null'),
-        ',"attachment":',
-        case when message.attachment is null then 'null' else app.attachment_object(message.attachment) end,
-        case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end,
-        ',"version":', message.version,
-        ',"created_at":"', app.utc(message.created_at),
-        '","edited_at":', app.quoted(app.utc(message.edited_at)),
-        ',"deleted_at":', app.quoted(app.utc(message.deleted_at)), '}')
+        '{"id":"', message.id, conversation, message.seq, sender,
+        case when message.client_id is null then ',"client_id":null,"kind":"' else ',"client_id":"' end,
+        message.client_id,
+        case when message.client_id is null then message.kind || '","content":'
+             when message.kind = 'text' then '","kind":"text","content":'
+             else '","kind":"' || message.kind || '","content":' end,
+        coalesce(pg_catalog.to_json(message.content::text), 'null'),
+        case when message.attachment is not null
+             then ',"attachment":' || app.attachment_object(message.attachment)::text
+                  || case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end || ',"version":'
+             when message.seq > mark then ',"attachment":null,"is_read":false,"version":'
+             else ',"attachment":null,"is_read":true,"version":' end,
+        message.version,
+        ',"created_at":', coalesce(app.quoted_utc(message.created_at), '""'),
+        case when message.edited_at is null and message.deleted_at is null
+             then ',"edited_at":null,"deleted_at":null}'
+             else ',"edited_at":' || coalesce(app.quoted_utc(message.edited_at), 'null')
+                  || ',"deleted_at":' || coalesce(app.quoted_utc(message.deleted_at), 'null') || '}' end)
+$$;
+
+CREATE FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_sort TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    me uuid := auth.uid();
+    newest bigint;
+begin
+    select c.last_seq, array[c.participant1_id, c.participant2_id], (
+                select min(r.last_read_seq) from public.conversation_members r where r.conversation_id = c.id
+                having pg_catalog.bool_or(r.user_id = me and not r.is_deleted))
+      into newest, sender_ids, mark
+      from public.conversations c where c.id = message_page.conversation_id;
+    if mark is null then
+        sender_ids := null;
+        return;
+    end if;
+    beyond := coalesce(after_seq, greatest(least(before_seq, newest + 1), 0) - max_results - 1);
+    if sender_ids[1] is null then
+        sender_ids := array(
+            select distinct m.sender_id
+              from (select m.sender_id from public.messages m
+                     where m.conversation_id = message_page.conversation_id and m.seq > message_page.beyond
+                     order by m.seq limit message_page.max_results) m);
+    end if;
+end
 $$;
 
 CREATE FUNCTION app.metadata_of(provider text) RETURNS jsonb
@@ -4856,6 +4918,15 @@ CREATE FUNCTION app.quoted(value text) RETURNS text
     select case when value is null then 'null' else '"' || value || '"' end
 $$;
 
+CREATE FUNCTION app.quoted_utc(value timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+    select case
+        when value >= '0001-01-01T00:00:00Z' and value < '10000-01-01T00:00:00Z' and value <> value::timestamptz(5)
+        then pg_catalog.to_json(value at time zone interval '0')::text::varchar(27) || 'Z"'
+        else '"' || app.utc(value) || '"' end
+$$;
+
 CREATE FUNCTION app.refuse_credentials() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO ''
@@ -5184,6 +5255,21 @@ begin
                s.object, case when n.is_alone then n.seq else 0 end)
       from numbered n
      cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;
+end
+$$;
+
+CREATE FUNCTION app.sender_members(id uuid, sender json) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    select pg_catalog.concat(',"sender_id":"', id, '","sender":', sender)
+$$;
+
+CREATE FUNCTION app.sender_of(id uuid) RETURNS text
+    LANGUAGE plpgsql STABLE
+    SET search_path TO ''
+    AS $$
+begin
+    return (select app.sender_members(s.id, s.object) from app.sender_objects s where s.id = sender_of.id);
 end
 $$;
 
@@ -7331,6 +7417,11 @@ GRANT ALL ON FUNCTION app.checked_name(field text, value text, label text) TO au
 REVOKE ALL ON FUNCTION app.checked_time(field text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.conversation_member(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_sender;
+GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO authenticated;
+GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
 
@@ -7560,6 +7651,14 @@ GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, m
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO postline_sender;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO authenticated;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.metadata_of(provider text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.move_mark() FROM PUBLIC;
@@ -7638,6 +7737,11 @@ GRANT ALL ON FUNCTION app.quoted(value text) TO postline_sender;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
 GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline_sender;
+GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO authenticated;
+GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_delete() FROM PUBLIC;
@@ -7690,6 +7794,14 @@ GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
+
+REVOKE ALL ON FUNCTION app.sender_members(id uuid, sender json) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_sender;
+GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO authenticated;
+GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.sender_of(id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sender_of(id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.settle() FROM PUBLIC;
 

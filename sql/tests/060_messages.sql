@@ -194,5 +194,36 @@ select ok(c.reloptions @> array['autovacuum_vacuum_insert_scale_factor=0', 'auto
         'autovacuum_freeze_min_age=0'], 'messages are vacuumed and frozen every ten thousand')
   from pg_class c where c.oid = 'public.messages'::regclass;
 
+-- What SQL deletes past the triggers is a gap, and a page is as long as ever.
+set local session_replication_role = replica;
+delete from public.messages where conversation_id = tests.id('group') and seq in (4, 8, 9);
+update public.messages set sender_id = tests.id('mallory') where conversation_id = tests.id('direct');
+set local session_replication_role = origin;
+select is(pg_temp.seqs('null, null, 3'), '6,7,10', 'a gap shortens no page of the newest');
+select is(pg_temp.seqs('6, null, 3'), '2,3,5', 'nor one before a message');
+select is(pg_temp.seqs('null, 3, 3'), '5,6,7', 'nor one after');
+select is(tests.as('alice', format(
+        'array(select distinct m #>> ''{sender,id}'' from json_array_elements(api.messages(%L)::json -> ''messages'') m)',
+        tests.id('direct'))),
+    format('{%s}', tests.id('mallory')), 'who wrote is told, member or not');
+select is(tests.as('mallory', format('app.message_page(%L, null, null, 50)', tests.id(conversation))), '(,,)',
+    'what the messages of a page share is told to members alone: ' || conversation)
+  from unnest(array['direct', 'group']) conversation;
+select is(tests.as('alice', format('(app.message_page(%L, null, null, 50)).mark', tests.id('group'))),
+    (select min(last_read_seq)::text from public.conversation_members where conversation_id = tests.id('group')),
+    'and to them');
+
+-- Times.
+set local datestyle = 'SQL, DMY';
+set local timezone = 'Asia/Kathmandu';
+select is(app.quoted_utc(time), '"' || app.utc(time) || '"', time::text)
+  from unnest(array['2026-11-23T15:00:01.000017Z', '2026-11-23T15:00:01.00001Z', '2026-11-23T15:00:01.5Z',
+        '2026-11-23T23:59:59.999999Z', '2026-11-23Z', '1969-12-31T23:59:59.999999Z', '0001-01-01T00:00:00.000001Z',
+        '9999-12-31T23:59:59.999999Z', '10000-01-01T00:00:00.12345Z', '294276-12-31T23:59:59.999999Z',
+        '0044-03-15 12:00:00.123Z BC', '0001-12-31 23:59:59.999999Z BC', '4713-01-01 00:00:00.000001Z BC',
+        'infinity', '-infinity']::timestamptz[]) time;
+select is(app.quoted_utc('2026-11-23T15:00:01.000017Z'), '"2026-11-23T15:00:01.000017Z"', 'to the microsecond, in UTC');
+select is(app.quoted_utc('2026-11-23T15:00:01.5Z'), '"2026-11-23T15:00:01.500000Z"', 'with six digits always');
+
 select * from finish();
 rollback;

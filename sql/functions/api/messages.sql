@@ -73,49 +73,97 @@ begin
 end
 $$;
 
+-- What the messages of a page share, asked once a page: beyond which seq it begins, who wrote it or may have, and the
+-- least of the marks in its conversation. No mark where the caller is no member.
+--
+-- Of a page that ends somewhere, the beginning is counted back from there: numbers have no gap.
+create or replace function app.message_page(
+    conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer,
+    out mark bigint, out beyond bigint, out sender_ids uuid[])
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_sort = off set enable_bitmapscan = off as $$
+declare
+    me uuid := auth.uid();
+    newest bigint;
+begin
+    select c.last_seq, array[c.participant1_id, c.participant2_id], (
+                select min(r.last_read_seq) from public.conversation_members r where r.conversation_id = c.id
+                having pg_catalog.bool_or(r.user_id = me and not r.is_deleted))
+      into newest, sender_ids, mark
+      from public.conversations c where c.id = message_page.conversation_id;
+    if mark is null then
+        sender_ids := null;
+        return;
+    end if;
+    beyond := coalesce(after_seq, greatest(least(before_seq, newest + 1), 0) - max_results - 1);
+    if sender_ids[1] is null then
+        sender_ids := array(
+            select distinct m.sender_id
+              from (select m.sender_id from public.messages m
+                     where m.conversation_id = message_page.conversation_id and m.seq > message_page.beyond
+                     order by m.seq limit message_page.max_results) m);
+    end if;
+end
+$$;
+
 -- Walks the index from one message to the next, whatever the statistics say of how long a conversation is: they know
--- the average, and of a long one a sort would read all. What the messages of a page share is looked up once. A page
--- that is too long for an answer ends early, at the end that the next page goes on from.
+-- the average, and of a long one a sort would read all. A page that is too long for an answer ends early, at the end
+-- that the next page goes on from.
 create or replace function api.messages(
     conversation_id uuid, before_seq bigint default null, after_seq bigint default null,
     max_results integer default 50) returns text
-language plpgsql stable set search_path = '' set enable_sort = off set enable_bitmapscan = off as $$
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_sort = off set enable_bitmapscan = off as $$
 declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
-    page public.messages[];
-    objects text[];
+    conversation text := app.conversation_member(conversation_id);
+    page record;
+    sender_ids uuid[];
+    senders text[];
+    objects text;
+    found_rows bigint;
 begin
-    perform app.caller();
+    if auth.uid() is null then
+        perform app.caller();
+    end if;
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 200.');
     elsif before_seq is not null and after_seq is not null then
         perform app.refuse_param('after_seq', 'Give "before_seq" or "after_seq", not both.');
     end if;
-    if after_seq is not null then
-        page := array(
-            select m from public.messages m
-             where m.conversation_id = messages.conversation_id and m.seq > messages.after_seq
-             order by m.seq limit messages.max_results);
-    else
-        page := array(
-            select m from public.messages m
-             where m.conversation_id = messages.conversation_id and m.seq < bound
-             order by m.seq desc limit messages.max_results);
-    end if;
-    -- Row-level security has decided what is seen. No message at all: of none, or of no conversation of the caller's?
-    if page = '{}' and not app.is_member(conversation_id) then
+    page := app.message_page(conversation_id, before_seq, after_seq, max_results);
+    if page.mark is null then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    select pg_catalog.array_agg(app.message_object(m, s.object, (
-               select min(r.last_read_seq) from public.conversation_members r
-                where r.conversation_id = messages.conversation_id)) order by m.seq)
-      into objects
-      from unnest(page) m
-      join (select s.id, s.object from app.sender_objects s
-             where s.id = any (array(select distinct m.sender_id from unnest(page) m)) offset 0) s
-        on s.id = m.sender_id;
-    return '{"messages":[' || app.joined(objects, from_last => after_seq is null) || ']}';
+    select pg_catalog.array_agg(s.id), pg_catalog.array_agg(app.sender_members(s.id, s.object))
+      into sender_ids, senders
+      from unnest(page.sender_ids) as i (id)
+     cross join lateral (select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s;
+    loop
+        select pg_catalog.string_agg(o.object, ','), count(*) into objects, found_rows
+          from (select app.message_object(
+                           m, conversation,
+                           coalesce(senders[pg_catalog.array_position(sender_ids, m.sender_id)],
+                                    app.sender_of(m.sender_id)),
+                           page.mark) as object
+                  from public.messages m
+                 where m.conversation_id = messages.conversation_id and m.seq > page.beyond and m.seq < bound
+                 order by m.seq limit messages.max_results) o;
+        exit when found_rows = max_results or after_seq is not null or page.beyond <= 0;
+        -- Some are gone, by somebody's SQL: then the beginning is looked for.
+        page.beyond := coalesce((
+            select m.seq - 1 from public.messages m
+             where m.conversation_id = messages.conversation_id and m.seq < bound
+             order by m.seq desc offset max_results - 1 limit 1), 0);
+    end loop;
+    if pg_catalog.octet_length(objects) > app.answer_bytes() then
+        objects := app.joined(array(
+            select o.object from app.message_objects o
+             where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
+             order by o.seq limit messages.max_results), from_last => after_seq is null);
+    end if;
+    return '{"messages":[' || coalesce(objects, '') || ']}';
 end
 $$;
 
