@@ -355,7 +355,7 @@ grant execute on function
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
     app.sender_of(uuid),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
-    app.my_sight(), app.users_in_sight(), app.register_device(text, text, text, text),
+    app.my_sight(), app.users_in_sight(), app.news(pg_snapshot), app.register_device(text, text, text, text),
     app.checked_time(text, text), app.media_id(jsonb), app.take_avatar(text, text, text),
     app.create_media(text, text, bigint, uuid, integer, integer), app.whole_attachment(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),

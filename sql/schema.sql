@@ -2020,11 +2020,13 @@ declare
     mine uuid[];        -- the user's conversations, by id
     whole boolean;      -- whether nothing was seen before: a reset
     entered uuid[];     -- those of them to give whole: all of them in a reset
+    muted uuid[];       -- those in which it muted or ended that
     given uuid[];       -- those whose conversation object is in this view
     active uuid[];      -- those in which messages came or changed
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
+    news record;        -- of what kind there may be some
     sight record;       -- whether the user is shown others' presence
     flipped boolean;    -- whether that is news
     presence text[] := '{}';
@@ -2070,32 +2072,40 @@ begin
         end if;
     end if;
 
+    if whole or "position" is not null then
+        select true as of_profiles, true as of_presence, true as of_members, true as of_leaving into news;
+    else
+        news := app.news(since);
+    end if;
+
+    muted := array(
+        select x.conversation_id from public.conversation_mutes x
+         where x.user_id = me and app.is_news(x.changed_xid, since, until));
     -- Of a membership that began after `until`, the delta that follows tells.
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_news(c.changed_xid, since, until)
-                  or x.changed_xid is not null and app.is_news(x.changed_xid, since, until)), '{}'),
+               where w.entered or app.is_news(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
       into mine, entered, given, active
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
-      left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = me
      cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
      where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
 
     <<view>>
     begin
         if "position" is null then
-            if exists (select from public.user_profiles p
-                        where p.id = me and app.is_news(p.changed_xid, since, until)) then
+            if news.of_profiles and exists (
+                select from public.user_profiles p
+                 where p.id = me and app.is_news(p.changed_xid, since, until)) then
                 select o.object::text into me_object from app.me_objects o where o.id = me;
             end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
         end if;
 
-        if section = 'left' and not whole then
+        if section = 'left' and not whole and news.of_leaving then
             for part in
                 select f.conversation_id as id
                   from app.former_members f
@@ -2116,7 +2126,7 @@ begin
             after_id := null;
         end if;
 
-        if section = 'profiles' and mine <> '{}' then
+        if section = 'profiles' and mine <> '{}' and (news.of_profiles or news.of_members) then
             for part in
                 select o.id, o.object::text as object
                   from app.profile_objects o
@@ -2155,6 +2165,8 @@ begin
         if section = 'presence' and mine <> '{}' then
             sight := app.my_sight();
             flipped := not whole and coalesce(app.is_news(sight.changed_xid, since, until), false);
+        end if;
+        if section = 'presence' and mine <> '{}' and (news.of_presence or news.of_members or flipped) then
             for part in
                 -- Of whom something is known; in a delta also of whom nothing is any more. Who has begun to hide is
                 -- told of everybody that there is nothing to see: in its sight there is no row.
@@ -2284,7 +2296,8 @@ begin
             after_id := null;
         end if;
 
-        if not whole and mine <> '{}' then
+        -- A mark that its member's message moved is in a conversation that is active.
+        if not whole and mine <> '{}' and (news.of_members or active <> '{}') then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
@@ -2307,7 +2320,10 @@ begin
 
     if next_position is null then
         -- Who streams on from here stands in the index of the conversations it is in now.
-        conversation_ids := (case when until is null then mine else array(select app.my_conversations()) end)::text;
+        if until is not null then
+            mine := array(select app.my_conversations());
+        end if;
+        conversation_ids := mine::text;
     end if;
     changes := '{' || pg_catalog.array_to_string(array[
         '"me":' || me_object,
@@ -3014,11 +3030,15 @@ CREATE FUNCTION app.epoch() RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
     AS $$
+declare
+    home text := pg_catalog.current_setting('postline.home', true);
 begin
+    if coalesce(home, '') = '' then
+        home := app.home();
+        perform pg_catalog.set_config('postline.home', home, false);
+    end if;
     return pg_catalog.left(pg_catalog.md5(
-        (select s.system_identifier::text || ':' || d.oid::text
-           from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
-          where d.datname = pg_catalog.current_database())
+        home
         || ':' || pg_catalog.to_regclass('app.settings')::oid
         || ':' || case when pg_catalog.pg_is_in_recovery() then app.standby_timeline()
                        else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end
@@ -4378,6 +4398,42 @@ CREATE FUNCTION app.name_words(username text, full_name text) RETURNS text[]
       from regexp_split_to_table(
           lower(coalesce(username, '') || ' ' || coalesce(full_name, '')), '[\s\d!-/:-@\[-`{-~]+') as w
      where char_length(w) > 1
+$$;
+
+CREATE FUNCTION app.news(since pg_snapshot, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_sort TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+declare
+    most constant integer := 100;
+    me uuid := auth.uid();
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    mine uuid[] := array(select m.conversation_id from public.conversation_members m where m.user_id = me);
+begin
+    select (select coalesce(count(*) = most or pg_catalog.bool_or(n.conversation_id = any (mine)), false)
+              from (select m.conversation_id from public.conversation_members m
+                     where m.changed_xid >= oldest order by m.changed_xid limit most) n),
+           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me), false)
+              from (select f.user_id from app.former_members f
+                     where f.changed_xid >= oldest order by f.changed_xid limit most) n),
+           (select coalesce(count(*) = most or pg_catalog.bool_or(n.id = me or exists (
+                        select from public.conversation_members m
+                         where m.user_id = n.id and m.conversation_id = any (mine)) or exists (
+                        select from app.former_members f
+                         where f.user_id = n.id and f.conversation_id = any (mine))), false)
+              from (select p.id from public.user_profiles p
+                     where p.changed_xid >= oldest order by p.changed_xid limit most) n),
+           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me or exists (
+                        select from public.conversation_members m
+                         where m.user_id = n.user_id and m.conversation_id = any (mine))), false)
+              from (select p.user_id from public.presence p
+                     where p.changed_xid >= oldest order by p.changed_xid limit most) n)
+      into of_members, of_leaving, of_profiles, of_presence;
+end
 $$;
 
 CREATE FUNCTION app.normalized(value text) RETURNS text
@@ -6218,32 +6274,19 @@ CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
     c.changed_xid,
     m.user_ids,
     m.marks,
-    ("left"((row_to_json(h.*))::text, '-1'::integer) || ',"last_read_seq":'::text) AS head,
-    (','::text || substr((row_to_json(t.*))::text, 2)) AS tail
-   FROM (((public.conversations c
-     CROSS JOIN LATERAL ( SELECT array_agg(m_1.user_id ORDER BY m_1.joined_at, m_1.user_id) AS user_ids,
-            array_agg(m_1.last_read_seq ORDER BY m_1.joined_at, m_1.user_id) AS marks,
-            ((('['::text || COALESCE(string_agg((row_to_json(w.*))::text, ','::text ORDER BY m_1.joined_at, m_1.user_id), ''::text)) || ']'::text))::json AS objects
-           FROM (public.conversation_members m_1
-             CROSS JOIN LATERAL ( SELECT m_1.user_id,
-                    m_1.role,
-                    app.utc(m_1.joined_at) AS joined_at,
-                    m_1.last_read_seq) w)
-          WHERE (m_1.conversation_id = c.id)) m)
-     CROSS JOIN LATERAL ( SELECT c.id,
-            c.kind,
-            c.title,
-            c.created_by,
-            c.participant1_id,
-            c.participant2_id,
-            m.objects AS members,
-            c.last_seq,
-            c.version,
-            c.last_message_content,
-            app.utc(c.last_message_time) AS last_message_time,
-            c.last_message_sender_id) h)
-     CROSS JOIN LATERAL ( SELECT app.utc(c.created_at) AS created_at,
-            app.utc(c.updated_at) AS updated_at) t);
+    concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', COALESCE(to_json((c.title)::text), 'null'::json), ',"created_by":', app.quoted((c.created_by)::text), ',"participant1_id":', app.quoted((c.participant1_id)::text), ',"participant2_id":', app.quoted((c.participant2_id)::text), ',"members":[', m.objects, '],"last_seq":', c.last_seq, ',"version":', c.version, ',"last_message_content":', COALESCE(to_json(c.last_message_content), 'null'::json), ',"last_message_time":', COALESCE(app.quoted_utc(c.last_message_time), 'null'::text), ',"last_message_sender_id":', app.quoted((c.last_message_sender_id)::text), ',"last_read_seq":') AS head,
+    concat(',"created_at":', COALESCE(app.quoted_utc(c.created_at), 'null'::text), ',"updated_at":', COALESCE(app.quoted_utc(c.updated_at), 'null'::text), '}') AS tail
+   FROM (public.conversations c
+     CROSS JOIN LATERAL ( SELECT array_agg(m_1.user_id) AS user_ids,
+            array_agg(m_1.last_read_seq) AS marks,
+            string_agg(concat('{"user_id":"', m_1.user_id, '","role":"', m_1.role, '","joined_at":', COALESCE(app.quoted_utc(m_1.joined_at), 'null'::text), ',"last_read_seq":', m_1.last_read_seq, '}'), ','::text) AS objects
+           FROM ( SELECT m_2.user_id,
+                    m_2.role,
+                    m_2.joined_at,
+                    m_2.last_read_seq
+                   FROM public.conversation_members m_2
+                  WHERE (m_2.conversation_id = c.id)
+                  ORDER BY m_2.joined_at, m_2.user_id) m_1) m);
 
 CREATE TABLE public.conversation_mutes (
     conversation_id uuid NOT NULL,
@@ -7682,6 +7725,9 @@ REVOKE ALL ON FUNCTION app.name_guest(guest uuid, provider text, email text, ful
 REVOKE ALL ON FUNCTION app.name_words(username text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO authenticated;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_role;
+
+REVOKE ALL ON FUNCTION app.news(since pg_snapshot, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.news(since pg_snapshot, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;

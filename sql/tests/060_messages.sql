@@ -203,7 +203,8 @@ select is(pg_temp.seqs('null, null, 3'), '6,7,10', 'a gap shortens no page of th
 select is(pg_temp.seqs('6, null, 3'), '2,3,5', 'nor one before a message');
 select is(pg_temp.seqs('null, 3, 3'), '5,6,7', 'nor one after');
 select is(tests.as('alice', format(
-        'array(select distinct m #>> ''{sender,id}'' from json_array_elements(api.messages(%L)::json -> ''messages'') m)',
+        'array(select distinct m #>> ''{sender,id}'''
+        ' from json_array_elements(api.messages(%L)::json -> ''messages'') m)',
         tests.id('direct'))),
     format('{%s}', tests.id('mallory')), 'who wrote is told, member or not');
 select is(tests.as('mallory', format('app.message_page(%L, null, null, 50)', tests.id(conversation))), '(,,)',

@@ -5,6 +5,45 @@ language sql immutable parallel safe as $$
        and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
 $$;
 
+-- Of what kind there may be news for the caller since a snapshot: profiles, presence, memberships with their marks,
+-- and conversations it left. True too where too much has changed to be asked about one by one. False is certain.
+--
+-- A cursor is fresh most times it is given. Then little has changed since, of everybody's: that is walked in the
+-- indexes on changed_xid, and asked whether it is the caller's, instead of all that the caller may see being asked
+-- whether it has changed.
+create or replace function app.news(
+    since pg_snapshot, out of_profiles boolean, out of_presence boolean, out of_members boolean, out of_leaving boolean)
+language plpgsql stable security definer
+set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    most constant integer := 100;
+    me uuid := auth.uid();
+    oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
+    mine uuid[] := array(select m.conversation_id from public.conversation_members m where m.user_id = me);
+begin
+    select (select coalesce(count(*) = most or pg_catalog.bool_or(n.conversation_id = any (mine)), false)
+              from (select m.conversation_id from public.conversation_members m
+                     where m.changed_xid >= oldest order by m.changed_xid limit most) n),
+           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me), false)
+              from (select f.user_id from app.former_members f
+                     where f.changed_xid >= oldest order by f.changed_xid limit most) n),
+           (select coalesce(count(*) = most or pg_catalog.bool_or(n.id = me or exists (
+                        select from public.conversation_members m
+                         where m.user_id = n.id and m.conversation_id = any (mine)) or exists (
+                        select from app.former_members f
+                         where f.user_id = n.id and f.conversation_id = any (mine))), false)
+              from (select p.id from public.user_profiles p
+                     where p.changed_xid >= oldest order by p.changed_xid limit most) n),
+           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me or exists (
+                        select from public.conversation_members m
+                         where m.user_id = n.user_id and m.conversation_id = any (mine))), false)
+              from (select p.user_id from public.presence p
+                     where p.changed_xid >= oldest order by p.changed_xid limit most) n)
+      into of_members, of_leaving, of_profiles, of_presence;
+end
+$$;
+
 -- One page of a user's view of the world: all of it (a reset), or what changed since a snapshot.
 --
 -- The view is what `until` sees and `since` does not. It is walked in a fixed order (me; left by id; profiles by id;
@@ -32,11 +71,13 @@ declare
     mine uuid[];        -- the user's conversations, by id
     whole boolean;      -- whether nothing was seen before: a reset
     entered uuid[];     -- those of them to give whole: all of them in a reset
+    muted uuid[];       -- those in which it muted or ended that
     given uuid[];       -- those whose conversation object is in this view
     active uuid[];      -- those in which messages came or changed
     me_object text;
     left_ids text[] := '{}';
     profiles text[] := '{}';
+    news record;        -- of what kind there may be some
     sight record;       -- whether the user is shown others' presence
     flipped boolean;    -- whether that is news
     presence text[] := '{}';
@@ -82,32 +123,40 @@ begin
         end if;
     end if;
 
+    if whole or "position" is not null then
+        select true as of_profiles, true as of_presence, true as of_members, true as of_leaving into news;
+    else
+        news := app.news(since);
+    end if;
+
+    muted := array(
+        select x.conversation_id from public.conversation_mutes x
+         where x.user_id = me and app.is_news(x.changed_xid, since, until));
     -- Of a membership that began after `until`, the delta that follows tells.
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (where w.entered), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or app.is_news(c.changed_xid, since, until)
-                  or x.changed_xid is not null and app.is_news(x.changed_xid, since, until)), '{}'),
+               where w.entered or app.is_news(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
       into mine, entered, given, active
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
-      left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = me
      cross join lateral (select whole or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since) as entered) w
      where m.user_id = me and (until is null or pg_catalog.pg_visible_in_snapshot(m.joined_xid, until));
 
     <<view>>
     begin
         if "position" is null then
-            if exists (select from public.user_profiles p
-                        where p.id = me and app.is_news(p.changed_xid, since, until)) then
+            if news.of_profiles and exists (
+                select from public.user_profiles p
+                 where p.id = me and app.is_news(p.changed_xid, since, until)) then
                 select o.object::text into me_object from app.me_objects o where o.id = me;
             end if;
             room := room - coalesce(pg_catalog.octet_length(me_object), 0);
         end if;
 
-        if section = 'left' and not whole then
+        if section = 'left' and not whole and news.of_leaving then
             for part in
                 select f.conversation_id as id
                   from app.former_members f
@@ -128,7 +177,7 @@ begin
             after_id := null;
         end if;
 
-        if section = 'profiles' and mine <> '{}' then
+        if section = 'profiles' and mine <> '{}' and (news.of_profiles or news.of_members) then
             for part in
                 select o.id, o.object::text as object
                   from app.profile_objects o
@@ -167,6 +216,8 @@ begin
         if section = 'presence' and mine <> '{}' then
             sight := app.my_sight();
             flipped := not whole and coalesce(app.is_news(sight.changed_xid, since, until), false);
+        end if;
+        if section = 'presence' and mine <> '{}' and (news.of_presence or news.of_members or flipped) then
             for part in
                 -- Of whom something is known; in a delta also of whom nothing is any more. Who has begun to hide is
                 -- told of everybody that there is nothing to see: in its sight there is no row.
@@ -296,7 +347,8 @@ begin
             after_id := null;
         end if;
 
-        if not whole and mine <> '{}' then
+        -- A mark that its member's message moved is in a conversation that is active.
+        if not whole and mine <> '{}' and (news.of_members or active <> '{}') then
             for part in
                 select m.conversation_id, m.user_id, '{"conversation_id":"' || m.conversation_id || '","user_id":"'
                        || m.user_id || '","last_read_seq":' || m.last_read_seq || '}' as object
@@ -319,7 +371,10 @@ begin
 
     if next_position is null then
         -- Who streams on from here stands in the index of the conversations it is in now.
-        conversation_ids := (case when until is null then mine else array(select app.my_conversations()) end)::text;
+        if until is not null then
+            mine := array(select app.my_conversations());
+        end if;
+        conversation_ids := mine::text;
     end if;
     changes := '{' || pg_catalog.array_to_string(array[
         '"me":' || me_object,

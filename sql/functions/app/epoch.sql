@@ -19,13 +19,20 @@ $$;
 -- Changes whenever cursors given before must not be continued: another cluster, another timeline (a standby that
 -- was promoted may lack what was committed last), another database, other tables in it (a dump that was restored in
 -- place), or a renewal.
+--
+-- Cluster and database are those of a session as long as it lasts, and to ask for them reads a file: so a session notes
+-- them.
 create or replace function app.epoch() returns text
 language plpgsql stable security definer set search_path = '' as $$
+declare
+    home text := pg_catalog.current_setting('postline.home', true);
 begin
+    if coalesce(home, '') = '' then
+        home := app.home();
+        perform pg_catalog.set_config('postline.home', home, false);
+    end if;
     return pg_catalog.left(pg_catalog.md5(
-        (select s.system_identifier::text || ':' || d.oid::text
-           from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
-          where d.datname = pg_catalog.current_database())
+        home
         || ':' || pg_catalog.to_regclass('app.settings')::oid
         || ':' || case when pg_catalog.pg_is_in_recovery() then app.standby_timeline()
                        else pg_catalog.left(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_lsn()), 8) end

@@ -60,22 +60,24 @@ select p.id, (left(p.object::text, -1) || ',' || substr(row_to_json(w)::text, 2)
 -- `,"created_at"`. Between stand a mark, `,"unread_count":`, a count, `,"muted_until":` and a timestamp or null.
 create view app.conversation_parts with (security_invoker = true) as
 select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
-       left(row_to_json(h)::text, -1) || ',"last_read_seq":' as head,
-       ',' || substr(row_to_json(t)::text, 2) as tail
+       concat('{"id":"', c.id, '","kind":"', c.kind, '","title":', coalesce(to_json(c.title::text), 'null'),
+           ',"created_by":', app.quoted(c.created_by::text),
+           ',"participant1_id":', app.quoted(c.participant1_id::text),
+           ',"participant2_id":', app.quoted(c.participant2_id::text),
+           ',"members":[', m.objects, '],"last_seq":', c.last_seq, ',"version":', c.version,
+           ',"last_message_content":', coalesce(to_json(c.last_message_content), 'null'),
+           ',"last_message_time":', coalesce(app.quoted_utc(c.last_message_time), 'null'),
+           ',"last_message_sender_id":', app.quoted(c.last_message_sender_id::text), ',"last_read_seq":') as head,
+       concat(',"created_at":', coalesce(app.quoted_utc(c.created_at), 'null'),
+           ',"updated_at":', coalesce(app.quoted_utc(c.updated_at), 'null'), '}') as tail
   from public.conversations c
  cross join lateral (
-        select array_agg(m.user_id order by m.joined_at, m.user_id) as user_ids,
-               array_agg(m.last_read_seq order by m.joined_at, m.user_id) as marks,
-               ('[' || coalesce(string_agg(row_to_json(w)::text, ',' order by m.joined_at, m.user_id), '') || ']')::json
-                   as objects
-          from public.conversation_members m
-         cross join lateral (select m.user_id, m.role, app.utc(m.joined_at) as joined_at, m.last_read_seq) w
-         where m.conversation_id = c.id) m
- cross join lateral (select
-        c.id, c.kind, c.title, c.created_by, c.participant1_id, c.participant2_id, m.objects as members, c.last_seq,
-        c.version, c.last_message_content, app.utc(c.last_message_time) as last_message_time,
-        c.last_message_sender_id) h
- cross join lateral (select app.utc(c.created_at) as created_at, app.utc(c.updated_at) as updated_at) t;
+        select array_agg(m.user_id) as user_ids, array_agg(m.last_read_seq) as marks,
+               string_agg(concat('{"user_id":"', m.user_id, '","role":"', m.role,
+                   '","joined_at":', coalesce(app.quoted_utc(m.joined_at), 'null'),
+                   ',"last_read_seq":', m.last_read_seq, '}'), ',') as objects
+          from (select m.user_id, m.role, m.joined_at, m.last_read_seq from public.conversation_members m
+                 where m.conversation_id = c.id order by m.joined_at, m.user_id) m) m;
 
 -- A conversation as one of its members sees it.
 create view app.conversation_objects with (security_invoker = true) as
