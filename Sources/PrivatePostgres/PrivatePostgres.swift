@@ -95,7 +95,7 @@ public actor PrivatePostgres {
         guard lock != nil, let place, let running = Postmaster(data: place.data), running.isServing else {
             return
         }
-        try await pgControl(["stop", "-D", place.data, "-m", mode.rawValue, "-w", "-t", "60", "-s"], of: place)
+        try await stop(running, of: place, mode)
     }
 
     /// Kills the server process with SIGKILL, as a crash would, and returns when it is gone.
@@ -164,7 +164,7 @@ public actor PrivatePostgres {
             guard left.signal(0) else {
                 throw PrivatePostgresError.foreignServer(directory: place.directory, process: left.processID)
             }
-            try await pgControl(["stop", "-D", place.data, "-m", "fast", "-w", "-t", "60", "-s"], of: place)
+            try await stop(left, of: place, .fast)
         }
         // We hold the directory's lock, so what is left is of no living server; PostgreSQL would refuse to start over
         // a lock file whose number a zombie or another process has.
@@ -249,9 +249,14 @@ public actor PrivatePostgres {
         orphanGuard = nil
     }
 
-    private func pgControl(_ arguments: [String], of place: ServerPlace) async throws {
+    /// Stops a server, and returns when it is gone.
+    private func stop(_ server: Postmaster, of place: ServerPlace, _ mode: StopMode) async throws {
+        let arguments = ["stop", "-D", place.data, "-m", mode.rawValue, "-w", "-t", "60", "-s"]
         let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: place.user)
-        guard result.succeeded else {
+        guard !result.succeeded else { return }
+        // One that is stopping already, since its guard saw our process die, may be gone before pg_ctl finds it.
+        for _ in 0..<500 where server.isServing { try await Task.sleep(for: .milliseconds(10)) }
+        guard !server.isServing else {
             throw PrivatePostgresError.failed(program: "pg_ctl", output: trimmed(result.output))
         }
     }
