@@ -2076,6 +2076,11 @@ begin
         select true as of_profiles, true as of_presence, true as of_members, true as of_leaving into news;
     else
         news := app.news(since);
+        if not news.is_any then
+            changes := '{}';
+            conversation_ids := news.mine::text;
+            return;
+        end if;
     end if;
 
     muted := array(
@@ -3029,6 +3034,7 @@ $$;
 CREATE FUNCTION app.epoch() RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
     home text := pg_catalog.current_setting('postline.home', true);
@@ -4357,9 +4363,12 @@ $$;
 CREATE FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
+declare
+    me uuid := auth.uid();
 begin
-    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = auth.uid();
+    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = me;
     is_open := coalesce(is_open, true);
 end
 $$;
@@ -4400,7 +4409,7 @@ CREATE FUNCTION app.name_words(username text, full_name text) RETURNS text[]
      where char_length(w) > 1
 $$;
 
-CREATE FUNCTION app.news(since pg_snapshot, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) RETURNS record
+CREATE FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
@@ -4409,30 +4418,50 @@ CREATE FUNCTION app.news(since pg_snapshot, OUT of_profiles boolean, OUT of_pres
     SET enable_bitmapscan TO 'off'
     AS $$
 declare
-    most constant integer := 100;
+    most constant integer := 64;
     me uuid := auth.uid();
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
-    mine uuid[] := array(select m.conversation_id from public.conversation_members m where m.user_id = me);
+    changed uuid[];
 begin
-    select (select coalesce(count(*) = most or pg_catalog.bool_or(n.conversation_id = any (mine)), false)
-              from (select m.conversation_id from public.conversation_members m
-                     where m.changed_xid >= oldest order by m.changed_xid limit most) n),
-           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me), false)
-              from (select f.user_id from app.former_members f
-                     where f.changed_xid >= oldest order by f.changed_xid limit most) n),
-           (select coalesce(count(*) = most or pg_catalog.bool_or(n.id = me or exists (
-                        select from public.conversation_members m
-                         where m.user_id = n.id and m.conversation_id = any (mine)) or exists (
-                        select from app.former_members f
-                         where f.user_id = n.id and f.conversation_id = any (mine))), false)
-              from (select p.id from public.user_profiles p
-                     where p.changed_xid >= oldest order by p.changed_xid limit most) n),
-           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me or exists (
-                        select from public.conversation_members m
-                         where m.user_id = n.user_id and m.conversation_id = any (mine))), false)
-              from (select p.user_id from public.presence p
-                     where p.changed_xid >= oldest order by p.changed_xid limit most) n)
-      into of_members, of_leaving, of_profiles, of_presence;
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)), false)
+           or exists (select from public.conversation_mutes x
+                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
+           or exists (select from public.presence p
+                       where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+      into mine, is_any
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     where m.user_id = me;
+
+    changed := array(
+        select m.conversation_id from public.conversation_members m
+         where m.changed_xid >= oldest order by m.changed_xid limit most);
+    of_members := pg_catalog.cardinality(changed) = most or changed && mine;
+    changed := array(
+        select f.user_id from app.former_members f
+         where f.changed_xid >= oldest order by f.changed_xid limit most);
+    of_leaving := pg_catalog.cardinality(changed) = most or me = any (changed);
+    changed := array(
+        select p.id from public.user_profiles p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    of_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
+        or changed <> '{}' and (
+            exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
+                     where m.conversation_id = any (mine))
+            or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
+                        where f.conversation_id = any (mine)));
+    changed := array(
+        select p.user_id from public.presence p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    of_presence := mine <> '{}' and (
+        pg_catalog.cardinality(changed) = most or me = any (changed)
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join public.conversation_members m on m.user_id = u
+             where m.conversation_id = any (mine)));
+    is_any := is_any or of_members or of_leaving or of_profiles or of_presence;
 end
 $$;
 
@@ -7726,8 +7755,8 @@ REVOKE ALL ON FUNCTION app.name_words(username text, full_name text) FROM PUBLIC
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO authenticated;
 GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_role;
 
-REVOKE ALL ON FUNCTION app.news(since pg_snapshot, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.news(since pg_snapshot, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) TO authenticated;
+REVOKE ALL ON FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;

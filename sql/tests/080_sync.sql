@@ -216,6 +216,16 @@ select cmp_ok((tests.walk('mallory', null, 0, 0)).pages, '>', 80, 'row 58a: that
 select ok((tests.walk('mallory', null, bytes, 0)).changes = changes, 'each once, in pages of ' || bytes)
   from whole, unnest(array[0, 390, 12000]) bytes;
 
+-- The frequent case: nothing was missed. Then the rest of the page is not asked for.
+select tests.age();
+create temporary table people as select unnest(array['alice', 'bob', 'carol', 'mallory']) as who;
+select is((tests.sync(who)).changes, '{}', who || ' has missed nothing') from people;
+select is((tests.sync(who)).conversation_ids, (tests.sync(who, null)).conversation_ids,
+    'and streams on in the conversations of a whole view') from people;
+select is(tests.account(format('accounts.delete_user(%L, null)', tests.id('mallory'))), '{"deleted":true}', 'one goes');
+select tests.age();
+select is((tests.sync('mallory')).conversation_ids, '{}', 'who is deleted streams on in none');
+
 -- What the service calls: the same page, and whether it may become a cursor at once.
 select tests.authenticate_as('alice');
 select results_eq($$

@@ -56,7 +56,9 @@ actor Device {
     }
 
     private func connect() async throws -> LineClient {
-        guard let node = nodes.randomElement(using: &random) else { throw CancellationError() }
+        guard let (number, node) = nodes.enumerated().randomElement(using: &random) else { throw CancellationError() }
+        place = number
+        told.append("node \(place): connected with \(cursor ?? "nothing")")
         let link = try await Link.open(to: node.port)
         self.link = link
         let line = try await LineClient.connect(host: "127.0.0.1", port: link.port)
@@ -99,7 +101,8 @@ actor Device {
 
     private func take(_ changes: JSON, on line: LineClient) async throws {
         let (gaps, violations) = model.apply(changes, for: user)
-        for violation in violations { await broken(violation) }
+        told = told.suffix(Self.mostTold - 1) + ["node \(place): \(changes.text)"]
+        for violation in violations { await broken("\(violation); it was told:\n\(told.joined(separator: "\n"))") }
         // Kept together with what it stands for: a gap that is not closed now is still there after a reconnect.
         cursor = changes["cursor"]?.stringValue ?? cursor
         openGaps += gaps
@@ -129,6 +132,11 @@ actor Device {
     }
 
     private var openGaps: [Model.Gap] = []
+
+    /// What it was told last and by which node, for the report of what breaks the promise.
+    private var told: [String] = []
+    private var place = 0
+    private static let mostTold = 12
 
     func broken(_ what: String) async { await ledger.broken(what, by: name) }
 }

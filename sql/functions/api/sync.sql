@@ -5,42 +5,64 @@ language sql immutable parallel safe as $$
        and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
 $$;
 
--- Of what kind there may be news for the caller since a snapshot: profiles, presence, memberships with their marks,
--- and conversations it left. True too where too much has changed to be asked about one by one. False is certain.
+-- The caller's conversations, by id, and of what kind there may be news for it since a snapshot: profiles, presence,
+-- memberships with their marks, conversations it left; any at all. True too where too much has changed to be asked about
+-- one by one. False is certain.
 --
 -- A cursor is fresh most times it is given. Then little has changed since, of everybody's: that is walked in the
 -- indexes on changed_xid, and asked whether it is the caller's, instead of all that the caller may see being asked
 -- whether it has changed.
 create or replace function app.news(
-    since pg_snapshot, out of_profiles boolean, out of_presence boolean, out of_members boolean, out of_leaving boolean)
+    since pg_snapshot, out mine uuid[], out is_any boolean, out of_profiles boolean, out of_presence boolean,
+    out of_members boolean, out of_leaving boolean)
 language plpgsql stable security definer
 set search_path = '' set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-    most constant integer := 100;
+    most constant integer := 64;
     me uuid := auth.uid();
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
-    mine uuid[] := array(select m.conversation_id from public.conversation_members m where m.user_id = me);
+    changed uuid[];
 begin
-    select (select coalesce(count(*) = most or pg_catalog.bool_or(n.conversation_id = any (mine)), false)
-              from (select m.conversation_id from public.conversation_members m
-                     where m.changed_xid >= oldest order by m.changed_xid limit most) n),
-           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me), false)
-              from (select f.user_id from app.former_members f
-                     where f.changed_xid >= oldest order by f.changed_xid limit most) n),
-           (select coalesce(count(*) = most or pg_catalog.bool_or(n.id = me or exists (
-                        select from public.conversation_members m
-                         where m.user_id = n.id and m.conversation_id = any (mine)) or exists (
-                        select from app.former_members f
-                         where f.user_id = n.id and f.conversation_id = any (mine))), false)
-              from (select p.id from public.user_profiles p
-                     where p.changed_xid >= oldest order by p.changed_xid limit most) n),
-           (select coalesce(count(*) = most or pg_catalog.bool_or(n.user_id = me or exists (
-                        select from public.conversation_members m
-                         where m.user_id = n.user_id and m.conversation_id = any (mine))), false)
-              from (select p.user_id from public.presence p
-                     where p.changed_xid >= oldest order by p.changed_xid limit most) n)
-      into of_members, of_leaving, of_profiles, of_presence;
+    select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
+           coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)
+                                       or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)), false)
+           or exists (select from public.conversation_mutes x
+                       where x.user_id = me and not pg_catalog.pg_visible_in_snapshot(x.changed_xid, since))
+           or exists (select from public.presence p
+                       where p.user_id = me and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since))
+      into mine, is_any
+      from public.conversation_members m
+      join public.conversations c on c.id = m.conversation_id
+     where m.user_id = me and not m.is_deleted;
+
+    changed := array(
+        select m.conversation_id from public.conversation_members m
+         where m.changed_xid >= oldest order by m.changed_xid limit most);
+    of_members := pg_catalog.cardinality(changed) = most or changed && mine;
+    changed := array(
+        select f.user_id from app.former_members f
+         where f.changed_xid >= oldest order by f.changed_xid limit most);
+    of_leaving := pg_catalog.cardinality(changed) = most or me = any (changed);
+    changed := array(
+        select p.id from public.user_profiles p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    of_profiles := pg_catalog.cardinality(changed) = most or me = any (changed)
+        or changed <> '{}' and (
+            exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
+                     where m.conversation_id = any (mine))
+            or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
+                        where f.conversation_id = any (mine)));
+    changed := array(
+        select p.user_id from public.presence p
+         where p.changed_xid >= oldest order by p.changed_xid limit most);
+    of_presence := mine <> '{}' and (
+        pg_catalog.cardinality(changed) = most or me = any (changed)
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join public.conversation_members m on m.user_id = u
+             where m.conversation_id = any (mine)));
+    is_any := is_any or of_members or of_leaving or of_profiles or of_presence;
 end
 $$;
 
@@ -127,6 +149,11 @@ begin
         select true as of_profiles, true as of_presence, true as of_members, true as of_leaving into news;
     else
         news := app.news(since);
+        if not news.is_any then
+            changes := '{}';
+            conversation_ids := news.mine::text;
+            return;
+        end if;
     end if;
 
     muted := array(

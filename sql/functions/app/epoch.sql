@@ -23,7 +23,7 @@ $$;
 -- Cluster and database are those of a session as long as it lasts, and to ask for them reads a file: so a session notes
 -- them.
 create or replace function app.epoch() returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
 declare
     home text := pg_catalog.current_setting('postline.home', true);
 begin

@@ -200,9 +200,11 @@ create or replace trigger follow_preference after update on public.user_private
 -- Whether the caller is shown others' presence, which it is not while it hides its own; and the transaction in which
 -- that last changed.
 create or replace function app.my_sight(out is_open boolean, out changed_xid xid8)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+declare
+    me uuid := auth.uid();
 begin
-    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = auth.uid();
+    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = me;
     is_open := coalesce(is_open, true);
 end
 $$;
