@@ -6,8 +6,8 @@ language sql immutable parallel safe as $$
 $$;
 
 -- The caller's conversations, by id, and of what kind there may be news for it since a snapshot: profiles, presence,
--- memberships with their marks, conversations it left; any at all. True too where too much has changed to be asked about
--- one by one. False is certain.
+-- memberships with their marks, conversations it left; any at all. True too where too much has changed to be asked
+-- about one by one. False is certain.
 --
 -- A cursor is fresh most times it is given. Then little has changed since, of everybody's: that is walked in the
 -- indexes on changed_xid, and asked whether it is the caller's, instead of all that the caller may see being asked
