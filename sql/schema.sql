@@ -4434,7 +4434,7 @@ begin
       into mine, is_any
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
-     where m.user_id = me;
+     where m.user_id = me and not m.is_deleted;
 
     changed := array(
         select m.conversation_id from public.conversation_members m
@@ -5578,7 +5578,9 @@ begin
             select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
             union all
             select x.changed_xid from public.conversation_mutes x where x.changed_xid = any(asked));
-        open := open || array(select u::text::bigint from unnest(unsure) u where u <> all(seen));
+        -- Some columns are null, beside which nothing would be unlike all.
+        open := open || array(
+            select u::text::bigint from unnest(unsure) u where not coalesce(u = any(seen), false));
     end if;
     return app.snapshot_of(open, next);
 end

@@ -26,6 +26,9 @@ struct RequestTimeoutTests {
 
     let impatient = LineServer.Configuration.test { $0.requestTimeout = .seconds(2) }
 
+    /// Long enough for a busy machine to see that a client has left.
+    let patient = LineServer.Configuration.test { $0.requestTimeout = .seconds(10) }
+
     func isInternalError(_ line: some StringProtocol, id: Int) -> Bool {
         line.hasPrefix(#"{"jsonrpc":"2.0","id":\#(id),"error":{"code":-32603,"#)
             && line.contains(#""code":"internal_error","retryable":false,"incident":""#)
@@ -83,7 +86,7 @@ struct RequestTimeoutTests {
 
     @Test("a client that leaves meanwhile ends its session no later")
     func leaving() async throws {
-        try await withServer(self.impatient, self.hanging) { server in
+        try await withServer(self.patient, self.hanging) { server in
             let client = try await server.connect()
             let session = try await server.sessions.next()
             try await client.send(request(1, "hang") + "\n" + request(2) + "\n")

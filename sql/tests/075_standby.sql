@@ -19,6 +19,17 @@ select max(x) as xid from generate_series(3, pg_snapshot_xmin(pg_current_snapsho
  where pg_xact_status(x::text::xid8) = 'committed';
 select set_config('postline.ended', app.snapshot_of(array[xid], xid + 1)::text, true) from done;
 select is(pg_visible_in_snapshot(xid::text::xid8, app.standby_snapshot()), false, 'where it ended just now') from done;
+-- Nor where a row is there of another that ended just now, with columns that are null.
+create temporary table other as
+select max(x) as xid from done d, generate_series(3, d.xid - 1) x where pg_xact_status(x::text::xid8) = 'committed';
+set local session_replication_role = replica;
+update public.conversation_members set changed_xid = (select xid::text::xid8 from other), sent_xid = null
+ where user_id = tests.id('alice');
+set local session_replication_role = origin;
+select set_config('postline.ended', app.snapshot_of(array[o.xid, d.xid], d.xid + 1)::text, true) from done d, other o;
+select is(pg_visible_in_snapshot(d.xid::text::xid8, app.standby_snapshot()), false, 'nor beside one that is there')
+  from done d;
+select is(pg_visible_in_snapshot(o.xid::text::xid8, app.standby_snapshot()), true, 'which is seen') from other o;
 select set_config('postline.ended', app.snapshot_of('{}', xid + 1)::text, true) from done;
 select is(pg_visible_in_snapshot(xid::text::xid8, app.standby_snapshot()), true, 'where it had ended before') from done;
 
