@@ -48,6 +48,11 @@ struct Postmaster: Sendable, Equatable {
         #endif
     }
 
+    /// Returns when it is gone, and after five seconds in any case.
+    func awaitEnd() async throws {
+        for _ in 0..<500 where isServing { try await Task.sleep(for: .milliseconds(10)) }
+    }
+
     /// Sends a signal; false where there is no such process, or it is another user's.
     @discardableResult
     func signal(_ number: Int32) -> Bool { kill(processID, number) == 0 }

@@ -104,7 +104,7 @@ public actor PrivatePostgres {
     public func kill() async throws {
         guard let place, let running = Postmaster(data: place.data), running.isServing else { return }
         running.signal(SIGKILL)
-        for _ in 0..<500 where running.isServing { try await Task.sleep(for: .milliseconds(10)) }
+        try await running.awaitEnd()
         dismissKeeper()
     }
 
@@ -255,7 +255,7 @@ public actor PrivatePostgres {
         let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: place.user)
         guard !result.succeeded else { return }
         // One that is stopping already, since its guard saw our process die, may be gone before pg_ctl finds it.
-        for _ in 0..<500 where server.isServing { try await Task.sleep(for: .milliseconds(10)) }
+        try await server.awaitEnd()
         guard !server.isServing else {
             throw PrivatePostgresError.failed(program: "pg_ctl", output: trimmed(result.output))
         }
