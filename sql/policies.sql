@@ -325,8 +325,8 @@ grant execute on function
     to postline_accounts;
 grant execute on function
     feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.look_for_mutes(pg_snapshot),
-    feed.look_for_presence(pg_snapshot), feed.mutes(uuid, uuid[]), feed.next_look(pg_snapshot),
-    feed.next_look(pg_snapshot, text[])
+    feed.look_for_presence(pg_snapshot), feed.missed_nothing(text[], uuid[], pg_snapshot[]),
+    feed.mutes(uuid, uuid[]), feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[])
     to postline_feed;
 
 -- What operations, policies and views call.

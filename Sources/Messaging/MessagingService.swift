@@ -148,8 +148,8 @@ public final class MessagingService: Service, SessionFactory {
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(
             database: database, standby: standby,
-            limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor)
-        )
+            limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor),
+            returning: ReturningClients(database: database))
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,

@@ -301,9 +301,7 @@ extension Session {
 
     private static let typing = Statement("api.typing", "select api.typing($1::uuid)")
 
-    var caller: Caller {
-        user.map { .user(id: "\($0.user)", claims: $0.claims) } ?? .anyone
-    }
+    var caller: Caller { user?.caller ?? .anyone }
 }
 
 extension Session {
@@ -311,19 +309,17 @@ extension Session {
     func openSync(_ request: SyncRequest, live: Bool) async throws(ProtocolError) -> Answer {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
-        let (feed, sync, sink, caller) = (service.feed, service.sync, self.sink, self.caller)
+        let (feed, sync, sink) = (service.feed, service.sync, self.sink)
         let (id, page) = try await service.page(request, newerThan: lastWrite) {
-            request, sight, isPatient throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
-            guard live else {
-                return try await sync.page(request, as: caller, sight, isPatient: isPatient).map { (nil, $0) }
-            }
+            request, sight, reading throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
+            guard live else { return try await sync.page(request, of: user, sight, reading).map { (nil, $0) } }
             // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not
             // from before its turn on: what it keeps for many who wait, it would have to look through for each.
             let id = try await feed.subscribe(
                 user: user.user, sink: sink, messagesPerConversation: request.messagesPerConversation)
             do throws(ProtocolError) {
                 // Where the feed moved meanwhile, the page may not be where it was.
-                let page = try await sync.page(request, as: caller, sight, isPatient: isPatient)
+                let page = try await sync.page(request, of: user, sight, reading)
                 if let page, feed.sight.withLock({ $0.moves }) == sight.moves { return (id, page) }
             } catch {
                 await feed.unsubscribe(id)

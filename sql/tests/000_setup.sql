@@ -176,6 +176,24 @@ begin
     alter table public.conversation_mutes enable trigger keep;
 end $$;
 
+-- Whether feed.missed_nothing speaks of somebody. Each delta that a test reads is held against it: of whom it speaks
+-- the delta is empty, and the conversations are the same.
+create function tests.missed_nothing(who text, since text, changes text default null, conversations text default null)
+returns boolean language plpgsql as $$
+declare
+    said record;
+begin
+    perform tests.authenticate_as('postline_feed');
+    select * into said
+      from feed.missed_nothing(array[app.epoch()], array[tests.id(who)], array[since::pg_snapshot]);
+    perform tests.owner();
+    if said.place is not null and changes is not null
+       and (changes, conversations) is distinct from ('{}', said.conversation_ids) then
+        raise exception '% is said to have missed nothing since %, and missed %', who, since, changes;
+    end if;
+    return said.place is not null;
+end $$;
+
 select plan(1);
 select has_schema('tests', 'the helpers are there');
 select * from finish();

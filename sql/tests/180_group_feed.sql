@@ -38,6 +38,7 @@ begin
     perform tests.authenticate_as(who);
     select * into answer from api.sync(app.epoch(), since::pg_snapshot, null, null, 20, 524288);
     perform tests.owner();
+    perform tests.missed_nothing(who, since, answer.changes, answer.conversation_ids);
     return answer.changes::jsonb;
 end $$;
 -- A delta as short words.

@@ -51,9 +51,12 @@ declare
     answer record;
 begin
     perform tests.authenticate_as(who);
-    select p.snapshot, p.next_position, p.changes::jsonb as changes, p.sees_presence into answer
+    select p.snapshot, p.next_position, p.changes::jsonb as changes, p.sees_presence, p.conversation_ids into answer
       from app.live_page(app.epoch(), since::pg_snapshot, until::pg_snapshot, "position", 20, bytes) p;
     perform tests.owner();
+    if since is not null and "position" is null then
+        perform tests.missed_nothing(who, since, answer.changes::text, answer.conversation_ids);
+    end if;
     return answer;
 end $$;
 create function tests.told(who text, since text default '4:4:') returns text language plpgsql as $$
@@ -263,10 +266,13 @@ select is(tests.told('mallory'), 'alice on, bob off, carol off', 'likewise when 
 select is(tests.told('alice'), 'mallory on', 'to the members comes who joined');
 select tests.age();
 select is(tests.told('alice'), 'nothing', 'an aged world holds no news');
+select ok(tests.missed_nothing('alice', '4:4:'), 'which is said at once');
 select is(tests.told('alice', null), 'bob off, carol off, mallory on', 'in a reset come all');
 select tests.report(1, 'bob');
 select is(tests.told('alice') || '; ' || tests.told('mallory'), 'bob on; bob on', 'in a delta who changed');
 select is(tests.told('bob'), 'nothing', 'not to itself');
+select ok(tests.missed_nothing('bob', '4:4:'), 'that it is back itself is nothing it has missed');
+select ok(not tests.missed_nothing('alice', '4:4:'), 'others have');
 delete from public.conversation_members where user_id = tests.id('mallory');
 select is(tests.told('mallory') || '; ' || tests.told('mallory', null), 'nothing; nothing', 'nor to a stranger');
 select tests.age();
@@ -305,13 +311,13 @@ select cmp_ok((tests.walk('alice', '4:4:', 0)).pages, '>', 6, 'a page ends withi
 select ok(p.next_position ~ '^presence:[0-9a-f-]{36}$' and p.changes ? 'presence', 'and goes on from there')
   from (select (array_agg(u.id order by u.id desc))[1] as last from unnest(tests.users('bob carol mallory')) u (id)) l,
        tests.page('alice', '4:4:', '6:6:', 'profiles:' || l.last, 0)
-         as p (snapshot text, next_position text, changes jsonb, sees_presence boolean);
+         as p (snapshot text, next_position text, changes jsonb, sees_presence boolean, conversation_ids text);
 -- What changes after the first page is for the delta that follows.
 select tests.age();
 select tests.report(1, '', 'bob');
 select is((select p.changes -> 'presence' from tests.page('alice', null, '4:4:',
         'profiles:ffffffff-ffff-4fff-bfff-ffffffffffff', 100000)
-        as p (snapshot text, next_position text, changes jsonb, sees_presence boolean))
+        as p (snapshot text, next_position text, changes jsonb, sees_presence boolean, conversation_ids text))
         @> jsonb_build_array(jsonb_build_object('user_id', tests.id('bob'))), false, 'a later page leaves it out');
 select is(tests.told('alice'), 'bob off', 'and the delta brings it');
 

@@ -132,6 +132,9 @@ struct VerifiedToken: Sendable {
         let session = session.map { #""\#($0)""# } ?? "null"
         return #"{"sub":"\#(user)","role":"authenticated","session_id":\#(session),"is_anonymous":\#(isGuest)}"#
     }
+
+    /// Who asks the database on its behalf.
+    var caller: Caller { .user(id: "\(user)", claims: claims) }
 }
 
 /// Why keys cannot be used.

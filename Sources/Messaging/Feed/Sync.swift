@@ -31,6 +31,20 @@ struct SyncPage: Sendable {
     }
 }
 
+extension SyncPage {
+    /// - Parameter writeMembers: writes what has changed, each member after a comma; nothing has without it.
+    init(
+        cursor: Cursor, isReset: Bool = false, more: Bool = false, start: Start?,
+        _ writeMembers: (inout ByteBuffer) -> Void = { _ in }
+    ) {
+        var changes = ByteBuffer()
+        changes.writeString(#"{"cursor":"\#(cursor.text)","reset":\#(isReset),"more":\#(more)"#)
+        writeMembers(&changes)
+        changes.writeString("}")
+        self.init(changes: changes, start: start)
+    }
+}
+
 /// Reads what has changed for one user since its cursor, or its whole world.
 struct Sync: Sendable {
     let database: Database
@@ -41,8 +55,30 @@ struct Sync: Sendable {
     /// Pages are read a few at a time, so that many who come at once leave room for others.
     let limiter: ConcurrencyLimiter
 
+    /// Those who have missed nothing need no page.
+    let returning: ReturningClients
+
     /// About how large a page is at most, in bytes.
     private static let pageBytes = 512 * 1024
+
+    /// How a page is asked for.
+    enum Reading {
+        /// Only where it is empty; nil where it may not be.
+        case ifEmpty
+
+        case whole(isPatient: Bool)
+    }
+
+    /// One page, as it is to be asked for.
+    func page(
+        _ request: SyncRequest, of user: VerifiedToken, _ sight: FeedSight, _ reading: Reading
+    ) async throws(ProtocolError) -> SyncPage? {
+        switch reading {
+        case .ifEmpty: await returning.page(request, of: user.user)
+        case .whole(let isPatient):
+            try await page(request, as: user.caller, sight, isPatient: isPatient)
+        }
+    }
 
     /// One page. A view of several pages ends with a page that says `more` and bears a plain cursor: the call after it
     /// brings what has changed since the view began, and live changes go on from there.
@@ -53,7 +89,7 @@ struct Sync: Sendable {
     ///   - sight: where the feed looks: from there the page must be, so that the one goes on where the other ends.
     ///   - isPatient: whether to try again is better than to begin anew.
     /// - Returns: nil where that is a standby which has not replayed yet what the cursor has seen, or cannot be reached.
-    func page(
+    private func page(
         _ request: SyncRequest, as caller: Caller, _ sight: FeedSight, isPatient: Bool
     ) async throws(ProtocolError) -> SyncPage? {
         var since: Snapshot?
@@ -93,15 +129,12 @@ struct Sync: Sendable {
             row.next.map { .within(since: view.since, until: view.until, position: $0) } ?? .at(view.until)
         let more = row.next != nil || !isFirst
         let cursor = Cursor(epoch: row.epoch, place: place)
-        var changes = ByteBuffer()
-        changes.writeString(#"{"cursor":"\#(cursor.text)","reset":\#(row.isReset),"more":\#(more)"#)
-        row.writeChanges(to: &changes)
-        changes.writeString("}")
-        guard !more, let conversations = row.conversations else { return SyncPage(changes: changes, start: nil) }
+        let start = row.conversations.map {
+            SyncPage.Start(
+                epoch: row.epoch, snapshot: row.snapshot, conversations: $0, seesPresence: row.seesPresence)
+        }
         return SyncPage(
-            changes: changes,
-            start: .init(
-                epoch: row.epoch, snapshot: row.snapshot, conversations: conversations, seesPresence: row.seesPresence))
+            cursor: cursor, isReset: row.isReset, more: more, start: more ? nil : start, row.writeChanges)
     }
 }
 
@@ -115,7 +148,7 @@ extension MessagingService {
     /// - Throws: `unavailable` where that takes too long, or what `read` throws.
     func page<Page: Sendable>(
         _ request: SyncRequest, newerThan moment: ContinuousClock.Instant,
-        _ read: @Sendable (SyncRequest, FeedSight, _ isPatient: Bool) async throws(ProtocolError) -> Page?
+        _ read: @Sendable (SyncRequest, FeedSight, Sync.Reading) async throws(ProtocolError) -> Page?
     ) async throws(ProtocolError) -> Page {
         var request = request
         let start = ContinuousClock.now
@@ -134,8 +167,14 @@ extension MessagingService {
                     if try await sync.isOfTheFuture(cursor) { request.cursor = nil }
                 }
             } else {
+                if sight.standby == nil, request.cursor != nil {
+                    let page = try await sync.returning.run { [request] () throws(ProtocolError) in
+                        try await read(request, sight, .ifEmpty)
+                    }
+                    if let page { return page }
+                }
                 let page = try await sync.limiter.run { [request, backoff] () throws(ProtocolError) in
-                    try await read(request, sight, backoff.attempts < Self.mostTries)
+                    try await read(request, sight, .whole(isPatient: backoff.attempts < Self.mostTries))
                 }
                 if let page { return page }
             }

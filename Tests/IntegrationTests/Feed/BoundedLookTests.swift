@@ -32,9 +32,7 @@ struct BoundedLookTests {
             // Whom it does not concern is told what does as ever, and nothing else.
             try await sam.send("meanwhile", to: room)
             for client in [sam, kim] {
-                let push = try await client.nextNotification()
-                #expect(push.method == "changes")
-                #expect(try push.params()["messages"]?[0]?["content"] == "meanwhile")
+                #expect(try await client.nextChanges()["messages"]?[0]?["content"] == "meanwhile")
             }
             // Who is behind no more is live again.
             try await bob.send("after", to: Room.aliceBob)

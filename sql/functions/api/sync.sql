@@ -58,10 +58,10 @@ begin
         select p.user_id from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
     of_presence := mine <> '{}' and (
-        pg_catalog.cardinality(changed) = most or me = any (changed)
+        pg_catalog.cardinality(changed) = most
         or changed <> '{}' and exists (
             select from unnest(changed) u join public.conversation_members m on m.user_id = u
-             where m.conversation_id = any (mine)));
+             where u <> me and m.conversation_id = any (mine)));
     is_any := is_any or of_members or of_leaving or of_profiles or of_presence;
 end
 $$;

@@ -1,0 +1,87 @@
+internal import NIOCore
+internal import Postgres
+
+/// Clients that come back, each with its cursor, most of them to nothing new: an app that comes to the foreground, or
+/// all of a node's after a restart. Whether one has missed something is asked of the database for all together who come
+/// while it is asked for others.
+struct ReturningClients: Sendable {
+    private struct Client {
+        let user: ID
+        let epoch: String
+        let snapshot: Snapshot
+    }
+
+    private let questions: RequestCoalescer<Client, SyncPage?>
+
+    /// Those of two statements: one that is being asked, and one that waits for it.
+    private let limiter: ConcurrencyLimiter
+
+    /// How many one statement asks about: so many that it costs each little, so few that it is soon over.
+    private static let mostAtOnce = 64
+
+    init(database: Database) {
+        limiter = ConcurrencyLimiter(width: 2 * Self.mostAtOnce, on: database.reactor)
+        questions = RequestCoalescer(mostAtOnce: Self.mostAtOnce, on: database.reactor) {
+            clients throws(ProtocolError) in
+            let rows = try await database.rows(
+                Self.missedNothing,
+                [
+                    Self.array(clients.map(\.epoch)), Self.array(clients.map { "\($0.user)" }),
+                    Self.array(clients.map(\.snapshot.text)),
+                ], as: .feed)
+            var pages: [SyncPage?] = Array(repeating: nil, count: clients.count)
+            var isDurable = true
+            for row in 0..<rows.count {
+                guard let place = rows.text(row, 0).flatMap({ Int($0) }), pages.indices.contains(place - 1),
+                    let epoch = rows.text(row, 1), let snapshot = rows.text(row, 2).flatMap({ Snapshot($0) }),
+                    let conversations = rows.ids(row, 3)
+                else { throw .fault("feed.missed_nothing returned what is no page") }
+                isDurable = isDurable && rows.text(row, 4) == "t"
+                pages[place - 1] = SyncPage(
+                    cursor: Cursor(epoch: epoch, place: .at(snapshot)),
+                    start: .init(
+                        epoch: epoch, snapshot: snapshot, conversations: conversations,
+                        seesPresence: rows.text(row, 5) == "t"))
+            }
+            if !isDurable { try await database.awaitDurable() }
+            return pages
+        }
+    }
+
+    /// Does something when it is one's turn: `page` is to be asked for then.
+    ///
+    /// - Throws: `unavailable` where that took too long, or what `work` throws.
+    func run<Value: Sendable>(
+        _ work: @Sendable () async throws(ProtocolError) -> Value
+    ) async throws(ProtocolError) -> Value {
+        try await limiter.run(work)
+    }
+
+    /// The page of a user who has missed nothing, which is empty. Nil for everybody else, and where that cannot be said
+    /// quickly: the page is then to be read.
+    func page(_ request: SyncRequest, of user: ID) async -> SyncPage? {
+        guard let cursor = request.cursor, case .at(let snapshot) = cursor.place,
+            cursor.epoch.utf8.allSatisfy({ $0.isLowercaseHexadecimal })
+        else { return nil }
+        // What fails for all of them is for each to ask, and to be told.
+        return try? await questions.load(Client(user: user, epoch: cursor.epoch, snapshot: snapshot))
+    }
+
+    private static let missedNothing = Statement(
+        "feed.missed_nothing",
+        """
+        select place, epoch, snapshot, conversation_ids, is_durable, sees_presence \
+        from feed.missed_nothing($1::text[], $2::uuid[], $3::pg_snapshot[])
+        """)
+
+    /// An array as PostgreSQL reads it, of texts without quotes and backslashes.
+    private static func array(_ texts: [String]) -> String {
+        #"{"\#(texts.joined(separator: #"",""#))"}"#
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLowercaseHexadecimal: Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self)
+    }
+}
