@@ -364,3 +364,5 @@ grant execute on function public.is_read(public.messages), public.unread_count(p
     to authenticated, service_role;
 -- Whoever writes a profile writes the index that stands on this.
 grant execute on function app.name_words(text, text) to authenticated, service_role;
+-- Whoever writes a message by itself has its id made by this.
+grant execute on function app.message_id() to authenticated, service_role;

@@ -4203,8 +4203,16 @@ CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb) RETU
         kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
 $$;
 
+CREATE FUNCTION app.message_id() RETURNS uuid
+    LANGUAGE sql PARALLEL SAFE
+    AS $$
+    select (pg_catalog.lpad(pg_catalog.to_hex(
+                (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)::bigint), 12, '0')
+            || '7' || pg_catalog.substr(pg_catalog.gen_random_uuid()::text, 16))::uuid
+$$;
+
 CREATE TABLE public.messages (
-    id uuid DEFAULT gen_random_uuid() NOT NULL,
+    id uuid DEFAULT app.message_id() NOT NULL,
     conversation_id uuid NOT NULL,
     seq bigint NOT NULL,
     sender_id uuid NOT NULL,
@@ -4896,7 +4904,7 @@ begin
           from (select distinct on (w.conversation_id, w.sender_id) w.conversation_id, w.sender_id, w.seq
                   from numbered w order by w.conversation_id, w.sender_id, w.seq desc) n
          where m.conversation_id = n.conversation_id and m.user_id = n.sender_id)
-    select w.place, pg_catalog.gen_random_uuid(), w.conversation_id, w.seq, w.sender_id, w.client_id, w.content,
+    select w.place, app.message_id(), w.conversation_id, w.seq, w.sender_id, w.client_id, w.content,
            w.created_at,
            w.kind = 'group' and not exists (
                 select from public.conversation_members o
@@ -5834,6 +5842,7 @@ CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, 
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET enable_memoize TO 'off'
     AS $$
 #variable_conflict use_column
 declare
@@ -6046,6 +6055,7 @@ CREATE FUNCTION feed.look_for_mutes(since pg_snapshot) RETURNS TABLE(kind text, 
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET enable_memoize TO 'off'
     AS $$
 #variable_conflict use_column
 declare
@@ -6091,6 +6101,7 @@ CREATE FUNCTION feed.look_for_presence(since pg_snapshot) RETURNS TABLE(kind tex
     SET enable_seqscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
+    SET enable_memoize TO 'off'
     AS $$
 #variable_conflict use_column
 declare
@@ -7798,6 +7809,10 @@ REVOKE ALL ON FUNCTION app.merge_users(guest uuid, account uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_hash(kind text, content text, attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.message_id() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_id() TO authenticated;
+GRANT ALL ON FUNCTION app.message_id() TO service_role;
 
 GRANT ALL ON TABLE public.messages TO service_role;
 GRANT SELECT ON TABLE public.messages TO authenticated;

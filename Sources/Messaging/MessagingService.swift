@@ -149,7 +149,7 @@ public final class MessagingService: Service, SessionFactory {
         sync = Sync(
             database: database, standby: standby,
             limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor),
-            returning: ReturningClients(database: database))
+            returning: ReturningClients(database: database, logger: logger))
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,

@@ -21,6 +21,7 @@ struct PostlineBench: AsyncParsableCommand {
               fanout        one change to a thousand members, beside nats-server
               deliveries    messages written by SQL, delivered to a thousand members in a second
               nodes         the same people at one node and at two
+              standby       what a node that reads from a streaming replica takes off the primary
               http          the same over HTTP, WebSocket and server-sent events as over the line protocol
               client        the Swift package's start offline, its return, and a change until it is shown
               growth        sends, reads and syncs in a database with a million messages
@@ -39,7 +40,7 @@ struct PostlineBench: AsyncParsableCommand {
             """)
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
-        case hotpaths, latency, sends, reads, nodes, fanout, deliveries, profiles, logins, backpressure, crowd
+        case hotpaths, latency, sends, reads, nodes, standby, fanout, deliveries, profiles, logins, backpressure, crowd
         case http, client, presence, push, media, growth
         // Comes last: it makes the database large.
         case search
@@ -157,6 +158,7 @@ struct PostlineBench: AsyncParsableCommand {
         case .fanout: return try await FanoutBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .deliveries: return try await DeliveryBench(world: world, seconds: seconds, say: say).run()
         case .nodes: return try await TwoNodeBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .standby: return try await StandbyBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .growth: return try await GrowthBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .crowd: return try await CrowdBench(world: world, seconds: seconds, say: say).run()
         case .http: return try await HTTPBench(world: world, seconds: seconds, rounds: rounds, say: say).run()

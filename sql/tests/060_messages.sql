@@ -16,6 +16,12 @@ select results_eq($$
       from public.conversations c where id = tests.id('group')
 $$, $$select 5::bigint, '5' || repeat('x', 199), tests.id('carol'), true$$,
     'A8, A22: the conversation knows its newest message, 200 characters of it');
+select is_empty($$
+    select id, created_at from public.messages
+     where id::text !~ '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$'
+        or ('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint
+           not between extract(epoch from created_at) * 1000 - 5000 and extract(epoch from created_at) * 1000 + 5000
+$$, 'ids begin with their time, as RFC 9562 has it of version 7');
 select is((tests.conversation('group')).version, 1::bigint, 'a message is no new version of its conversation');
 select results_eq($$
     select u, m.last_read_seq

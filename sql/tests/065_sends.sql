@@ -140,6 +140,8 @@ select is(tests.attempt('postline_sender', format($$
         insert into public.messages (id, conversation_id, seq, sender_id, content, created_at)
         values (gen_random_uuid(), %L, 99, %L, 'x', now())$$, tests.id('direct'), tests.id(who))), outcome, who)
   from (values ('alice', '1'), ('mallory', '42501'), ('dora', '42501')) t (who, outcome);
+select is(substr(answer::json ->> 'id', 15, 1), '7', 'ids begin with their time here too')
+  from pg_temp.together(array[row(1, 'alice', 'direct', 'An id', null)::pg_temp.send]);
 select is(tests.attempt('postline_sender', statement), '42501', statement)
   from unnest(array[
     'select content from public.messages', $$insert into public.messages (kind) values ('system')$$,

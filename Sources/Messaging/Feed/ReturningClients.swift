@@ -1,4 +1,4 @@
-internal import NIOCore
+internal import Logging
 internal import Postgres
 
 /// Clients that come back, each with its cursor, most of them to nothing new: an app that comes to the foreground, or
@@ -19,33 +19,44 @@ struct ReturningClients: Sendable {
     /// How many one statement asks about: so many that it costs each little, so few that it is soon over.
     private static let mostAtOnce = 64
 
-    init(database: Database) {
+    init(database: Database, logger: Logger) {
         limiter = ConcurrencyLimiter(width: 2 * Self.mostAtOnce, on: database.reactor)
         questions = RequestCoalescer(mostAtOnce: Self.mostAtOnce, on: database.reactor) {
             clients throws(ProtocolError) in
-            let rows = try await database.rows(
-                Self.missedNothing,
-                [
-                    Self.array(clients.map(\.epoch)), Self.array(clients.map { "\($0.user)" }),
-                    Self.array(clients.map(\.snapshot.text)),
-                ], as: .feed)
-            var pages: [SyncPage?] = Array(repeating: nil, count: clients.count)
-            var isDurable = true
-            for row in 0..<rows.count {
-                guard let place = rows.text(row, 0).flatMap({ Int($0) }), pages.indices.contains(place - 1),
-                    let epoch = rows.text(row, 1), let snapshot = rows.text(row, 2).flatMap({ Snapshot($0) }),
-                    let conversations = rows.ids(row, 3)
-                else { throw .fault("feed.missed_nothing returned what is no page") }
-                isDurable = isDurable && rows.text(row, 4) == "t"
-                pages[place - 1] = SyncPage(
-                    cursor: Cursor(epoch: epoch, place: .at(snapshot)),
-                    start: .init(
-                        epoch: epoch, snapshot: snapshot, conversations: conversations,
-                        seesPresence: rows.text(row, 5) == "t"))
+            do throws(ProtocolError) {
+                return try await Self.pages(of: clients, in: database)
+            } catch {
+                if let reason = error.reason {
+                    logger.error("who came back was not asked about", metadata: ["reason": "\(reason)"])
+                }
+                throw error
             }
-            if !isDurable { try await database.awaitDurable() }
-            return pages
         }
+    }
+
+    /// For each client the page of one who has missed nothing, or nil.
+    private static func pages(of clients: [Client], in database: Database) async throws(ProtocolError) -> [SyncPage?] {
+        let rows = try await database.rows(
+            Self.missedNothing,
+            [
+                array(clients.map(\.epoch)), array(clients.map { "\($0.user)" }), array(clients.map(\.snapshot.text)),
+            ], as: .feed)
+        var pages: [SyncPage?] = Array(repeating: nil, count: clients.count)
+        var isDurable = true
+        for row in 0..<rows.count {
+            guard let place = rows.text(row, 0).flatMap({ Int($0) }), pages.indices.contains(place - 1),
+                let epoch = rows.text(row, 1), let snapshot = rows.text(row, 2).flatMap({ Snapshot($0) }),
+                let conversations = rows.ids(row, 3)
+            else { throw .fault("feed.missed_nothing returned what is no page") }
+            isDurable = isDurable && rows.text(row, 4) == "t"
+            pages[place - 1] = SyncPage(
+                cursor: Cursor(epoch: epoch, place: .at(snapshot)),
+                start: .init(
+                    epoch: epoch, snapshot: snapshot, conversations: conversations,
+                    seesPresence: rows.text(row, 5) == "t"))
+        }
+        if !isDurable { try await database.awaitDurable() }
+        return pages
     }
 
     /// Does something when it is one's turn: `page` is to be asked for then.

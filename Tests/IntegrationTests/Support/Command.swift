@@ -143,7 +143,10 @@ extension Command {
         do {
             return try await within(what) { [self] in
                 while true {
-                    if let value = state.withLock({ find($0) }) { return value }
+                    let (value, end) = state.withLock { (find($0), $0.open == 0 ? $0.status : nil) }
+                    if let value { return value }
+                    // Nothing comes of one that is over.
+                    if let end { throw NotInTime(description: "\(what) did not come before its end, by \(end)") }
                     if Task.isCancelled { throw CancellationError() }
                     await withTaskCancellationHandler {
                         await withCheckedContinuation { waiter in

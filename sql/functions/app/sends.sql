@@ -66,7 +66,7 @@ begin
           from (select distinct on (w.conversation_id, w.sender_id) w.conversation_id, w.sender_id, w.seq
                   from numbered w order by w.conversation_id, w.sender_id, w.seq desc) n
          where m.conversation_id = n.conversation_id and m.user_id = n.sender_id)
-    select w.place, pg_catalog.gen_random_uuid(), w.conversation_id, w.seq, w.sender_id, w.client_id, w.content,
+    select w.place, app.message_id(), w.conversation_id, w.seq, w.sender_id, w.client_id, w.content,
            w.created_at,
            w.kind = 'group' and not exists (
                 select from public.conversation_members o

@@ -17,7 +17,7 @@ create or replace function feed.look_for_mutes(since pg_snapshot) returns table 
     marks bigint[])
 language plpgsql stable strict set search_path = ''
 set plan_cache_mode = force_generic_plan set jit = off
-set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off as $$
+set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_memoize = off as $$
 #variable_conflict use_column
 declare
     -- As in feed.look.

@@ -1,0 +1,35 @@
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#elseif canImport(Darwin)
+internal import Darwin
+#endif
+
+/// What processes have had of the processors.
+enum ProcessorTime {
+    /// Seconds of a process and of those that it has started, those among them that have ended. On Linux alone.
+    ///
+    /// Source: proc_pid_stat(5).
+    static func ofFamily(_ parent: Int32) throws -> Double {
+        var ticks = 0
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
+            guard let process = Int32(name),
+                let text = try? String(contentsOfFile: "/proc/\(name)/stat", encoding: .utf8)
+            else { continue }
+            // What follows the program's name, which may hold anything: state, parent and so on.
+            let fields = text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ").dropFirst()
+                .map { Int($0) ?? 0 }
+            guard fields.count > 14 else { continue }
+            if process == parent { ticks += fields[11...14].reduce(0, +) }
+            if fields[1] == Int(parent) { ticks += fields[11...12].reduce(0, +) }
+        }
+        guard ticks > 0 else { throw BenchError("/proc does not say what process \(parent) has had.") }
+        return Double(ticks) / Double(sysconf(Int32(_SC_CLK_TCK)))
+    }
+}
