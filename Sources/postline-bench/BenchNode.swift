@@ -40,6 +40,8 @@ enum BenchNode {
             "POSTLINE_HTTP_PORT": "\(ports.http)", "POSTLINE_OPERATIONS_PORT": "\(ports.operations)",
             "POSTLINE_AUTH": "builtin",
             "POSTLINE_JWT_SECRET": secret, "POSTLINE_RATE_LIMITS": "off",
+            // A run may take hours, and nobody here signs in anew.
+            "POSTLINE_ACCESS_TOKEN_SECONDS": "86400",
             "POSTLINE_LOG_LEVEL": "warning",
         ])
         for (name, value) in settings { environment = environment.updating([.init(stringLiteral: name): value]) }

@@ -145,11 +145,14 @@ struct StandbyBench {
     private static func load(
         _ senders: [PacedSends.Sender], _ readers: [(LineClient, String)], for time: Duration
     ) async throws -> (sends: PacedSends, lists: Percentiles) {
-        let end = ContinuousClock.now + time
+        let start = ContinuousClock.now
         let interval = Duration.seconds(1) * Double(readers.count) / listsPerSecond
         return try await withThrowingTaskGroup(of: [Duration].self) { group in
-            for (client, conversation) in readers {
-                group.addTask { try await read(client, conversation, each: interval, until: end) }
+            for (number, (client, conversation)) in readers.enumerated() {
+                let begin = start + interval * number / readers.count
+                group.addTask {
+                    try await read(client, conversation, each: interval, from: begin, until: start + time)
+                }
             }
             let sends = try await PacedSends.run(senders, pace: sendsPerSecond, for: time)
             return (sends, Percentiles(try await group.reduce(into: []) { $0 += $1 }))
@@ -158,13 +161,12 @@ struct StandbyBench {
 
     private static func read(
         _ client: isolated LineClient, _ conversation: String, each interval: Duration,
-        until end: ContinuousClock.Instant
+        from begin: ContinuousClock.Instant, until end: ContinuousClock.Instant
     ) async throws -> [Duration] {
-        let start = ContinuousClock.now
         var latencies: [Duration] = []
         var params = ByteBuffer()
         while true {
-            let due = start + interval * latencies.count
+            let due = begin + interval * latencies.count
             if due > .now { try await Task.sleep(until: due, clock: .continuous) }
             let now = ContinuousClock.now
             guard now < end else { return latencies }

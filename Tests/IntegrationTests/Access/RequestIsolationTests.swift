@@ -17,7 +17,7 @@ struct RequestIsolationTests {
                 union all select format('%I.%I', schemaname, viewname) from pg_views where schemaname in ('public', 'app', 'rest', 'auth')
                 """
             ).compactMap { $0 }
-            #expect(tables.count >= 22)
+            #expect(tables.count >= 41)
             let functions = try await database.column(
                 """
                 select format('%I.%I(%s)', n.nspname, p.proname,
@@ -27,7 +27,7 @@ struct RequestIsolationTests {
                  where n.nspname in ('api', 'accounts', 'feed', 'admin', 'app') and p.prorettype <> 'trigger'::regtype and p.prokind = 'f'
                 """
             ).compactMap { $0 }
-            #expect(functions.count >= 94)
+            #expect(functions.count >= 229)
             let connection = try await database.connect(as: "postline")
             func refusal(_ sql: String) async throws -> String {
                 do {
