@@ -5199,6 +5199,7 @@ begin
     update app.former_members set changed_xid = '3' where changed_xid > horizon;
     update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
      where sent_xid > horizon or changed_xid > horizon;
+    update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;
     update public.presence set changed_xid = '3' where changed_xid > horizon;
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;

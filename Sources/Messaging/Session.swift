@@ -315,12 +315,17 @@ extension Session {
             guard live else { return try await sync.page(request, of: user, sight, reading).map { (nil, $0) } }
             // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not
             // from before its turn on: what it keeps for many who wait, it would have to look through for each.
-            let id = try await feed.subscribe(
+            let (id, position) = try await feed.subscribe(
                 user: user.user, sink: sink, messagesPerConversation: request.messagesPerConversation)
             do throws(ProtocolError) {
-                // Where the feed moved meanwhile, the page may not be where it was.
+                // Where the feed moved meanwhile, the page may not be where it was; and of a server that was promoted,
+                // or has come back with less, it is of another history or of an older moment.
                 let page = try await sync.page(request, of: user, sight, reading)
-                if let page, feed.sight.withLock({ $0.moves }) == sight.moves { return (id, page) }
+                if let page, feed.sight.withLock({ $0.moves }) == sight.moves,
+                    page.start.map(position.isReached) ?? true
+                {
+                    return (id, page)
+                }
             } catch {
                 await feed.unsubscribe(id)
                 throw error

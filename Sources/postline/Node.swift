@@ -58,9 +58,9 @@ struct Node: Sendable {
         if let limit = lines.maxConnectionsPerAddress, limit >= lines.maxConnections {
             lines.maxConnectionsPerAddress = nil
         }
-        // The longest waits that a request may have: its turn for a page of `sync.open`, and then, a few times over, one
-        // of the pool's connections and a statement to its end.
-        lines.requestTimeout = .seconds(30) + (settings.limits.statement + .seconds(5)) * 3
+        // The longest waits that a request may have: its turn to be asked about and its turn for a page of `sync.open`,
+        // and then, a few times over, one of the pool's connections and a statement to its end.
+        lines.requestTimeout = .seconds(60) + (settings.limits.statement + .seconds(5)) * 4
         lines.certificate = try settings.certificate()
         media = try settings.media.settings(jwtSecret: settings.jwtSecret).map { ($0, try $0.store()) }
         if media != nil { lines.features.append("media") }

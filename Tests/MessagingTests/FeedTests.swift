@@ -28,6 +28,22 @@ struct FeedTests {
         #expect(sink.orders.isEmpty)
     }
 
+    @Test("goes on from no page of another history or of an older moment")
+    func pages() throws {
+        let snapshot = try #require(Snapshot("10:14:11"))
+        let position = Feed.Position(epoch: "a", snapshot: snapshot)
+        func isReached(_ epoch: String, _ text: String) throws -> Bool {
+            position.isReached(
+                by: .init(
+                    epoch: epoch, snapshot: try #require(Snapshot(text)), conversations: [], seesPresence: false))
+        }
+        #expect(try isReached("a", "10:14:11"))
+        #expect(try isReached("a", "12:16:"))
+        #expect(try !isReached("b", "12:16:"), "one that was promoted")
+        #expect(try !isReached("a", "10:13:11"), "one that came back with less")
+        #expect(try !isReached("a", "10:14:11,12"), "what was told is in progress there")
+    }
+
     @Test("does not say that it is up to date")
     func noLag() async { #expect(await feed.lag == nil) }
 }

@@ -55,7 +55,8 @@ actor Feed {
 
     let metrics: FeedMetrics
 
-    private struct Position {
+    /// Up to where the feed has told what changed.
+    struct Position {
         let epoch: String
         let snapshot: Snapshot
         let cursor: String
@@ -64,6 +65,11 @@ actor Feed {
             self.epoch = epoch
             self.snapshot = snapshot
             cursor = Cursor(epoch: epoch, place: .at(snapshot)).text
+        }
+
+        /// Whether a page that begins there has all that was told before.
+        func isReached(by start: SyncPage.Start) -> Bool {
+            start.epoch == epoch && start.snapshot.covers(snapshot)
         }
     }
 
@@ -125,17 +131,18 @@ actor Feed {
 extension Feed {
     /// A session is about to read its page of `sync.open`; from now on nothing is lost to it.
     ///
+    /// - Returns: also where the feed is, which the page must have reached.
     /// - Throws: `unavailable` where the feed has not seen the database yet, and does not see it in the next moments.
     func subscribe(
         user: ID, sink: any ClientSink, messagesPerConversation: Int
-    ) async throws(ProtocolError) -> SubscriptionID {
+    ) async throws(ProtocolError) -> (SubscriptionID, Position) {
         // A node takes lines from its first moment on, which may be one before the feed's first look.
         let limit = ContinuousClock.now + settings.firstSight
         while position == nil, .now < limit, (try? await Task.sleep(for: .milliseconds(20))) != nil {}
-        guard position != nil else { throw .unavailable }
+        guard let position else { throw .unavailable }
         let id = fanout.subscribe(user: user, messagesPerConversation: messagesPerConversation)
         sinks[id] = sink
-        return id
+        return (id, position)
     }
 
     /// The page is on its way to the client: pushes go on from where it ends.

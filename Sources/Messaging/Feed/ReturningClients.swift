@@ -19,6 +19,10 @@ struct ReturningClients: Sendable {
     /// How many one statement asks about: so many that it costs each little, so few that it is soon over.
     private static let mostAtOnce = 64
 
+    /// How many transactions a cursor may name as in progress: as many as there are backends, in one that was not made
+    /// up. What one client asks with is carried beside all that the others ask with.
+    private static let mostInProgress = 256
+
     init(database: Database, logger: Logger) {
         limiter = ConcurrencyLimiter(width: 2 * Self.mostAtOnce, on: database.reactor)
         questions = RequestCoalescer(mostAtOnce: Self.mostAtOnce, on: database.reactor) {
@@ -72,7 +76,8 @@ struct ReturningClients: Sendable {
     /// quickly: the page is then to be read.
     func page(_ request: SyncRequest, of user: ID) async -> SyncPage? {
         guard let cursor = request.cursor, case .at(let snapshot) = cursor.place,
-            cursor.epoch.utf8.allSatisfy({ $0.isLowercaseHexadecimal })
+            cursor.epoch.utf8.allSatisfy({ $0.isLowercaseHexadecimal }),
+            snapshot.inProgress.count <= Self.mostInProgress
         else { return nil }
         // What fails for all of them is for each to ask, and to be told.
         return try? await questions.load(Client(user: user, epoch: cursor.epoch, snapshot: snapshot))
