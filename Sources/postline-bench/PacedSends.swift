@@ -2,8 +2,7 @@ internal import LineClient
 internal import Messaging
 internal import NIOCore
 
-/// Messages that some sent at an even pace: one that was late does not delay the next, and what was not sent when the
-/// time was over is not sent.
+/// Messages that some sent at an even pace (`Pace`).
 struct PacedSends: Sendable {
     /// One who sends to one of its conversations after the other.
     struct Sender: Sendable {
@@ -36,8 +35,8 @@ struct PacedSends: Sendable {
                 let begin = start + interval * number / senders.count
                 group.addTask {
                     try await run(
-                        sender.client, to: sender.conversations, each: interval, from: begin, until: start + time,
-                        first: first)
+                        sender.client, to: sender.conversations,
+                        at: Pace(each: interval, from: begin, until: start + time), first: first)
                 }
             }
             return try await group.reduce(into: []) { $0 += $1 }
@@ -47,17 +46,12 @@ struct PacedSends: Sendable {
 
     /// Runs on the client's own thread, as `BenchLoop` does.
     private static func run(
-        _ client: isolated LineClient, to conversations: [String], each interval: Duration,
-        from begin: ContinuousClock.Instant,
-        until end: ContinuousClock.Instant, first: Int
+        _ client: isolated LineClient, to conversations: [String], at pace: Pace, first: Int
     ) async throws -> [Sent] {
+        var pace = pace
         var sent: [Sent] = []
         var params = ByteBuffer()
-        while true {
-            let due = begin + interval * sent.count
-            if due > .now { try await Task.sleep(until: due, clock: .continuous) }
-            let now = ContinuousClock.now
-            guard now < end else { return sent }
+        while let now = try await pace.next() {
             let conversation = conversations[(first + sent.count) % conversations.count]
             params.clear()
             SendBench.write(conversationID: conversation, params: &params)
@@ -68,5 +62,6 @@ struct PacedSends: Sendable {
             }
             sent.append(Sent(conversation: conversation, seq: seq, answered: answered, latency: answered - now))
         }
+        return sent
     }
 }

@@ -151,7 +151,7 @@ struct StandbyBench {
             for (number, (client, conversation)) in readers.enumerated() {
                 let begin = start + interval * number / readers.count
                 group.addTask {
-                    try await read(client, conversation, each: interval, from: begin, until: start + time)
+                    try await read(client, conversation, at: Pace(each: interval, from: begin, until: start + time))
                 }
             }
             let sends = try await PacedSends.run(senders, pace: sendsPerSecond, for: time)
@@ -160,21 +160,18 @@ struct StandbyBench {
     }
 
     private static func read(
-        _ client: isolated LineClient, _ conversation: String, each interval: Duration,
-        from begin: ContinuousClock.Instant, until end: ContinuousClock.Instant
+        _ client: isolated LineClient, _ conversation: String, at pace: Pace
     ) async throws -> [Duration] {
+        var pace = pace
         var latencies: [Duration] = []
         var params = ByteBuffer()
-        while true {
-            let due = begin + interval * latencies.count
-            if due > .now { try await Task.sleep(until: due, clock: .continuous) }
-            let now = ContinuousClock.now
-            guard now < end else { return latencies }
+        while let now = try await pace.next() {
             params.clear()
             ReadBench.write(conversationID: conversation, params: &params)
             _ = try await client.answer(to: "messages.list", params)
             latencies.append(.now - now)
         }
+        return latencies
     }
 }
 

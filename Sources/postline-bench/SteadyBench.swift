@@ -119,13 +119,10 @@ struct SteadyBench {
         _ client: isolated LineClient, _ conversations: [String], each interval: Duration,
         until end: ContinuousClock.Instant, first: Int
     ) async throws {
-        let start = ContinuousClock.now
+        var pace = Pace(each: interval, from: .now, until: end)
         var count = 0
         var params = ByteBuffer()
-        while true {
-            let due = start + interval * count
-            guard due < end, .now < end else { return }
-            if due > .now { try await Task.sleep(until: due, clock: .continuous) }
+        while try await pace.next() != nil {
             params.clear()
             params.writeString(#"{"conversation_id":""#)
             params.writeString(conversations[(first + count * Int(messagesARead)) % conversations.count])
