@@ -23,8 +23,8 @@ run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7
 	@.build/release/postline dev $(ARGS)
 
 # The suites that expect something within a time of the source documents
-# (Tests/IntegrationTests/Support/DocumentedTime.swift), and one that takes all of the machine.
-alone := [.](AvatarSync|ProfileFlow|ClientModel)Tests/
+# (Tests/IntegrationTests/Support/DocumentedTime.swift) or of the protocol, and one that takes all of the machine.
+alone := [.](AvatarSync|ProfileFlow|KilledNode|ClientModel)Tests/
 
 # What must hold over WebSocket as it does over lines. Two promises are others there: a message that is too long, or no
 # UTF-8, ends the connection (docs/protocol.md, section 1), which Tests/HTTP/test_websocket.py holds.

@@ -72,7 +72,10 @@ package struct DoctorRun: Sendable {
             try await MigrationCheck(database: database, admin: admin).findings()
         }
         await Self.told("connections", report) {
-            try await SlotCheck(database: database, poolSize: settings.poolSize, isServing: isServing).findings()
+            try await SlotCheck(
+                database: database, poolSize: settings.poolSize, pushes: settings.push != nil,
+                hasStandby: settings.replicaDatabaseURL?.isEmpty == false, isServing: isServing
+            ).findings()
         }
         await Self.told("durability", report) { try await DurabilityCheck(database: database).findings() }
         await Self.told("log", report) { try await LogCheck(database: database).findings() }

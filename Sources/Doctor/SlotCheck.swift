@@ -6,11 +6,20 @@ struct SlotCheck: Sendable {
     let database: DatabaseUnderTest
     let poolSize: Int
 
+    /// Whether a node pushes to devices, which it does over a connection of its own.
+    let pushes: Bool
+
+    /// Whether its feed looks at a standby, and beside that asks the primary how far it is.
+    let hasStandby: Bool
+
     /// Whether a node has its connections already, at this address.
     let isServing: Bool
 
     /// The feed looks, listens and rings.
     private static let feed = 3
+
+    /// How many connections to the primary a node takes at most.
+    private var needed: Int { poolSize + Self.feed + (pushes ? 1 : 0) + (hasStandby ? 1 : 0) }
 
     func findings() async throws(PostgresError) -> [Finding] {
         let answer = try await database.ask(.slots)
@@ -23,7 +32,7 @@ struct SlotCheck: Sendable {
             ),
             ("the connection limit of the role", answer.integer("role_limit"), answer.integer("role_used") - 1),
         ]
-        return [Self.finding(bounds, needed: poolSize + Self.feed, isServing: isServing)]
+        return [Self.finding(bounds, needed: needed, isServing: isServing)]
     }
 
     /// - Parameter bounds: what bounds the connections, to how many (negative: it does not), and how many there are.

@@ -93,6 +93,7 @@ public struct Gateway: Service {
         http.port = configuration.port
         http.certificate = configuration.certificate
         http.expectsProxyHeader = configuration.expectsProxyHeader
+        http.bounds.requestTimeout = TimeAmount(lines.requestTimeout)
         let pace = BodyPace { [activity] in activity.isRecent(within: .milliseconds(100)) }
         let server = HTTPServer(configuration: http, sharing: lines, pace: pace) { GatewayConversation(self, on: $0) }
         do {

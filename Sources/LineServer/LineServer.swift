@@ -157,6 +157,9 @@ public final class LineServer: Service {
 /// What a server of another protocol shares with this one: its bounds, and its connections where they speak lines within
 /// a framing of their own.
 extension LineServer {
+    /// How long a request may be at work before it is given up.
+    package var requestTimeout: Duration { context.configuration.requestTimeout }
+
     /// A place for a client of the other server; not to be kept where it is dropped.
     ///
     /// - Parameter peerAddress: nil where a balancer has still to tell it.

@@ -109,6 +109,8 @@ public final class Pusher: Service {
             leading = try await queue.leading()
         }
         guard let leading else { return }
+        // The first of all looks only notes from where on is told.
+        _ = try await leading.note()
         metrics.leads(true)
         logger.info("this node pushes")
         var nextLook = ContinuousClock.now

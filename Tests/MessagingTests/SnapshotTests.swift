@@ -21,6 +21,27 @@ struct SnapshotTests {
         #expect(later.covers(sameEnd) && !sameEnd.covers(later))
     }
 
+    @Test("with another it makes one that sees what either sees, and is written as PostgreSQL writes it")
+    func union() throws {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<500 {
+            let (one, other) = try (Self.drawn(using: &random), Self.drawn(using: &random))
+            let both = one.union(other)
+            for xid in UInt64(1)..<60 {
+                #expect(both.sees(xid) == (one.sees(xid) || other.sees(xid)), "\(one.text) and \(other.text): \(xid)")
+            }
+            #expect(both.covers(one) && both.covers(other))
+            #expect(Snapshot(both.text) == both)
+        }
+    }
+
+    private static func drawn(using random: inout some RandomNumberGenerator) throws -> Snapshot {
+        let xmax = Int.random(in: 10...50, using: &random)
+        let open = (Int.random(in: 5...xmax, using: &random)..<xmax).filter { _ in Bool.random(using: &random) }
+        let list = open.map(String.init).joined(separator: ",")
+        return try #require(Snapshot("\(open.first ?? xmax):\(xmax):\(list)"))
+    }
+
     @Test(
         "is refused when it is none",
         arguments: [

@@ -137,6 +137,13 @@ select isnt(app.epoch(), (select epoch from before), 'which ends all cursors');
 select is((select count(*) from public.messages where changed_xid > pg_current_xact_id()),
     0::bigint, 'and brings foreign ids home');
 select is(app.settle(), false, 'once');
+select is_empty($$
+    select a.attrelid::regclass, a.attname
+      from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+     where a.atttypid = 'xid8'::regtype and c.relkind = 'r' and n.nspname in ('public', 'app', 'admin')
+       and pg_get_functiondef('app.renew_epoch'::regproc)
+           !~ format('update %s.%s set [^;]*%s', n.nspname, c.relname, a.attname)
+$$, 'of every column that holds one');
 
 -- More than one look tells: it says so and no more, and is asked who is concerned.
 select tests.age();

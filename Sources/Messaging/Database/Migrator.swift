@@ -4,8 +4,9 @@ internal import Postgres
 /// Brings a database to the schema that this binary was built with.
 ///
 /// It applies, under one advisory lock: `sql/bootstrap/` (which skips what Supabase has), the migrations that are new,
-/// each in a transaction of its own, and `sql/functions/` with `sql/policies.sql` whenever one of them has changed. Many nodes
-/// may migrate at once: one does, the others find it done.
+/// each in a transaction of its own, and `sql/functions/` with `sql/policies.sql` whenever one of them has changed. Many
+/// nodes may migrate at once: one does, the others find it done. Nobody waits behind it for long: a table that is in use
+/// it lets go of after a second, and tries again.
 public struct Migrator: Sendable {
     private let url: String
     private let logger: Logger
@@ -118,16 +119,27 @@ extension Migrator {
     private func apply(_ files: [SQLFile], as name: String, over connection: Connection) async throws -> [String] {
         let hash = files.hash
         guard try await appliedHash(of: name, over: connection) != hash else { return [] }
-        _ = try await connection.execute("begin")
-        do {
-            for file in files { try await run(file, over: connection) }
-            try await record(name, hash: hash, over: connection)
-            _ = try await connection.execute("commit")
-        } catch {
-            _ = try? await connection.execute("rollback")
-            throw error
+        var backoff = Backoff(base: Self.lockWait, limit: .seconds(10))
+        while true {
+            _ = try await connection.execute("begin; set local lock_timeout = \(Self.lockWait / .milliseconds(1))")
+            do {
+                for file in files { try await run(file, over: connection) }
+                try await record(name, hash: hash, over: connection)
+                _ = try await connection.execute("commit")
+                return files.map(\.path)
+            } catch let error as TableInUse {
+                _ = try await connection.execute("rollback")
+                let users = try await connection.execute(Self.users)[0]
+                logger.notice(
+                    "it is tried again until a table that is to be changed is not in use",
+                    metadata: ["file": "sql/\(error.path)", "used_by": "\(users.text(0, 0) ?? "somebody")"])
+                // Others have their turn for at least as long as they stood behind this.
+                try await Task.sleep(for: Self.lockWait + backoff.next())
+            } catch {
+                _ = try? await connection.execute("rollback")
+                throw error
+            }
         }
-        return files.map(\.path)
     }
 
     /// The migrations in the order of their names. One that was applied must be as it was then.
@@ -146,6 +158,8 @@ extension Migrator {
     private func run(_ file: SQLFile, over connection: Connection) async throws {
         do {
             _ = try await connection.execute(file.sql)
+        } catch .server(let error) where error.sqlState == .lockNotAvailable {
+            throw TableInUse(path: file.path)
         } catch {
             throw MigrationError.failed(file.path, "\(error)")
         }
@@ -159,6 +173,26 @@ extension Migrator {
     private func record(_ name: String, hash: String, over connection: Connection) async throws {
         _ = try await connection.run([Call(Self.record, [name, hash])], deadline: nil)
     }
+
+    /// Others use a table that this file changes.
+    private struct TableInUse: Error {
+        let path: String
+    }
+
+    /// For how long it waits for a table. Whoever comes to that meanwhile waits behind it, and a dump, say, may have the
+    /// table for hours.
+    private static let lockWait = Duration.seconds(1)
+
+    /// Who has used one of our tables for longer than that, in a transaction that goes on.
+    private static let users = """
+        select string_agg(format('process %s (%s)', a.pid, concat_ws(', ', a.usename, nullif(a.application_name, ''))),
+                          ', ' order by a.xact_start)
+          from pg_stat_activity a
+         where a.xact_start < clock_timestamp() - interval '1 s' and a.pid <> pg_backend_pid()
+           and a.pid in (
+                select l.pid from pg_locks l join pg_class c on c.oid = l.relation
+                 where l.granted and c.relnamespace in (to_regnamespace('public'), to_regnamespace('app')))
+        """
 
     /// Any number that no other program on the database takes.
     private static let lock = 7_432_000_001

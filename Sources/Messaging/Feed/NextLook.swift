@@ -126,11 +126,16 @@ enum FeedError: Error, CustomStringConvertible {
     /// The standby is too long after the primary.
     case standbyIsBehind
 
+    /// The standby has replayed as much log as the primary has written, but it is another database's log, or that of
+    /// another timeline: a primary that was not promoted from what the standby follows.
+    case standbyOfAnother
+
     var description: String {
         switch self {
         case .unreadable: "feed.next_look gives what this version does not know: the schema is of another one"
         case .noStandby: "it replays no log: it is a primary"
         case .standbyIsBehind: "it is too long after the primary"
+        case .standbyOfAnother: "it is no standby of the primary, or not of its timeline"
         }
     }
 }

@@ -53,10 +53,11 @@ struct ReturningClients: Sendable {
                 let conversations = rows.ids(row, 3)
             else { throw .fault("feed.missed_nothing returned what is no page") }
             isDurable = isDurable && rows.text(row, 4) == "t"
+            let seen = snapshot.union(clients[place - 1].snapshot)
             pages[place - 1] = SyncPage(
-                cursor: Cursor(epoch: epoch, place: .at(snapshot)),
+                cursor: Cursor(epoch: epoch, place: .at(seen)),
                 start: .init(
-                    epoch: epoch, snapshot: snapshot, conversations: conversations,
+                    epoch: epoch, snapshot: seen, conversations: conversations,
                     seesPresence: rows.text(row, 5) == "t"))
         }
         if !isDurable { try await database.awaitDurable() }

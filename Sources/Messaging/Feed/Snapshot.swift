@@ -53,4 +53,17 @@ struct Snapshot: Sendable, Equatable {
         guard xmax >= other.xmax else { return false }
         return inProgress.allSatisfy { !other.sees($0) }
     }
+
+    /// What sees all that either of the two sees. A standby may show what is committed before its primary does.
+    func union(_ other: Snapshot) -> Snapshot {
+        if covers(other) { return self }
+        let (shorter, longer) = xmax < other.xmax ? (self, other) : (other, self)
+        return Snapshot(xmax: longer.xmax, inProgress: longer.inProgress.filter { !shorter.sees($0) })
+    }
+
+    private init(xmax: UInt64, inProgress: [UInt64]) {
+        self.xmax = xmax
+        self.inProgress = inProgress
+        text = "\(inProgress.first ?? xmax):\(xmax):\(inProgress.map(String.init).joined(separator: ","))"
+    }
 }

@@ -12,6 +12,9 @@ actor StandbyWatch {
     struct Mark: Sendable {
         let end: LogPosition
 
+        /// Which database it was, as cursors name it: a standby that is as far in another log is none of it.
+        let epoch: String
+
         /// When it was asked for: what was written before is in the log up to there.
         let asked: ContinuousClock.Instant
     }
@@ -67,11 +70,11 @@ actor StandbyWatch {
                         try await rings.next(notBefore: next)
                         next = .now + settings.pace
                         let asked = ContinuousClock.now
-                        let rows = try await connection.run([Call(Self.logEnd)], deadline: settings.limits.deadline)
-                        guard let end = rows[0].text(0, 0).flatMap({ LogPosition($0) }) else {
-                            throw FeedError.unreadable
-                        }
-                        mark = Mark(end: end, asked: asked)
+                        let rows = try await connection.run(
+                            [preamble.call(for: .feed), Call(Self.logEnd)], deadline: settings.limits.deadline)
+                        guard let end = rows[1].text(0, 0).flatMap({ LogPosition($0) }), let epoch = rows[1].text(0, 1)
+                        else { throw FeedError.unreadable }
+                        mark = Mark(end: end, epoch: epoch, asked: asked)
                         due.signal()
                     }
                 }
@@ -90,8 +93,8 @@ actor StandbyWatch {
             rings.signal()
             let isThere = try? await Connection.with(url, on: reactor, options: .logging(to: logger)) { connection in
                 while .now < start + settings.probe {
-                    let replayed = try await replayed(over: connection)
-                    if let mark, mark.asked >= start, replayed >= mark.end { return true }
+                    let (replayed, epoch) = try await progress(over: connection)
+                    if let mark, mark.asked >= start, replayed >= mark.end { return mark.epoch == epoch }
                     try await Task.sleep(for: settings.pace)
                 }
                 return false
@@ -103,11 +106,14 @@ actor StandbyWatch {
         }
     }
 
+    /// How far the standby is in its log, and whose that is.
+    ///
     /// - Throws: `noStandby`, or what became of the question.
-    private func replayed(over connection: Connection) async throws -> LogPosition {
+    private func progress(over connection: Connection) async throws -> (replayed: LogPosition, epoch: String?) {
         let rows = try await connection.run(
-            [preamble.call(for: .feed), Self.noteEnded(since: nil, nil)], deadline: settings.limits.deadline)
-        return try Moment(rows[1]).replayed
+            [preamble.call(for: .feed), Self.noteEnded(since: nil, nil), Call(Self.epoch)],
+            deadline: settings.limits.deadline)
+        return (try Moment(rows[1]).replayed, rows[2].text(0, 0))
     }
 
     /// What a standby says of itself before it is asked.
@@ -117,15 +123,6 @@ actor StandbyWatch {
 
         /// Since when the server runs: only as long as it does it never shows less than before.
         let started: String
-
-        /// - Throws: `noStandby` where nothing is replayed.
-        init(_ rows: Rows) throws(FeedError) {
-            guard let replayed = rows.text(0, 0).flatMap({ LogPosition($0) }), let started = rows.text(0, 1) else {
-                throw .noStandby
-            }
-            self.replayed = replayed
-            self.started = started
-        }
     }
 
     /// Has the standby note what has ended, for the statement that follows; that gives a ``Moment``.
@@ -140,7 +137,18 @@ actor StandbyWatch {
     private static let noteEnded = Statement(
         "app.note_ended", "select replayed, started from app.note_ended($1::pg_snapshot, $2::timestamptz)")
 
-    private static let logEnd = Statement("feed.log_written", "select pg_current_wal_insert_lsn()")
+    private static let logEnd = Statement("feed.log_end", "select pg_current_wal_insert_lsn(), app.epoch()")
+    private static let epoch = Statement("feed.epoch", "select app.epoch()")
+}
+
+extension StandbyWatch.Moment {
+    /// - Throws: `noStandby` where nothing is replayed.
+    init(_ rows: Rows) throws(FeedError) {
+        guard let replayed = rows.text(0, 0).flatMap({ LogPosition($0) }), let started = rows.text(0, 1) else {
+            throw .noStandby
+        }
+        self.init(replayed: replayed, started: started)
+    }
 }
 
 /// Where the feed looks, as sessions see it who read beside it.

@@ -122,8 +122,10 @@ struct Sync: Sendable {
             return nil
         }
         if !row.isDurable { try await database.awaitDurable() }
-        // `reset` begins a new view, whatever the cursor asked for.
-        let view = (since: row.isReset ? nil : since, until: row.isReset ? row.snapshot : until ?? row.snapshot)
+        // `reset` begins a new view, whatever the cursor asked for. What the client has seen beyond the page is not told
+        // to it again.
+        let seen = row.isReset ? row.snapshot : since.map { row.snapshot.union($0) } ?? row.snapshot
+        let view = (since: row.isReset ? nil : since, until: row.isReset ? seen : until ?? seen)
         let isFirst = row.isReset || until == nil
         let place: Cursor.Place =
             row.next.map { .within(since: view.since, until: view.until, position: $0) } ?? .at(view.until)
@@ -131,7 +133,7 @@ struct Sync: Sendable {
         let cursor = Cursor(epoch: row.epoch, place: place)
         let start = row.conversations.map {
             SyncPage.Start(
-                epoch: row.epoch, snapshot: row.snapshot, conversations: $0, seesPresence: row.seesPresence)
+                epoch: row.epoch, snapshot: seen, conversations: $0, seesPresence: row.seesPresence)
         }
         return SyncPage(
             cursor: cursor, isReset: row.isReset, more: more, start: more ? nil : start, row.writeChanges)

@@ -10,7 +10,7 @@ internal import Threads
 /// A text that comes when nothing is under way is sent at once, and alone: there is no timer, and nothing waits for
 /// company. What comes meanwhile goes as the next group, when the one under way has ended or as soon as it is full.
 /// Texts of one conversation are never in two groups at once, so that they do not wait for each other's lock, and keep
-/// the order in which they came.
+/// the order in which they came (``SendSelection``).
 ///
 /// A group never waits for a conversation that somebody else has locked, and for other locks only a moment. What it
 /// cannot write it leaves out, and whoever sends it does that alone then, with all the time that a request has, and
@@ -140,17 +140,11 @@ extension SendGroups {
             late.turn.resume(returning: .over(late.texts.map { _ in .failure(.unavailable) }))
         }
         while groupsUnderWay == 0 || groupsUnderWay < Self.width && waitingTexts >= Self.mostTogether {
-            var count = 0
-            let group = waiting.popFirst(Self.mostTogether) { next in
-                guard count + next.texts.count <= Self.mostTogether,
-                    !next.texts.contains(where: { conversations.contains($0.conversation) })
-                else { return false }
-                count += next.texts.count
-                return true
-            }
+            var selection = SendSelection(most: Self.mostTogether, busy: conversations)
+            let group = waiting.popFirst(Self.mostTogether) { selection.takes($0.texts) }
             guard let first = group.first else { return }
-            waitingTexts -= count
-            if count == 1 {
+            waitingTexts -= selection.count
+            if selection.count == 1 {
                 begin(first.texts)
                 first.turn.resume(returning: .alone)
             } else if let sender = idle.popLast() {

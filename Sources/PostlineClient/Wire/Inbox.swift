@@ -55,7 +55,8 @@ final class Inbox: Sendable {
         first?.resume(returning: .failure(Self.ending(failure)))
     }
 
-    /// Gives all further lines to their reader, which lives on the channel's event loop, where this is called.
+    /// Gives all further lines to their reader, which lives on the channel's event loop, where this is called. Nothing
+    /// is read since the first line, until the reader has the channel read on.
     func deliver(to reader: LineConnection) {
         let (lines, isClosed) = state.withLockedValue { state in
             defer { state.waiting = [] }
@@ -116,10 +117,14 @@ final class InboxHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let inbox: Inbox
+    private var hasRead = false
 
     init(_ inbox: Inbox) { self.inbox = inbox }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        // Nobody reads beyond the first line yet, and what the server says is not to wait here.
+        if !hasRead { _ = context.channel.setOption(.autoRead, value: false) }
+        hasRead = true
         inbox.received(Data(Self.unwrapInboundIn(data).readableBytesView))
     }
 

@@ -95,6 +95,7 @@ actor LineConnection {
     }
 
     private func listen(to inbox: Inbox) {
+        _ = channel.setOption(.autoRead, value: true)
         inbox.deliver(to: self)
         // A server that is there pings. Twice as long without a line, and it is gone, whatever the network says.
         guard let seconds = hello.pingSeconds, 1...3_600 ~= seconds else { return }

@@ -107,8 +107,8 @@ struct ClientWireTests {
             cursors.append(cursor)
         }
         #expect(cursors == (0..<count).map { "\($0)" })
-        // Beyond the bound stands only what was read with it, which on a busy machine is some MiB at once.
-        #expect(most >= 256 && most < count / 4, "\(most)")
+        // Beyond the bound stands only what was read with it.
+        #expect(most >= 256 && most < 2_000, "\(most)")
         try await listener.close()
     }
 

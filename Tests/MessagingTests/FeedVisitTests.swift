@@ -1,0 +1,55 @@
+import Testing
+
+@testable import Messaging
+
+@Suite("A visit of the feed")
+struct FeedVisitTests {
+    private static func mark(_ end: String, _ epoch: String) throws -> StandbyWatch.Mark {
+        try .init(end: #require(LogPosition(end)), epoch: epoch, asked: .now)
+    }
+
+    private var visit = FeedVisit(isAtStandby: true)
+
+    /// Whether it is to be looked again.
+    private mutating func note(
+        _ replayed: String, of epoch: String, _ newest: StandbyWatch.Mark?, longestLag: Duration = .seconds(60)
+    ) throws -> Bool {
+        let moment = StandbyWatch.Moment(replayed: try #require(LogPosition(replayed)), started: "then")
+        return try visit.note(moment, of: epoch, newest: newest, longestLag: longestLag)
+    }
+
+    @Test("has reached what was written when the primary was asked, once the standby has replayed so far")
+    mutating func reaches() throws {
+        let mark = try Self.mark("0/20", "one")
+        let isAwaited = try [note("0/10", of: "one", mark), note("0/20", of: "one", mark)]
+        #expect(isAwaited == [true, false])
+        #expect(visit.reached == mark.asked)
+        let isNextAwaited = try note("0/20", of: "one", Self.mark("0/30", "one"))
+        #expect(isNextAwaited)
+        #expect(visit.reached == mark.asked)
+    }
+
+    @Test("is no visit of a standby of this primary where that is as far in the log of another")
+    mutating func another() throws {
+        let mark = try Self.mark("0/20", "one")
+        let isAwaited = try note("0/10", of: "two", mark)
+        #expect(isAwaited)
+        #expect(throws: FeedError.standbyOfAnother) { try note("0/20", of: "two", mark) }
+    }
+
+    @Test("ends where the standby is too long after the primary")
+    mutating func behind() throws {
+        let mark = try Self.mark("0/20", "one")
+        #expect(throws: FeedError.standbyIsBehind) { try note("0/10", of: "one", mark, longestLag: .zero) }
+    }
+
+    @Test("is stuck where it does not arrive for long, and says so once")
+    mutating func stuck() {
+        let said = [visit.isStuck(after: .seconds(60)), visit.isStuck(after: .zero), visit.isStuck(after: .zero)]
+        #expect(said == [false, true, false])
+        var arrived = FeedVisit(isAtStandby: false)
+        arrived.hasArrived = true
+        let isStuck = arrived.isStuck(after: .zero)
+        #expect(!isStuck)
+    }
+}
