@@ -67,6 +67,10 @@ let package = Package(
         // The service, from the database outwards. Imports go one way: up this list, never down.
         .target(name: "Threads", swiftSettings: settings),
         .target(
+            name: "EventLoops",
+            dependencies: [.product(name: "NIOCore", package: "swift-nio")],
+            swiftSettings: settings),
+        .target(
             name: "Postgres",
             dependencies: [
                 "CPostgres",
@@ -156,6 +160,7 @@ let package = Package(
         .target(
             name: "LineServer",
             dependencies: [
+                "EventLoops",
                 "Messaging",
                 "Threads",
                 .product(name: "Logging", package: "swift-log"),
@@ -171,6 +176,7 @@ let package = Package(
         .target(
             name: "Gateway",
             dependencies: [
+                "EventLoops",
                 "LineServer",
                 "Media",
                 "Messaging",
@@ -216,6 +222,7 @@ let package = Package(
         .target(
             name: "LineClient",
             dependencies: [
+                "EventLoops",
                 "Messaging",
                 "Threads",
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -299,6 +306,7 @@ let package = Package(
             name: "postline-bench",
             dependencies: [
                 "CNotifyPeer",
+                "EventLoops",
                 "LineClient",
                 "LineServer",
                 "Messaging",

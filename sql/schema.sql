@@ -1925,6 +1925,9 @@ $$;
 CREATE FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid DEFAULT NULL::uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql
     SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
     me uuid := auth.uid();
@@ -5335,6 +5338,9 @@ CREATE FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents
     LANGUAGE plpgsql ROWS 16
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
     AS $$
 begin
     return query

@@ -1,3 +1,4 @@
+internal import EventLoops
 import LineServer
 import Messaging
 import Synchronization

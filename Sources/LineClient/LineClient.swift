@@ -1,3 +1,4 @@
+package import EventLoops
 public import Messaging
 public import NIOCore
 public import NIOPosix
@@ -33,9 +34,12 @@ public actor LineClient {
     public private(set) var isClosed = false
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
-        // The channel, which this actor holds, keeps its event loop for as long as it lives.
-        unsafe channel.eventLoop.executor.asUnownedSerialExecutor()
+        // This actor holds the executor.
+        unsafe executor.asUnownedSerialExecutor()
     }
+
+    /// What a task is to prefer that asks one thing after another: it changes no threads then.
+    package nonisolated let executor: LoopExecutor
 
     private nonisolated let channel: any Channel
     private let pushesSource: AsyncStream<ServerNotification>.Continuation
@@ -124,6 +128,7 @@ public actor LineClient {
 
     private init(_ channel: any Channel, _ hello: ServerHello, _ onPush: (@Sendable (ServerNotification) -> Void)?) {
         self.channel = channel
+        executor = LoopExecutor(channel.eventLoop)
         self.hello = hello
         self.onPush = onPush
         (pushes, pushesSource) = AsyncStream.makeStream()

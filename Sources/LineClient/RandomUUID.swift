@@ -1,12 +1,20 @@
 /// A random UUID (version 4) in lower case, as the protocol writes ids: what a client gives a message as its `client_id`.
 public func randomUUID() -> String {
-    var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-    bytes[6] = bytes[6] & 0x0F | 0x40
-    bytes[8] = bytes[8] & 0x3F | 0x80
-    var text = ""
-    for (index, byte) in bytes.enumerated() {
-        if [4, 6, 8, 10].contains(index) { text += "-" }
-        text += (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    var random = SystemRandomNumberGenerator()
+    let high = random.next() & 0xFFFF_FFFF_FFFF_0FFF | 0x4000
+    let low = random.next() & 0x3FFF_FFFF_FFFF_FFFF | 0x8000_0000_0000_0000
+    return unsafe String(unsafeUninitializedCapacity: 36) { text in
+        var count = 0
+        for digit in 0..<32 {
+            if [8, 12, 16, 20].contains(digit) {
+                unsafe text[count] = UInt8(ascii: "-")
+                count += 1
+            }
+            let half = digit < 16 ? high : low
+            let value = UInt8(half >> UInt64((15 - digit % 16) * 4) & 15)
+            unsafe text[count] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+            count += 1
+        }
+        return count
     }
-    return text
 }

@@ -1,8 +1,12 @@
+internal import EventLoops
 internal import LineClient
 internal import NIOCore
 
 /// What a measurement asks by: it runs on its connection's own thread.
 protocol BenchClient: Actor {
+    /// What its task is to prefer.
+    nonisolated var executor: LoopExecutor { get }
+
     /// Asks one thing, with params that are JSON text, and gives the result as JSON text.
     func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer
 }
@@ -20,7 +24,9 @@ enum BenchLoop {
         let end = start + time
         let latencies = try await withThrowingTaskGroup(of: [Duration]?.self) { group in
             for (client, text) in clients {
-                group.addTask { try await ask(client, until: end, method) { write(text, &$0) } }
+                group.addTask(executorPreference: client.executor) {
+                    try await ask(client, until: end, method) { write(text, &$0) }
+                }
             }
             // A request that is never answered must not make the measurement wait for ever.
             group.addTask {

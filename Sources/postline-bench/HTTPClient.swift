@@ -1,3 +1,4 @@
+internal import EventLoops
 internal import NIOCore
 internal import NIOPosix
 internal import Threads
@@ -5,9 +6,11 @@ internal import Threads
 /// One kept connection over which methods are called by HTTP, one after another, with a bearer token.
 actor HTTPClient: BenchClient {
     nonisolated var unownedExecutor: UnownedSerialExecutor {
-        // The channel, which this actor holds, keeps its event loop for as long as it lives.
-        unsafe channel.eventLoop.executor.asUnownedSerialExecutor()
+        // This actor holds the executor.
+        unsafe executor.asUnownedSerialExecutor()
     }
+
+    nonisolated let executor: LoopExecutor
 
     private nonisolated let channel: any Channel
 
@@ -30,6 +33,7 @@ actor HTTPClient: BenchClient {
 
     private init(_ channel: any Channel, accessToken: String) {
         self.channel = channel
+        executor = LoopExecutor(channel.eventLoop)
         fields =
             " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(accessToken)\r\n"
             + "Content-Type: application/json\r\nContent-Length: "

@@ -6,6 +6,10 @@ internal import Synchronization
 
 /// How many messages are answered in a second, each pushed to a live receiver, beside what the database alone does.
 struct SendBench {
+    /// Within so long the feed has seen what pgbench wrote, which no bell announces: in one look with so much nothing else
+    /// would be told.
+    private static let sweep = Duration.seconds(2)
+
     private static let content = "Shall we meet at the harbour at seven? I could bring the maps and something to eat."
 
     let world: BenchWorld
@@ -19,7 +23,7 @@ struct SendBench {
         let pushed = PushCounter()
         var senders: [(LineClient, String)] = []
         var receivers: [LineClient] = []
-        // Others than pgbench's: the feed does not look while that writes, and then there is more than it tells at once.
+        // Others than pgbench's, of whose messages there are more than are told.
         for pair in world.pairs.dropFirst(PgBench.mostClients).prefix(connections) {
             receivers.append(try await world.connect(pair.receiver) { pushed.take($0) })
             senders.append((try await world.connect(pair.sender), pair.conversationID))
@@ -36,6 +40,7 @@ struct SendBench {
         _ = try await Self.round(senders, for: .seconds(1))
         _ = try await pgbench.run(call, clients: min(PgBench.mostClients, count), seconds: 1)
         for number in 1...rounds {
+            try await Task.sleep(for: Self.sweep)
             let before = pushed.value
             let ours = try await Self.round(senders, for: .seconds(seconds))
             try await pushed.reach(before + ours.latencies.count)

@@ -1,3 +1,4 @@
+package import EventLoops
 package import LineServer
 import Logging
 import NIOCore

@@ -1,3 +1,4 @@
+internal import EventLoops
 import Messaging
 import NIOCore
 import Synchronization

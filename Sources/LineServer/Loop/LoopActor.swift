@@ -1,3 +1,5 @@
+package import EventLoops
+
 /// An event loop as an actor: what is isolated to it runs there, and enters the loop's other actors where it stands.
 package actor LoopActor {
     private nonisolated let executor: LoopExecutor

@@ -2,6 +2,7 @@ internal import Logging
 internal import Metrics
 internal import NIOCore
 internal import Postgres
+internal import Synchronization
 internal import Threads
 
 /// Sends texts, those that come while others are under way together: most of what a send costs the database is starting
@@ -17,7 +18,10 @@ internal import Threads
 /// hears what is wrong with it. So one text's fault, or wait, is not another's. Where a group fails whole, and nothing
 /// of it was written, so are all of its texts. Where nobody knows (the connection was lost before the answer), all are
 /// told so, as one alone would be.
-actor SendGroups {
+///
+/// Clients come to it on their own threads, and their answers go to them there; the groups are sent on the pool's. What it
+/// decides is decided under a lock, so that nobody changes threads for it.
+final class SendGroups: Sendable {
     /// What became of a text: its message as it is answered, or nil where nothing is written and it is to be sent alone.
     typealias Outcome = Result<ByteBuffer?, ProtocolError>
 
@@ -30,11 +34,8 @@ actor SendGroups {
         case alone
     }
 
-    /// Texts that one client sent one after another.
-    private struct Waiter {
-        let texts: [OutgoingText]
-        let turn: CheckedContinuation<Turn, Never>
-    }
+    private typealias Queue = SendQueue<CheckedContinuation<Turn, Never>, CheckedContinuation<[Waiter], Never>>
+    private typealias Waiter = SendWaiter<CheckedContinuation<Turn, Never>>
 
     private let database: Database
     private let logger: Logger
@@ -43,26 +44,7 @@ actor SendGroups {
     /// Told that something may have been written.
     private let changed: @Sendable () -> Void
 
-    private var waiting: WaitingQueue<Waiter>
-    private var waitingTexts = 0
-
-    /// How many groups are under way, those of one included, and the conversations of their texts.
-    private var groupsUnderWay = 0
-    private var conversations: Set<ID> = []
-
-    /// Those who send groups, as long as they have none.
-    private var idle: [CheckedContinuation<[Waiter], Never>] = []
-    private var isEnding = false
-
-    private nonisolated let reactor: Reactor
-    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
-
-    /// How many groups may be under way at once. With two at any time the groups are half as large, and the same texts
-    /// take the database longer (docs/performance.md).
-    private static let width = 2
-
-    /// How many texts are sent together at most.
-    private static let mostTogether = 64
+    private let queue: Mutex<Queue>
 
     /// For how long a group waits for a lock, and one of one, which has less to lose.
     private static let lockWait = Duration.milliseconds(100)
@@ -78,19 +60,20 @@ actor SendGroups {
         self.database = database
         self.logger = logger
         self.changed = changed
-        reactor = database.reactor
-        waiting = WaitingQueue(patience: patience)
+        queue = Mutex(Queue(patience: patience))
         sizes = Recorder(label: "postline_send_group_size", factory: metrics)
     }
 
-    /// Sends groups until it is cancelled; what comes then is sent alone.
+    /// Sends groups until it is cancelled; what comes then is sent alone. To be run on the pool's thread.
     func run() async {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
-                for _ in 0..<Self.width { group.addTask(executorPreference: reactor) { await self.sendGroups() } }
+                for _ in 0..<Queue.width {
+                    group.addTask(executorPreference: self.database.reactor) { await self.sendGroups() }
+                }
             }
         } onCancel: {
-            reactor.submit { self.assumeIsolated { $0.end() } }
+            perform(queue.withLock { $0.end() })
         }
     }
 
@@ -100,18 +83,15 @@ actor SendGroups {
     func send(_ texts: [OutgoingText]) async -> [Outcome] {
         if texts.isEmpty { return [] }
         let turn: Turn = await suspended { caller in
-            if groupsUnderWay == 0, texts.count == 1 {
-                begin(texts)
-                return .over(.alone)
-            }
-            waiting.append(Waiter(texts: texts, turn: caller))
-            waitingTexts += texts.count
-            beginNext()
+            let steps = queue.withLock { $0.take(Waiter(texts: texts, caller: caller)) }
+            guard let steps else { return .over(.alone) }
+            perform(steps)
             return .kept
         }
         switch turn {
         case .over(let outcomes): return outcomes
         case .alone:
+            sizes.record(1)
             let outcome = await sendAlone(texts[0])
             ended(texts)
             return [outcome]
@@ -120,85 +100,72 @@ actor SendGroups {
 }
 
 extension SendGroups {
-    private func begin(_ texts: [OutgoingText]) {
-        groupsUnderWay += 1
-        for text in texts { conversations.insert(text.conversation) }
-        sizes.record(texts.count)
-    }
-
-    private func ended(_ texts: [OutgoingText]) {
-        groupsUnderWay -= 1
-        for text in texts { conversations.remove(text.conversation) }
-        changed()
-        beginNext()
-    }
-
-    /// Begins as many groups as may be.
-    private func beginNext() {
-        for late in waiting.popLate() {
-            waitingTexts -= late.texts.count
-            late.turn.resume(returning: .over(late.texts.map { _ in .failure(.unavailable) }))
-        }
-        while groupsUnderWay == 0 || groupsUnderWay < Self.width && waitingTexts >= Self.mostTogether {
-            var selection = SendSelection(most: Self.mostTogether, busy: conversations)
-            let group = waiting.popFirst(Self.mostTogether) { selection.takes($0.texts) }
-            guard let first = group.first else { return }
-            waitingTexts -= selection.count
-            if selection.count == 1 {
-                begin(first.texts)
-                first.turn.resume(returning: .alone)
-            } else if let sender = idle.popLast() {
-                begin(group.flatMap(\.texts))
-                sender.resume(returning: group)
-            } else {
-                // As many send groups as may be under way: there is none only before the service runs, and after.
-                for waiter in group { waiter.turn.resume(returning: .over(waiter.texts.map { _ in .success(nil) })) }
+    private func perform(_ steps: [Queue.Step]) {
+        for step in steps {
+            switch step {
+            case .late(let waiter):
+                waiter.caller.resume(returning: .over(waiter.texts.map { _ in .failure(.unavailable) }))
+            case .alone(let waiter): waiter.caller.resume(returning: .alone)
+            case .together(let group, let sender): sender.resume(returning: group)
+            case .apart(let waiters):
+                for waiter in waiters {
+                    waiter.caller.resume(returning: .over(waiter.texts.map { _ in .success(nil) }))
+                }
             }
         }
     }
 
+    private func ended(_ texts: [OutgoingText]) {
+        perform(queue.withLock { $0.ended(texts) })
+        changed()
+    }
+}
+
+extension SendGroups {
     /// Gives each group that is begun its answers, until there will be none.
     private func sendGroups() async {
         while true {
             let group: [Waiter] = await suspended { caller in
-                if isEnding { return .over([]) }
-                idle.append(caller)
-                return .kept
+                queue.withLock { $0.wait(caller) } ? .kept : .over([])
             }
             if group.isEmpty { return }
             let texts = group.flatMap(\.texts)
-            var outcomes = await sendTogether(texts)[...]
+            sizes.record(texts.count)
+            let result = await query(texts)
             ended(texts)
+            // The next group goes to the database before those of this one learn what became of it.
+            await Task.yield()
+            var outcomes = outcomes(of: result, texts.count)[...]
             for waiter in group {
-                waiter.turn.resume(returning: .over(Array(outcomes.prefix(waiter.texts.count))))
+                waiter.caller.resume(returning: .over(Array(outcomes.prefix(waiter.texts.count))))
                 outcomes = outcomes.dropFirst(waiter.texts.count)
             }
         }
-    }
-
-    private func end() {
-        isEnding = true
-        for sender in idle { sender.resume(returning: []) }
-        idle = []
-        beginNext()
     }
 
     private static let sendMessages = Statement(
         "app.send_messages",
         "select place, object from app.send_messages($1::uuid[], $2::uuid[], $3::text[], $4::uuid[])")
 
-    private func sendTogether(_ texts: [OutgoingText]) async -> [Outcome] {
+    private func query(_ texts: [OutgoingText]) async -> Result<Rows, PostgresError> {
         do throws(PostgresError) {
-            let rows = try await database.rows(
-                Self.sendMessages, texts.parameters, as: .senders, lockWait: Self.lockWait)
-            var answers: [ByteBuffer?] = Array(repeating: nil, count: texts.count)
+            return .success(
+                try await database.rows(Self.sendMessages, texts.parameters, as: .senders, lockWait: Self.lockWait))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func outcomes(of result: Result<Rows, PostgresError>, _ count: Int) -> [Outcome] {
+        switch result {
+        case .success(let rows):
+            var answers: [ByteBuffer?] = Array(repeating: nil, count: count)
             for row in 0..<rows.count {
                 guard let place = rows.text(row, 0).flatMap({ Int($0) }), answers.indices ~= place - 1 else { continue }
                 answers[place - 1] = rows.buffer(row, 1)
             }
             return answers.map { .success($0) }
-        } catch {
-            return Array(repeating: outcome(of: error), count: texts.count)
+        case .failure(let error): return Array(repeating: outcome(of: error), count: count)
         }
     }
 

@@ -192,7 +192,9 @@ public actor Pool {
         let call = PendingCall(lastRequest.add(1, ordering: .relaxed).newValue, calls, until: limit)
         let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await suspended { caller in
-                reactor.submit { self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
+                let take = { @Sendable in self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
+                // Who is on the pool's thread waits for nobody else there.
+                if reactor.isIsolatingCurrentContext() == true { take() } else { reactor.submit(take) }
                 return .kept
             }
         } onCancel: {

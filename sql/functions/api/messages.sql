@@ -22,7 +22,7 @@ $$;
 create or replace function api.send_message(
     conversation_id uuid, content text, client_id uuid default null, kind text default 'text',
     attachment jsonb default null) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = '' set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     me uuid := auth.uid();
 begin

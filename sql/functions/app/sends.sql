@@ -82,7 +82,8 @@ $$;
 create or replace function app.send_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[])
     returns table (place bigint, object text)
-language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan rows 16 as $$
+language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan
+set enable_seqscan = off set enable_bitmapscan = off set jit = off rows 16 as $$
 begin
     return query
     with numbered as materialized (
