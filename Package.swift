@@ -440,7 +440,8 @@ let package = Package(
 // The images (Dockerfile) are built from what ships alone, so that a change of the tests builds them anew no more.
 // What writes the client's reference (make documentation) is no dependency of those who link the client.
 let service: Set = [
-    "CPostgres", "CArgon2", "CCrypt", "Threads", "Metering", "Postgres", "PasswordHashing", "Messaging", "LineServer",
+    "CPostgres", "CArgon2", "CCrypt", "Threads", "EventLoops", "Metering", "Postgres", "PasswordHashing", "Messaging",
+    "LineServer",
 ]
 let embedding: Set = ["embed-files", "EmbedFiles"]
 let benchmarks: Set = ["CNotifyPeer", "postline-bench"]

@@ -20,6 +20,10 @@ public final class MessagingService: Service, SessionFactory {
     let feed: Feed
     let sendGroups: SendGroups
 
+    /// Sends outside of groups, a few at a time: each may wait for a conversation that somebody holds locked, and however
+    /// many do, the others have connections.
+    let sendsAlone: ConcurrencyLimiter
+
     /// Nil where this node tells nobody who is online.
     let presence: PresenceReporter?
 
@@ -159,6 +163,7 @@ public final class MessagingService: Service, SessionFactory {
         sendGroups = SendGroups(
             database: database, patience: configuration.poolWait, logger: logger, metrics: metrics
         ) { [feed] in feed.changed() }
+        sendsAlone = ConcurrencyLimiter(width: max(1, configuration.poolSize / 2), on: pool.reactor)
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }

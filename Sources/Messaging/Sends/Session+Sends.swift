@@ -90,7 +90,9 @@ extension Session {
 
     private func sendAlone(_ message: [String?]) async throws(ProtocolError) -> Answer {
         do throws(ProtocolError) {
-            return try await write(Self.sendMessage, message)
+            return try await service.sendsAlone.run { () throws(ProtocolError) in
+                try await self.write(Self.sendMessage, message)
+            }
         } catch {
             return try await sent(message, error)
         }

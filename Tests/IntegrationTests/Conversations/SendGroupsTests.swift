@@ -63,6 +63,40 @@ struct SendGroupsTests {
         }
     }
 
+    @Test("of those who send to a conversation that is locked few wait in the database, and nobody waits with them")
+    func lockedOut() async throws {
+        try await withNode(NodeSettings(poolSize: 4)) { node in
+            let carol = try await node.signedIn(.carol)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            var senders: [TestClient] = []
+            for _ in 0..<12 { senders.append(try await node.signedIn(.alice)) }
+            try await withThrowingTaskGroup(of: JSON.self) { group in
+                for (number, sender) in senders.enumerated() {
+                    group.addTask { try await sender.send("late \(number)", to: Room.aliceBob) }
+                }
+                let waiting = """
+                    select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+                    """
+                try await within("some to wait for the lock") {
+                    while try await node.database.value(waiting) != "2" { try Task.checkCancellation() }
+                }
+                for number in 1...20 {
+                    try await carol.send("meanwhile \(number)", to: Room.aliceCarol)
+                    _ = try await carol.call("me.get")
+                }
+                #expect(try await node.database.value(waiting) == "2")
+                _ = try await program.execute("commit")
+                var numbers: [Int] = []
+                for try await message in group { numbers.append(message["seq"]?.integerValue ?? 0) }
+                let first = try #require(numbers.min())
+                #expect(numbers.sorted() == Array(first..<first + 12))
+            }
+            await program.close()
+        }
+    }
+
     @Test("what is refused among them has its own error, and the others are sent all the same")
     func refused() async throws {
         try await withNode { node in
