@@ -107,7 +107,10 @@ final class Inbox: Sendable {
             PostlineError(
                 .notTrusted, "No trusted connection can be made to the server: \(failure.map { "\($0)" } ?? "")")
         case let error as PostlineError: error
-        default: PostlineError(.offline, "The server closed the connection before it said hello.", isRetryable: true)
+        default:
+            PostlineError(
+                .offline, "The server closed the connection before it said hello: is that its port for lines?",
+                isRetryable: true)
         }
     }
 }

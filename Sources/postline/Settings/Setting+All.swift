@@ -26,7 +26,7 @@ extension Setting {
             """),
         Setting(
             "admin_database_url", \.adminDatabaseURL, .connectionString, otherwise: "as --database-url",
-            "What `migrate` and `admin` connect with: the owner."),
+            "What `migrate` and `admin` connect with: the owner. `migrate` makes the role of --database-url."),
         Setting(
             "pool_size", \.poolSize, .integer(in: 1...1_000), "Connections to the database for requests."),
     ]

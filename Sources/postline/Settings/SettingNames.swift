@@ -7,11 +7,14 @@ enum SettingNames {
     /// The environment variable of a setting.
     static func variable(_ key: String) -> String { prefix + key.uppercased() }
 
-    /// Variables that are no settings of a server: of `chat`, of docker-compose.yml and of the build.
+    /// Variables that are no settings of a server: of `chat` and of docker-compose.yml.
     private static let others: Set<String> = [
         "POSTLINE_CONFIG", "POSTLINE_PASSWORD", "POSTLINE_DATABASE_PASSWORD", "POSTLINE_PUBLISH",
-        "POSTLINE_PUBLISH_HTTP", "POSTLINE_PART",
+        "POSTLINE_PUBLISH_HTTP",
     ]
+
+    /// The build's, which nobody means who runs a server.
+    private static let part = "POSTLINE_PART"
 
     /// How the variables of the tests begin.
     private static let testPrefixes = ["POSTLINE_TEST_", "POSTLINE_MODEL_", "POSTLINE_COMPOSED_"]
@@ -21,7 +24,7 @@ enum SettingNames {
 
     /// Whether something of Postline's reads that variable.
     static func isKnown(_ variable: String) -> Bool {
-        variables.contains(variable) || testPrefixes.contains { variable.hasPrefix($0) }
+        variables.contains(variable) || variable == part || testPrefixes.contains { variable.hasPrefix($0) }
     }
 
     /// The setting whose key is nearest to that.
