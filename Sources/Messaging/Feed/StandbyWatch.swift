@@ -71,8 +71,9 @@ actor StandbyWatch {
                         next = .now + settings.pace
                         let asked = ContinuousClock.now
                         let rows = try await connection.run(
-                            [preamble.call(for: .feed), Call(Self.logEnd)], deadline: settings.limits.deadline)
-                        guard let end = rows[1].text(0, 0).flatMap({ LogPosition($0) }), let epoch = rows[1].text(0, 1)
+                            [preamble.call(for: .feed), Call(Self.logEnd), Call(Self.epoch)],
+                            deadline: settings.limits.deadline)
+                        guard let end = rows[1].text(0, 0).flatMap({ LogPosition($0) }), let epoch = rows[2].text(0, 0)
                         else { throw FeedError.unreadable }
                         mark = Mark(end: end, epoch: epoch, asked: asked)
                         due.signal()
@@ -137,7 +138,7 @@ actor StandbyWatch {
     private static let noteEnded = Statement(
         "app.note_ended", "select replayed, started from app.note_ended($1::pg_snapshot, $2::timestamptz)")
 
-    private static let logEnd = Statement("feed.log_end", "select pg_current_wal_insert_lsn(), app.epoch()")
+    private static let logEnd = Statement("feed.log_written", "select pg_current_wal_insert_lsn()")
     private static let epoch = Statement("feed.epoch", "select app.epoch()")
 }
 
