@@ -79,9 +79,13 @@ struct SendBench {
 final class PushCounter: Sendable {
     private let count = Atomic(0)
 
+    /// How often one was told to ask for what is not pushed.
+    private let lags = Atomic(0)
+
     var value: Int { count.load(ordering: .relaxed) }
 
     func take(_ push: ServerNotification) {
+        if push.method == "sync.lagged" { lags.add(1, ordering: .relaxed) }
         guard push.method == "changes", let params = try? push.params() else { return }
         count.add(params["messages"]?.arrayValue?.count ?? 0, ordering: .relaxed)
     }
@@ -89,7 +93,11 @@ final class PushCounter: Sendable {
     /// Waits until so many have come; a push that does not come within ten seconds is a fault.
     func reach(_ expected: Int) async throws {
         for _ in 0..<1000 where value < expected { try await Task.sleep(for: .milliseconds(10)) }
-        guard value >= expected else { throw BenchError("\(expected - value) messages were not pushed.") }
+        guard value >= expected else {
+            throw BenchError(
+                "\(expected - value) messages were not pushed; \(lags.load(ordering: .relaxed)) times a receiver was "
+                    + "told to ask for what is not.")
+        }
     }
 
     /// Waits until nothing has come for a quarter of a second.
