@@ -6,14 +6,8 @@ import Testing
 struct SendQueueTests {
     private typealias Queue = SendQueue<Int, String>
 
-    private static let rooms = (0..<100).map { _ in ID.random() }
-
     private static func waiter(_ number: Int, in conversations: Int...) -> SendWaiter<Int> {
-        let texts = conversations.map {
-            OutgoingText(
-                caller: .feed, sender: .random(), conversation: rooms[$0], content: "", clientID: nil)
-        }
-        return SendWaiter(texts: texts, caller: number)
+        SendWaiter(texts: OutgoingText.several(conversations), caller: number)
     }
 
     /// What the queue decided, as words.

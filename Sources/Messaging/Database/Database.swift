@@ -186,7 +186,7 @@ struct Preamble: Sendable {
 
 extension Duration {
     /// As PostgreSQL's settings take it: `10000ms`.
-    fileprivate var milliseconds: String {
+    var milliseconds: String {
         let (seconds, attoseconds) = components
         return "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"
     }

@@ -121,24 +121,34 @@ extension Migrator {
         guard try await appliedHash(of: name, over: connection) != hash else { return [] }
         var backoff = Backoff(base: Self.lockWait, limit: .seconds(10))
         while true {
-            _ = try await connection.execute("begin; set local lock_timeout = \(Self.lockWait / .milliseconds(1))")
             do {
-                for file in files { try await run(file, over: connection) }
-                try await record(name, hash: hash, over: connection)
-                _ = try await connection.execute("commit")
+                try await attempt(files, as: name, hash: hash, over: connection)
                 return files.map(\.path)
             } catch let error as TableInUse {
-                _ = try await connection.execute("rollback")
                 let users = try await connection.execute(Self.users)[0]
                 logger.notice(
                     "it is tried again until a table that is to be changed is not in use",
                     metadata: ["file": "sql/\(error.path)", "used_by": "\(users.text(0, 0) ?? "somebody")"])
                 // Others have their turn for at least as long as they stood behind this.
                 try await Task.sleep(for: Self.lockWait + backoff.next())
-            } catch {
-                _ = try? await connection.execute("rollback")
-                throw error
             }
+        }
+    }
+
+    /// Applies all of them, or none.
+    ///
+    /// - Throws: `TableInUse`, or a `MigrationError`.
+    private func attempt(
+        _ files: [SQLFile], as name: String, hash: String, over connection: Connection
+    ) async throws {
+        _ = try await connection.execute("begin; set local lock_timeout = '\(Self.lockWait.milliseconds)'")
+        do {
+            for file in files { try await run(file, over: connection) }
+            try await record(name, hash: hash, over: connection)
+            _ = try await connection.execute("commit")
+        } catch {
+            _ = try? await connection.execute("rollback")
+            throw error
         }
     }
 
@@ -188,7 +198,7 @@ extension Migrator {
         select string_agg(format('process %s (%s)', a.pid, concat_ws(', ', a.usename, nullif(a.application_name, ''))),
                           ', ' order by a.xact_start)
           from pg_stat_activity a
-         where a.xact_start < clock_timestamp() - interval '1 s' and a.pid <> pg_backend_pid()
+         where a.xact_start < clock_timestamp() - interval '\(lockWait.milliseconds)' and a.pid <> pg_backend_pid()
            and a.pid in (
                 select l.pid from pg_locks l join pg_class c on c.oid = l.relation
                  where l.granted and c.relnamespace in (to_regnamespace('public'), to_regnamespace('app')))

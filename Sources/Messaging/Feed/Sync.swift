@@ -124,9 +124,10 @@ struct Sync: Sendable {
         if !row.isDurable { try await database.awaitDurable() }
         // `reset` begins a new view, whatever the cursor asked for. What the client has seen beyond the page is not told
         // to it again.
-        let seen = row.isReset ? row.snapshot : since.map { row.snapshot.union($0) } ?? row.snapshot
-        let view = (since: row.isReset ? nil : since, until: row.isReset ? seen : until ?? seen)
-        let isFirst = row.isReset || until == nil
+        if row.isReset { (since, until) = (nil, nil) }
+        let seen = since.map(row.snapshot.union) ?? row.snapshot
+        let view = (since: since, until: until ?? seen)
+        let isFirst = until == nil
         let place: Cursor.Place =
             row.next.map { .within(since: view.since, until: view.until, position: $0) } ?? .at(view.until)
         let more = row.next != nil || !isFirst

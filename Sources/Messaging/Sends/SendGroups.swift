@@ -119,9 +119,7 @@ extension SendGroups {
         perform(queue.withLock { $0.ended(texts) })
         changed()
     }
-}
 
-extension SendGroups {
     /// Gives each group that is begun its answers, until there will be none.
     private func sendGroups() async {
         while true {

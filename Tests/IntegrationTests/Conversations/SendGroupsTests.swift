@@ -79,9 +79,7 @@ struct SendGroupsTests {
                 let waiting = """
                     select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
                     """
-                try await within("some to wait for the lock") {
-                    while try await node.database.value(waiting) != "2" { try Task.checkCancellation() }
-                }
+                try await node.database.wait(for: waiting, toBe: "2")
                 for number in 1...20 {
                     try await carol.send("meanwhile \(number)", to: Room.aliceCarol)
                     _ = try await carol.call("me.get")

@@ -7,29 +7,22 @@ import Testing
 struct KilledNodeTests {
     @Test("row 64: a node that is killed with a thousand users takes them along within 15 seconds, as others show")
     func killed() async throws {
-        try await withNode(.standard) { node in
-            try await ServeProcess.with(node.database) { process in
-                let bob = try await node.signedIn(.bob)
-                try await bob.sync()
-                let alice = try await process.signedIn(.alice)
-                try await alice.sync()
-                try await bob.follow("Alice's coming") { $0.showsOnline(.alice) }
-                // A thousand more, as if they had come to that node.
-                try await node.database.psql(
-                    """
-                    insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1000);
-                    insert into app.node_users
-                    select n.node_id, p.id from app.node_users n, user_profiles p
-                    where n.user_id = '\(Person.alice.id)' and p.is_guest;
-                    select app.settle_presence(array(select id from user_profiles where is_guest));
-                    """)
-                let online = "select count(*) from presence where is_online and user_id <> '\(Person.bob.id)'"
-                #expect(try await node.database.value(online) == "1001")
-                try await within("all of the node's users to be offline", limit: .seconds(15)) {
-                    try await process.kill()
-                    try await bob.follow("Alice's going") { !$0.showsOnline(.alice) }
-                    while try await node.database.value(online) != "0" { try Task.checkCancellation() }
-                }
+        try await withAliceElsewhere { node, process, bob in
+            // A thousand more, as if they had come to that node.
+            try await node.database.psql(
+                """
+                insert into auth.users (id, is_anonymous) select gen_random_uuid(), true from generate_series(1, 1000);
+                insert into app.node_users
+                select n.node_id, p.id from app.node_users n, user_profiles p
+                where n.user_id = '\(Person.alice.id)' and p.is_guest;
+                select app.settle_presence(array(select id from user_profiles where is_guest));
+                """)
+            let online = "select count(*) from presence where is_online and user_id <> '\(Person.bob.id)'"
+            #expect(try await node.database.value(online) == "1001")
+            try await within("all of the node's users to be offline", limit: .seconds(15)) {
+                try await process.kill()
+                try await bob.follow("Alice's going") { !$0.showsOnline(.alice) }
+                try await node.database.wait(for: online, toBe: "0")
             }
         }
     }

@@ -136,18 +136,11 @@ struct PresenceTests {
 
     @Test("a node that stands still beyond its lease, and goes on, tells again of all who are there")
     func paused() async throws {
-        try await withNode(.standard) { node in
-            try await ServeProcess.with(node.database) { process in
-                let bob = try await node.signedIn(.bob)
-                try await bob.sync()
-                let alice = try await process.signedIn(.alice)
-                try await alice.sync()
-                try await bob.follow("Alice's coming") { $0.showsOnline(.alice) }
-                process.command.signal(SIGSTOP)
-                try await bob.follow("Alice's going") { !$0.showsOnline(.alice) }
-                process.command.signal(SIGCONT)
-                try await bob.follow("Alice's coming back") { $0.showsOnline(.alice) }
-            }
+        try await withAliceElsewhere { _, process, bob in
+            process.command.signal(SIGSTOP)
+            try await bob.follow("Alice's going") { !$0.showsOnline(.alice) }
+            process.command.signal(SIGCONT)
+            try await bob.follow("Alice's coming back") { $0.showsOnline(.alice) }
         }
     }
 
@@ -233,9 +226,26 @@ struct PresenceTests {
     }
 }
 
+/// Runs a body with a node where Bob is, and a process that is another, where Alice is and Bob sees her. Both have the
+/// times that a node has by default.
+func withAliceElsewhere(
+    _ body: @Sendable (TestNode, ServeProcess, _ bob: TestClient) async throws -> Void
+) async throws {
+    try await withNode(.standard) { node in
+        try await ServeProcess.with(node.database) { process in
+            let bob = try await node.signedIn(.bob)
+            try await bob.sync()
+            let alice = try await process.signedIn(.alice)
+            try await alice.sync()
+            try await bob.follow("Alice's coming") { $0.showsOnline(.alice) }
+            try await body(node, process, bob)
+        }
+    }
+}
+
 extension NodeSettings {
     /// A node that tells of its users with the times that it has by default.
-    static var standard: NodeSettings {
+    fileprivate static var standard: NodeSettings {
         var settings = NodeSettings()
         settings.presence = PresenceTimes()
         return settings
