@@ -53,6 +53,7 @@ alter table app.stream_tickets enable row level security;
 alter table app.settings enable row level security;
 alter table app.merged_guests enable row level security;
 alter table app.words enable row level security;
+alter table app.search_names enable row level security;
 alter table app.nodes enable row level security;
 alter table app.node_users enable row level security;
 alter table app.unsettled_users enable row level security;
@@ -263,9 +264,11 @@ drop policy if exists own_delete on app.devices;
 create policy own_delete on app.devices for delete to authenticated using (user_id = (select auth.uid()));
 
 -- words: what searches by a user look in.
-grant select on app.words to authenticated;
+grant select on app.words, app.search_names to authenticated;
 drop policy if exists user_select on app.words;
 create policy user_select on app.words for select to authenticated using (true);
+drop policy if exists user_select on app.search_names;
+create policy user_select on app.search_names for select to authenticated using (true);
 
 -- The wire's objects, with the caller's rights.
 grant select on app.sender_objects to postline_sender;

@@ -1,3 +1,4 @@
+import Messaging
 import NIOCore
 
 /// Cuts what the server sends into lines and hands each to the connection's client.
@@ -34,7 +35,7 @@ final class LineHandler: ChannelInboundHandler {
             bytes = held
         }
         var from = searched
-        while let end = lineEnd(in: bytes, from: from) {
+        while let end = firstLineEnd(in: bytes.readableBytesSpan, from: from) {
             from = 0
             guard var line = bytes.readSlice(length: end) else { break }
             bytes.moveReaderIndex(forwardBy: 1)
@@ -57,13 +58,6 @@ final class LineHandler: ChannelInboundHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         firstLine.fail(error)
         context.close(promise: nil)
-    }
-
-    /// The distance from the first readable byte to the next line end; the first `from` bytes are known to hold none.
-    private func lineEnd(in bytes: ByteBuffer, from: Int) -> Int? {
-        let view = bytes.readableBytesView
-        guard let index = view.dropFirst(from).firstIndex(of: UInt8(ascii: "\n")) else { return nil }
-        return index - view.startIndex
     }
 
     private var sawFirstLine = false

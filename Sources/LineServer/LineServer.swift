@@ -104,7 +104,11 @@ public final class LineServer: Service {
                         isHandshakeAwaited: configuration.certificate != nil)
                     let pipeline = channel.pipeline.syncOperations
                     if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: handler)) }
-                    if let certificate = configuration.certificate { try pipeline.addHandler(certificate.handler()) }
+                    if let certificate = configuration.certificate {
+                        try pipeline.addHandler(certificate.handler())
+                    } else {
+                        handler.socket = BareSocket(of: channel)
+                    }
                     try pipeline.addHandler(handler)
                 }
             }

@@ -102,10 +102,14 @@ struct SearchBench {
                                    (\(list(Self.syllables)))[1 + floor(random() * \(Self.syllables.count) + n * 0)] as b,
                                    (\(list(Self.syllables)))[1 + floor(random() * \(Self.syllables.count) + n * 0)] as c
                    ) names;
+            insert into app.search_names (user_id, username, full_name)
+            select p.id, p.username, p.full_name from public.user_profiles p where not p.is_guest and not p.is_deleted
+            on conflict do nothing;
             insert into app.words (word)
             select distinct w from public.user_profiles p, unnest(app.name_words(p.username, p.full_name)) as w
             on conflict do nothing;
             vacuum analyze public.user_profiles;
+            vacuum analyze app.search_names;
             vacuum analyze app.words;
             """, database: "postline")
     }

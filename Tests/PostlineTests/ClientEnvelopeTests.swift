@@ -38,6 +38,19 @@ struct ClientEnvelopeTests {
         }
     }
 
+    @Test("a string ends at its quote, wherever that and what is escaped stand in it")
+    func strings() {
+        for length in 0..<20 {
+            for place in 0...length {
+                for escaped in [#"\""#, #"\\"#, #"\u00e9"#, "", "}", "é"] {
+                    let plain = String(repeating: "a", count: length)
+                    let value = #""\#(plain.prefix(place))\#(escaped)\#(plain.dropFirst(place))""#
+                    #expect(text(envelope(#"{"result":\#(value),"id":1}"#).result) == value)
+                }
+            }
+        }
+    }
+
     @Test("a notification has a method and no id")
     func notification() {
         let push = envelope(#"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"x"}}"#)

@@ -43,6 +43,7 @@ $$, array[
     'app.message_objects select: alice 2, mallory 0, postline_feed 2',
     'app.profile_objects select: alice 4, mallory 4, postline_feed 4',
     'app.sender_objects select: alice 4, mallory 4, postline_feed 4, postline_sender 4',
+    'app.search_names select: alice 4, mallory 4',
     'app.words select: alice 5, mallory 5',
     'app.devices delete: alice 1, mallory 0',
     'app.devices select: alice 1, mallory 0',

@@ -73,6 +73,12 @@ select is(tests.attempt(who, 'select from app.words'), '42501', who || ' reads n
   from unnest(array['anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role',
                     'tests_login']) who;
 select is(tests.attempt('alice', 'delete from app.words'), '42501', 'a user writes none');
+select set_eq('select user_id, username, full_name from app.search_names',
+    'select id, username, full_name from public.user_profiles where not is_guest and not is_deleted',
+    'the names that are searched are those of the profiles, whatever became of them');
+select is(tests.attempt(who, 'select from app.search_names'), '42501', who || ' reads none of them')
+  from unnest(array['anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role',
+                    'tests_login']) who;
 
 select lives_ok($$select tests.as('alice', 'api.search_profiles(''''''; drop table x; --'')')$$, 'SQL is text');
 select * from finish();

@@ -393,6 +393,7 @@ delete from app.node_users;
 delete from app.nodes;
 delete from app.unsettled_users;
 delete from public.user_private where id in (select id from tests.ids);
+delete from app.search_names where user_id in (select id from tests.ids);
 delete from public.user_profiles where id in (select id from tests.ids);
 delete from auth.users where id in (select id from tests.ids);
 delete from app.words w

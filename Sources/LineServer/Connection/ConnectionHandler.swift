@@ -32,6 +32,9 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     /// Whether the client has still to shake hands (TLS).
     private var isHandshakeAwaited: Bool
 
+    /// What lines go over as they are; nil where a handler before this one changes what is written.
+    var socket: BareSocket?
+
     /// From the hello on; nil for a client that is not served.
     private var session: (any LineSession)?
     private var hasSessionEnded = false
@@ -167,6 +170,7 @@ extension ConnectionHandler {
         if !state.lines.isBusy { loop.remove(self) }
         sink?.detach()
         sink = nil
+        socket = nil
         context = nil
         proceed()
         leaveIfOver()
@@ -263,16 +267,12 @@ extension ConnectionHandler {
     /// Hands to the socket what it has room for.
     private func flush() {
         let lines = state.takeFlight(.now())
-        guard let context, let last = lines.last else { return }
-        for line in lines.dropLast() { context.write(Self.wrapOutboundOut(line), promise: nil) }
-        let promise = context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated().whenComplete { result in
-            // A flight that failed takes the connection with it.
-            guard case .success = result else { return }
+        guard let context, !lines.isEmpty else { return }
+        let isWithKernel = context.write(lines, over: socket) {
             self.state.flightHasLanded()
             self.proceed()
         }
-        context.writeAndFlush(Self.wrapOutboundOut(last), promise: promise)
+        if isWithKernel { state.flightHasLanded() }
     }
 
     private func begin(_ event: LineFramer.Event) {

@@ -1,3 +1,4 @@
+import Messaging
 import NIOCore
 
 /// Cuts a stream of bytes into lines (`docs/protocol.md`, section 1), at whatever borders the bytes come.

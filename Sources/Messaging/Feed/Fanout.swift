@@ -198,10 +198,9 @@ extension Fanout {
     }
 
     private func contacts(of user: ID, in audience: [ID]) -> Set<SubscriptionID> {
-        var contacts: Set<SubscriptionID> = []
-        for conversation in audience {
-            if let members = byConversation[conversation] { contacts.formUnion(members) }
-        }
+        let members = audience.compactMap { byConversation[$0] }
+        var contacts = Set<SubscriptionID>(minimumCapacity: members.reduce(0) { $0 + $1.count })
+        for some in members { contacts.formUnion(some) }
         for own in byUser[user] ?? [] { contacts.remove(own) }
         return contacts
     }

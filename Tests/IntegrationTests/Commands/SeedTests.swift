@@ -20,7 +20,7 @@ struct SeedTests {
 
             try await Self.seed(database)
             let filled = try await Self.contents(database)
-            #expect(filled.count == 7)
+            #expect(filled.count == 8)
             try await Self.seed(database)
             #expect(try await Self.contents(database) == filled)
 
@@ -54,7 +54,7 @@ struct SeedTests {
     private static func contents(_ database: TestDatabase) async throws -> [String?] {
         let tables = [
             "auth.users", "public.user_profiles", "public.user_private", "public.conversations",
-            "public.conversation_members", "public.messages", "app.words",
+            "public.conversation_members", "public.messages", "app.search_names", "app.words",
         ]
         return try await database.column(
             tables.map { "select '\($0) ' || md5(string_agg(t::text, '' order by t::text)) from \($0) t" }

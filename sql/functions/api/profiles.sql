@@ -66,15 +66,13 @@ begin
     end if;
 
     candidates := array(
-        (select u.id from public.user_profiles u
-          where u.username collate "C" >= wanted and u.username collate "C" < beyond
-            and not u.is_guest and not u.is_deleted
-          order by u.username collate "C" limit 51)
+        (select s.user_id from app.search_names s
+          where s.username collate "C" >= wanted and s.username collate "C" < beyond
+          order by s.username collate "C" limit 51)
         union
-        (select u.id from public.user_profiles u
-          where lower(u.full_name) collate "C" >= wanted and lower(u.full_name) collate "C" < beyond
-            and not u.is_guest and not u.is_deleted
-          order by lower(u.full_name) collate "C" limit 51));
+        (select s.user_id from app.search_names s
+          where lower(s.full_name) collate "C" >= wanted and lower(s.full_name) collate "C" < beyond
+          order by lower(s.full_name) collate "C" limit 51));
     -- What follows is in an inverted index, or nowhere. The planner, for the sake of the limit, would rather walk an
     -- index of all users until it has met enough of them. Holds until the function ends, as it has a SET for it.
     perform set_config('enable_indexscan', 'off', true);
@@ -87,16 +85,15 @@ begin
                                    order by w.word limit 20)
                 else array(select w.word from app.words w where w.word like '%' || literal || '%' limit 100) end;
             candidates := candidates || array(
-                select u.id from public.user_profiles u
-                 where app.name_words(u.username, u.full_name) && first and not u.is_guest and not u.is_deleted
+                select s.user_id from app.search_names s
+                 where app.name_words(s.username, s.full_name) && first
                  limit 100);
         end loop;
     -- Where it holds a trigram, else the index would be read from end to end.
     elsif cardinality(candidates) <= max_results and wanted ~ '\w{3}|\w{2}\W|\W\w' then
         candidates := candidates || array(
-            select u.id from public.user_profiles u
-             where (u.username ilike '%' || literal || '%' or u.full_name ilike '%' || literal || '%')
-               and not u.is_guest and not u.is_deleted
+            select s.user_id from app.search_names s
+             where s.username ilike '%' || literal || '%' or s.full_name ilike '%' || literal || '%'
              limit 100);
     end if;
     -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
@@ -108,11 +105,10 @@ begin
         second := case when words[2] is null then first else app.meant_words(words[2]) end;
         third := case when words[3] is null then first else app.meant_words(words[3]) end;
         candidates := candidates || array(
-            select u.id from public.user_profiles u
-             where app.name_words(u.username, u.full_name) && first
-               and app.name_words(u.username, u.full_name) && second
-               and app.name_words(u.username, u.full_name) && third
-               and not u.is_guest and not u.is_deleted
+            select s.user_id from app.search_names s
+             where app.name_words(s.username, s.full_name) && first
+               and app.name_words(s.username, s.full_name) && second
+               and app.name_words(s.username, s.full_name) && third
              limit 100);
     end if;
 

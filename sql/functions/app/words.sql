@@ -1,5 +1,5 @@
--- app.words follows the names. Who comes to a word in the very moment in which its last user leaves it may find it
--- gone: spelt right the name is found all the same.
+-- app.search_names and app.words follow the names. Who comes to a word in the very moment in which its last user leaves
+-- it may find it gone: spelt right the name is found all the same.
 create or replace function app.follow_words() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -9,6 +9,11 @@ declare
 begin
     if not new.is_guest and not new.is_deleted then
         words := app.name_words(new.username, new.full_name);
+        insert into app.search_names as s (user_id, username, full_name)
+        values (new.id, new.username, new.full_name)
+        on conflict (user_id) do update set username = excluded.username, full_name = excluded.full_name;
+    else
+        delete from app.search_names s where s.user_id = new.id;
     end if;
     if tg_op = 'UPDATE' and not old.is_guest and not old.is_deleted then
         former := app.name_words(old.username, old.full_name);
@@ -37,9 +42,8 @@ create or replace function app.is_name_word(word text) returns boolean
 language plpgsql stable security definer set search_path = '' set enable_seqscan = off set enable_indexscan = off as $$
 begin
     return exists (
-        select from public.user_profiles p
-         where app.name_words(p.username, p.full_name) @> array[is_name_word.word]
-           and not p.is_guest and not p.is_deleted);
+        select from app.search_names s
+         where app.name_words(s.username, s.full_name) @> array[is_name_word.word]);
 end
 $$;
 

@@ -1,7 +1,7 @@
 /// The offset of the first `\n` at or after one; nil where there is none.
 ///
 /// Most bytes that come are looked at just for this, so it takes eight at a time.
-func firstLineEnd(in bytes: RawSpan, from start: Int) -> Int? {
+package func firstLineEnd(in bytes: RawSpan, from start: Int) -> Int? {
     let count = bytes.byteCount
     var offset = start
     while offset &+ 8 <= count {

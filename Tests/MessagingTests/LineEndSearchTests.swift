@@ -1,7 +1,6 @@
+import Messaging
 import NIOCore
 import Testing
-
-@testable import LineServer
 
 @Test("the first line end is found at every place, among all other bytes")
 func lineEndSearch() {
