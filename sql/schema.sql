@@ -1836,15 +1836,13 @@ begin
     end if;
 
     candidates := array(
-        (select u.id from public.user_profiles u
-          where u.username collate "C" >= wanted and u.username collate "C" < beyond
-            and not u.is_guest and not u.is_deleted
-          order by u.username collate "C" limit 51)
+        (select s.user_id from app.search_names s
+          where s.username collate "C" >= wanted and s.username collate "C" < beyond
+          order by s.username collate "C" limit 51)
         union
-        (select u.id from public.user_profiles u
-          where lower(u.full_name) collate "C" >= wanted and lower(u.full_name) collate "C" < beyond
-            and not u.is_guest and not u.is_deleted
-          order by lower(u.full_name) collate "C" limit 51));
+        (select s.user_id from app.search_names s
+          where lower(s.full_name) collate "C" >= wanted and lower(s.full_name) collate "C" < beyond
+          order by lower(s.full_name) collate "C" limit 51));
     -- What follows is in an inverted index, or nowhere. The planner, for the sake of the limit, would rather walk an
     -- index of all users until it has met enough of them. Holds until the function ends, as it has a SET for it.
     perform set_config('enable_indexscan', 'off', true);
@@ -1857,16 +1855,15 @@ begin
                                    order by w.word limit 20)
                 else array(select w.word from app.words w where w.word like '%' || literal || '%' limit 100) end;
             candidates := candidates || array(
-                select u.id from public.user_profiles u
-                 where app.name_words(u.username, u.full_name) && first and not u.is_guest and not u.is_deleted
+                select s.user_id from app.search_names s
+                 where app.name_words(s.username, s.full_name) && first
                  limit 100);
         end loop;
     -- Where it holds a trigram, else the index would be read from end to end.
     elsif cardinality(candidates) <= max_results and wanted ~ '\w{3}|\w{2}\W|\W\w' then
         candidates := candidates || array(
-            select u.id from public.user_profiles u
-             where (u.username ilike '%' || literal || '%' or u.full_name ilike '%' || literal || '%')
-               and not u.is_guest and not u.is_deleted
+            select s.user_id from app.search_names s
+             where s.username ilike '%' || literal || '%' or s.full_name ilike '%' || literal || '%'
              limit 100);
     end if;
     -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
@@ -1878,11 +1875,10 @@ begin
         second := case when words[2] is null then first else app.meant_words(words[2]) end;
         third := case when words[3] is null then first else app.meant_words(words[3]) end;
         candidates := candidates || array(
-            select u.id from public.user_profiles u
-             where app.name_words(u.username, u.full_name) && first
-               and app.name_words(u.username, u.full_name) && second
-               and app.name_words(u.username, u.full_name) && third
-               and not u.is_guest and not u.is_deleted
+            select s.user_id from app.search_names s
+             where app.name_words(s.username, s.full_name) && first
+               and app.name_words(s.username, s.full_name) && second
+               and app.name_words(s.username, s.full_name) && third
              limit 100);
     end if;
 
@@ -1900,7 +1896,7 @@ begin
                   from public.user_profiles u
                  cross join lateral (select coalesce(u.username, '') as username,
                                             coalesce(lower(u.full_name), '') as full_name) k
-                 where u.id = any (candidates) and u.id <> me) f
+                 where u.id = any (candidates) and u.id <> me and not u.is_guest and not u.is_deleted) f
              order by place
              limit max_results) found
           join app.profile_objects p on p.id = found.id);
@@ -3181,9 +3177,17 @@ declare
     words text[] := '{}';
     former text[] := '{}';
     former_word text;
+    person public.user_profiles;
 begin
-    if not new.is_guest and not new.is_deleted then
-        words := app.name_words(new.username, new.full_name);
+    -- As it is now: another trigger may have changed the row again before this one's turn.
+    select * into person from public.user_profiles p where p.id = new.id;
+    if not person.is_guest and not person.is_deleted then
+        words := app.name_words(person.username, person.full_name);
+        insert into app.search_names as s (user_id, username, full_name)
+        values (person.id, person.username, person.full_name)
+        on conflict (user_id) do update set username = excluded.username, full_name = excluded.full_name;
+    else
+        delete from app.search_names s where s.user_id = new.id;
     end if;
     if tg_op = 'UPDATE' and not old.is_guest and not old.is_deleted then
         former := app.name_words(old.username, old.full_name);
@@ -3382,9 +3386,8 @@ CREATE FUNCTION app.is_name_word(word text) RETURNS boolean
     AS $$
 begin
     return exists (
-        select from public.user_profiles p
-         where app.name_words(p.username, p.full_name) @> array[is_name_word.word]
-           and not p.is_guest and not p.is_deleted);
+        select from app.search_names s
+         where app.name_words(s.username, s.full_name) @> array[is_name_word.word]);
 end
 $$;
 
@@ -6665,6 +6668,12 @@ CREATE TABLE app.pushes (
 )
 WITH (fillfactor='70');
 
+CREATE TABLE app.search_names (
+    user_id uuid NOT NULL,
+    username text,
+    full_name text
+);
+
 CREATE TABLE app.settings (
     name text NOT NULL,
     value text NOT NULL
@@ -6802,6 +6811,9 @@ ALTER TABLE ONLY app.push_cursor
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_pkey PRIMARY KEY (device_id, conversation_id);
 
+ALTER TABLE ONLY app.search_names
+    ADD CONSTRAINT search_names_pkey PRIMARY KEY (user_id);
+
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (id);
 
@@ -6895,6 +6907,14 @@ CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX pushes_due_at ON app.pushes USING btree (due_at) WHERE (due_at IS NOT NULL);
 
+CREATE INDEX search_names_full_name_start ON app.search_names USING btree (lower(full_name) COLLATE "C");
+
+CREATE INDEX search_names_likeness ON app.search_names USING gin (username public.gin_trgm_ops, full_name public.gin_trgm_ops) WITH (fastupdate=off);
+
+CREATE INDEX search_names_username_start ON app.search_names USING btree (username COLLATE "C");
+
+CREATE INDEX search_names_words ON app.search_names USING gin (app.name_words(username, full_name)) WITH (fastupdate=off);
+
 CREATE INDEX sessions_ended_xid ON app.sessions USING btree (ended_xid) WHERE (ended_xid IS NOT NULL);
 
 CREATE INDEX sessions_forget_at ON app.sessions USING btree (forget_at) WHERE (forget_at IS NOT NULL);
@@ -6947,15 +6967,7 @@ CREATE INDEX presence_changed_xid ON public.presence USING btree (changed_xid);
 
 CREATE INDEX user_profiles_changed_xid ON public.user_profiles USING btree (changed_xid);
 
-CREATE INDEX user_profiles_full_name_start ON public.user_profiles USING btree (lower(full_name) COLLATE "C") WHERE ((NOT is_guest) AND (NOT is_deleted));
-
 CREATE INDEX user_profiles_public_changed_xid ON public.user_profiles USING btree (public_changed_xid);
-
-CREATE INDEX user_profiles_search ON public.user_profiles USING gin (username public.gin_trgm_ops, full_name public.gin_trgm_ops) WITH (fastupdate=off);
-
-CREATE INDEX user_profiles_username_start ON public.user_profiles USING btree (username COLLATE "C") WHERE ((NOT is_guest) AND (NOT is_deleted));
-
-CREATE INDEX user_profiles_words ON public.user_profiles USING gin (app.name_words(username, full_name)) WITH (fastupdate=off) WHERE ((NOT is_guest) AND (NOT is_deleted));
 
 CREATE INDEX username_history_old_username ON public.username_history USING btree (old_username);
 
@@ -7085,6 +7097,9 @@ ALTER TABLE ONLY app.node_users
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_device_id_fkey FOREIGN KEY (device_id) REFERENCES app.devices(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY app.search_names
+    ADD CONSTRAINT search_names_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id);
+
 ALTER TABLE ONLY app.sessions
     ADD CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES auth.users(id) ON DELETE CASCADE;
 
@@ -7171,6 +7186,8 @@ ALTER TABLE app.push_cursor ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.pushes ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.search_names ENABLE ROW LEVEL SECURITY;
+
 CREATE POLICY service_select ON app.former_members FOR SELECT TO service_role USING (true);
 
 ALTER TABLE app.sessions ENABLE ROW LEVEL SECURITY;
@@ -7182,6 +7199,8 @@ ALTER TABLE app.stream_tickets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.unsettled_users ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.used_identity_tokens ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY user_select ON app.search_names FOR SELECT TO authenticated USING (true);
 
 CREATE POLICY user_select ON app.words FOR SELECT TO authenticated USING (true);
 
@@ -8197,6 +8216,8 @@ GRANT SELECT ON TABLE app.sender_objects TO postline_feed;
 
 GRANT SELECT ON TABLE app.message_objects TO authenticated;
 GRANT SELECT ON TABLE app.message_objects TO postline_feed;
+
+GRANT SELECT ON TABLE app.search_names TO authenticated;
 
 GRANT SELECT ON TABLE app.words TO authenticated;
 

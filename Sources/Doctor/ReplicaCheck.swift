@@ -8,24 +8,35 @@ struct ReplicaCheck: Sendable {
 
     private static let check = "replica"
 
-    /// What is still to be replayed, in bytes of the log, from which on it is told of: some seconds of a busy database.
-    private static let mostLag = 64.0 * 1024 * 1024
+    /// How long what the primary has written may take to be there, before it is told of.
+    private static let patience = Duration.seconds(2)
 
     func findings() async throws(PostgresError) -> [Finding] {
-        let (primary, standby) = (try await database.ask(.replica), try await replica.ask(.replica))
+        let primary = try await database.ask(.replica)
+        let written = primary.number("log_bytes")
+        let limit = ContinuousClock.now + Self.patience
+        var standby = try await replica.ask(.replica)
+        while standby.isTrue("is_standby"), standby.number("log_bytes") < written, .now < limit,
+            (try? await Task.sleep(for: .milliseconds(100))) != nil
+        {
+            standby = try await replica.ask(.replica)
+        }
         return Self.findings(
-            isSameCluster: primary.text("cluster") == standby.text("cluster"),
-            isStandby: standby.isTrue("is_standby"), hasFeedback: standby.text("feedback") == "on",
-            lag: primary.number("log_bytes") - standby.number("log_bytes"))
+            isSameDatabase: primary.text("cluster") == standby.text("cluster")
+                && primary.text("database") == standby.text("database"),
+            isStandby: standby.isTrue("is_standby"), isAbovePolicies: standby.isTrue("is_above_policies"),
+            hasFeedback: standby.text("feedback") == "on", lag: written - standby.number("log_bytes"))
     }
 
-    /// - Parameter lag: in bytes of the log.
-    static func findings(isSameCluster: Bool, isStandby: Bool, hasFeedback: Bool, lag: Double) -> [Finding] {
-        guard isSameCluster else {
+    /// - Parameter lag: what is still to be replayed of what was written two seconds ago, in bytes of the log.
+    static func findings(
+        isSameDatabase: Bool, isStandby: Bool, isAbovePolicies: Bool, hasFeedback: Bool, lag: Double
+    ) -> [Finding] {
+        guard isSameDatabase else {
             return [
                 .problem(
-                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another cluster.",
-                    "Set it to a streaming replica of the database, or leave it out.")
+                    check, "POSTLINE_REPLICA_DATABASE_URL leads to another database: nothing is read there.",
+                    "Set it to that database on a streaming replica, or leave it out.")
             ]
         }
         guard isStandby else {
@@ -35,6 +46,15 @@ struct ReplicaCheck: Sendable {
                     "Set it to a streaming replica of the database, or leave it out.")
             ]
         }
+        guard !isAbovePolicies else {
+            return [
+                .problem(
+                    check,
+                    "The login of POSTLINE_REPLICA_DATABASE_URL is a superuser, the owner of tables, or bypasses "
+                        + "row-level security: nothing is read there.",
+                    "Connect as the role postline, or as a member of its roles.")
+            ]
+        }
         var findings: [Finding] = []
         if !hasFeedback {
             findings.append(
@@ -42,11 +62,12 @@ struct ReplicaCheck: Sendable {
                     check, "hot_standby_feedback is off: vacuum on the primary cancels what is read on the replica.",
                     "Set it to on there, and reload."))
         }
-        if lag > mostLag {
+        if lag > 0 {
             findings.append(
                 .warning(
-                    check, "The replica is \(Int(lag / 1024 / 1024)) MiB of the log behind.",
-                    "See to the network between them, and to what replay waits for (pg_stat_database_conflicts)."))
+                    check, "The replica lacks \(Int(lag)) bytes of the log that the primary had two seconds ago.",
+                    "See to the network between them, and to what replay waits for (pg_stat_database_conflicts, "
+                        + "pg_get_wal_replay_pause_state())."))
         }
         return findings.isEmpty ? [.ok(check, "The replica follows the database.")] : findings
     }

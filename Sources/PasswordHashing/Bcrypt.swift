@@ -29,7 +29,7 @@ struct Bcrypt: Sendable {
         let digests = (Array(try digest(of: phrase)), Array(text.utf8.suffix(Self.digestLength)))
         guard digests.0.count == digests.1.count else { throw .unreadableHash }
         // As long for any difference.
-        let difference = zip(digests.0, digests.1).reduce(0) { $0 | $1.0 ^ $1.1 }
+        let difference = zip(digests.0, digests.1).reduce(0) { $0 | ($1.0 ^ $1.1) }
         return difference == 0 && password.utf8.count <= Self.longestPassword && !password.utf8.contains(0)
     }
 

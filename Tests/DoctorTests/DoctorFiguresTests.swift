@@ -64,18 +64,28 @@ struct DoctorFiguresTests {
         #expect(UpkeepCheck.queue(0.6).level == .problem)
     }
 
-    @Test("a replica of another cluster, one that is none, one that cancels reads, and one that is behind are told")
+    @Test(
+        """
+        a replica of another database, one that is none, one with a login above the policies, one that cancels reads, \
+        and one that is behind are told
+        """)
     func replica() {
-        func levels(_ isSame: Bool, _ isStandby: Bool, _ hasFeedback: Bool, _ lag: Double) -> [Finding.Level] {
+        func levels(
+            isSame: Bool = true, isStandby: Bool = true, isAbove: Bool = false, hasFeedback: Bool = true,
+            lag: Double = 0
+        ) -> [Finding.Level] {
             ReplicaCheck.findings(
-                isSameCluster: isSame, isStandby: isStandby, hasFeedback: hasFeedback, lag: lag
+                isSameDatabase: isSame, isStandby: isStandby, isAbovePolicies: isAbove, hasFeedback: hasFeedback,
+                lag: lag
             ).map(\.level)
         }
-        #expect(levels(true, true, true, 1_000) == [.ok])
-        #expect(levels(false, true, true, 0) == [.problem])
-        #expect(levels(true, false, true, 0) == [.problem])
-        #expect(levels(true, true, false, 0) == [.warning])
-        #expect(levels(true, true, false, 1e9) == [.warning, .warning])
+        #expect(levels() == [.ok])
+        #expect(levels(lag: -1_000) == [.ok], "it may have more than the primary had")
+        #expect(levels(isSame: false) == [.problem])
+        #expect(levels(isStandby: false) == [.problem])
+        #expect(levels(isAbove: true) == [.problem])
+        #expect(levels(hasFeedback: false) == [.warning])
+        #expect(levels(hasFeedback: false, lag: 8) == [.warning, .warning])
     }
 
     @Test("checkpoints that come too often, or before their time, are told, with the size that would do")

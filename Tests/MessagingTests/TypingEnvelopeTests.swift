@@ -38,6 +38,15 @@ struct TypingEnvelopeTests {
             "0000 \(ID.random()) 1 \(notices[0].conversation)/\(notices[0].user)/1",
         ]
         for payload in forged { #expect(other.open(payload) == [], "\(payload)") }
+        // Each digit of the seal counts, not only the last.
+        let seal = Array(payload.prefix { $0 != " " })
+        for place in seal.indices {
+            for digit in "0123456789abcdefABCDEF" where digit != seal[place] {
+                var forged = seal
+                forged[place] = digit
+                #expect(other.open(String(forged) + payload.dropFirst(seal.count)) == [])
+            }
+        }
         #expect(other.open(payload) == Array(notices.prefix(2)))
     }
 }

@@ -34,11 +34,14 @@ declare
     words text[] := '{}';
     former text[] := '{}';
     former_word text;
+    person public.user_profiles;
 begin
-    if not new.is_guest and not new.is_deleted then
-        words := app.name_words(new.username, new.full_name);
+    -- As it is now: another trigger may have changed the row again before this one's turn.
+    select * into person from public.user_profiles p where p.id = new.id;
+    if not person.is_guest and not person.is_deleted then
+        words := app.name_words(person.username, person.full_name);
         insert into app.search_names as s (user_id, username, full_name)
-        values (new.id, new.username, new.full_name)
+        values (person.id, person.username, person.full_name)
         on conflict (user_id) do update set username = excluded.username, full_name = excluded.full_name;
     else
         delete from app.search_names s where s.user_id = new.id;

@@ -76,6 +76,17 @@ select is(tests.attempt('alice', 'delete from app.words'), '42501', 'a user writ
 select set_eq('select user_id, username, full_name from app.search_names',
     'select id, username, full_name from public.user_profiles where not is_guest and not is_deleted',
     'the names that are searched are those of the profiles, whatever became of them');
+create function pg_temp.bounce() returns trigger language plpgsql as $$ begin
+    update public.user_profiles set is_deleted = true where id = new.id;
+    return null;
+end $$;
+create trigger bounce after update of full_name on public.user_profiles
+    for each row when (new.full_name = 'Evil Spammer') execute function pg_temp.bounce();
+update public.user_profiles set full_name = 'Evil Spammer' where id = tests.id('mallory');
+select is_empty($$select from app.search_names where user_id = tests.id('mallory')$$,
+    'also of whoever is deleted by a trigger of the name''s own change');
+select is(tests.as('alice', 'api.search_profiles(''evil spammer'')') ~ tests.id('mallory')::text, false,
+    'who is not found');
 select is(tests.attempt(who, 'select from app.search_names'), '42501', who || ' reads none of them')
   from unnest(array['anon', 'postline_feed', 'postline_accounts', 'postline_sender', 'service_role',
                     'tests_login']) who;

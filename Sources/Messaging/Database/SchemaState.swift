@@ -5,7 +5,7 @@ struct SchemaState: Sendable {
     private let isMigrated: Bool
 
     /// Whether row-level security would not hold for the role that asked.
-    private let isAbovePolicies: Bool
+    let isAbovePolicies: Bool
 
     /// Whether this version has migrated it.
     private let isSigned: Bool

@@ -183,6 +183,7 @@ extension Feed {
             do {
                 let url = (visit.isAtStandby ? settings.standbyURL : nil) ?? settings.url
                 try await Connection.with(url, on: reactor, options: .logging(to: logger)) { connection in
+                    if visit.isAtStandby { try await StandbyWatch.checkLogin(over: connection, settings.limits) }
                     // What a standby shows is on disk: nothing holds up a look there.
                     isLooking.store(!visit.isAtStandby, ordering: .sequentiallyConsistent)
                     defer {

@@ -111,10 +111,19 @@ actor StandbyWatch {
     ///
     /// - Throws: `noStandby`, or what became of the question.
     private func progress(over connection: Connection) async throws -> (replayed: LogPosition, epoch: String?) {
+        try await Self.checkLogin(over: connection, settings.limits)
         let rows = try await connection.run(
             [preamble.call(for: .feed), Self.noteEnded(since: nil, nil), Call(Self.epoch)],
             deadline: settings.limits.deadline)
         return (try Moment(rows[1]).replayed, rows[2].text(0, 0))
+    }
+
+    /// Row-level security has to hold there as it does at the primary.
+    ///
+    /// - Throws: `standbyLogin` where it would not, or what became of the question.
+    static func checkLogin(over connection: Connection, _ limits: StatementLimits) async throws {
+        let rows = try await connection.run([SchemaState.call], deadline: limits.deadline)
+        if SchemaState(rows[0]).isAbovePolicies { throw FeedError.standbyLogin }
     }
 
     /// What a standby says of itself before it is asked.

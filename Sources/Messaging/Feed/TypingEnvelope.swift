@@ -57,6 +57,6 @@ struct TypingEnvelope {
         let right = Array(self.seal(of: body).utf8)
         let given = Array(seal.utf8)
         guard right.count == given.count else { return false }
-        return zip(right, given).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+        return zip(right, given).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 }

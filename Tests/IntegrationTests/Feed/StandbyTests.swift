@@ -212,7 +212,25 @@ struct StandbyTests {
         }
     }
 
-    @Test("doctor tells one that follows from one that is none")
+    @Test("one for whose login row-level security would not hold is not read from: all comes from the primary")
+    func login() async throws {
+        try await withPrivateServer { primary, database in
+            try await withStandby(of: primary) { _, copy in
+                var settings = NodeSettings()
+                settings.standbyDatabaseURL = copy.adminURL
+                try await withNode(database, settings) { node in
+                    let bob = try await node.signedIn(.bob)
+                    try await bob.sync()
+                    let alice = try await node.signedIn(.alice)
+                    try await alice.send("all the same", to: Room.aliceBob)
+                    try await bob.follow { $0.has("all the same", in: Room.aliceBob) }
+                    #expect(node.metrics.value("postline_feed_at_standby") == 0)
+                }
+            }
+        }
+    }
+
+    @Test("doctor tells one that follows from one that is none, is held up, or has a login above the policies")
     func doctor() async throws {
         try await Self.withWorld { world in
             func finding(_ replica: String) async throws -> String? {
@@ -226,6 +244,13 @@ struct StandbyTests {
             }
             let follows = try await finding(world.copy.url)
             #expect(follows?.contains("The replica follows the database.") == true)
+            try await world.pause()
+            try await world.database.psql("update public.user_profiles set bio = 'unseen'")
+            let heldUp = try await finding(world.copy.url)
+            #expect(heldUp?.contains("bytes of the log that the primary had two seconds ago") == true)
+            try await world.resume()
+            let above = try await finding(world.copy.adminURL)
+            #expect(above?.contains("is a superuser") == true)
             let none = try await finding(world.database.url)
             let away = try await finding("postgresql://postline@/nowhere?host=/nowhere")
             #expect(none?.contains("leads to a primary") == true)

@@ -126,7 +126,7 @@ begin
                   from public.user_profiles u
                  cross join lateral (select coalesce(u.username, '') as username,
                                             coalesce(lower(u.full_name), '') as full_name) k
-                 where u.id = any (candidates) and u.id <> me) f
+                 where u.id = any (candidates) and u.id <> me and not u.is_guest and not u.is_deleted) f
              order by place
              limit max_results) found
           join app.profile_objects p on p.id = found.id);
