@@ -300,12 +300,14 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // The benchmarks, and a bare C program that they compare the push of a change with.
+        // The benchmarks, a bare C program that they compare the push of a change with, and what counts pushes for them.
         .target(name: "CNotifyPeer", dependencies: ["CPostgres"]),
+        .target(name: "CWatchers"),
         .executableTarget(
             name: "postline-bench",
             dependencies: [
                 "CNotifyPeer",
+                "CWatchers",
                 "EventLoops",
                 "LineClient",
                 "LineServer",
@@ -444,7 +446,7 @@ let service: Set = [
     "LineServer",
 ]
 let embedding: Set = ["embed-files", "EmbedFiles"]
-let benchmarks: Set = ["CNotifyPeer", "postline-bench"]
+let benchmarks: Set = ["CNotifyPeer", "CWatchers", "postline-bench"]
 /// What tests share.
 let shared: Set = ["BoundedWait", "FuzzedLines", "SchemaValidation", "TestSupport"]
 let unitTests = shared.union([

@@ -33,7 +33,7 @@ struct CrowdBench {
             crowded = try await send(senders, for: .seconds(seconds))
             cursor = try await senders.first?.0.call("sync.open")["cursor"]?.stringValue
             for (client, _) in senders { await client.close() }
-            for watcher in watchers { await watcher.close() }
+            for watcher in watchers { watcher.close() }
         }
         table += [
             "\(Self.sessions) idle live sessions: \(BenchFigure.text(kibibytes, 1)) KiB of resident memory each",
@@ -55,7 +55,7 @@ struct CrowdBench {
             let watchers = try await returned
             storm = (ContinuousClock.now - start) / .seconds(1)
             stormy = try await others
-            for watcher in watchers { await watcher.close() }
+            for watcher in watchers { watcher.close() }
         }
         for (client, _) in senders { await client.close() }
         try await observers.shutdownGracefully()

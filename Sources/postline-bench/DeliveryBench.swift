@@ -36,14 +36,14 @@ struct DeliveryBench {
         var best: (rate: Double, p99: Double) = (0, 0)
         for offer in Self.offers {
             tally.reset()
-            for watcher in watchers { try await watcher.reset() }
+            for watcher in watchers { watcher.reset() }
             let sent = try await write(
                 insert, over: database, each: .seconds(1) * Double(Self.watchers) / Double(offer))
             try await tally.reach(sent.count * Self.watchers)
             guard let first = sent.first else { break }
             let rate = Double(sent.count * Self.watchers) / ((tally.lastTime - first) / .seconds(1))
             var times: [Duration] = []
-            for watcher in watchers { times += Self.times(sent, try await watcher.arrivals()) }
+            for watcher in watchers { times += Self.times(sent, watcher.arrivals()) }
             let latencies = Percentiles(times)
             let p99 = latencies.milliseconds(99) ?? 0
             table.append(
@@ -54,7 +54,7 @@ struct DeliveryBench {
             best = (rate, p99)
         }
         await database.close()
-        for watcher in watchers { await watcher.close() }
+        for watcher in watchers { watcher.close() }
         return (
             table,
             [

@@ -51,25 +51,19 @@ struct FanoutBench {
             _ = try await fanOut(tally, inFlight: 1, for: .seconds(1), change)
             _ = try await fanOut(natsTally, inFlight: 1, for: .seconds(1), event)
             for number in 1...rounds {
-                let part = Duration.seconds(seconds) / 2
-                ours.append(
-                    (
-                        try await fanOut(tally, inFlight: 1, for: part, change),
-                        try await fanOut(tally, inFlight: Self.inFlight, for: part, change)
-                    ))
-                theirs.append(
-                    (
-                        try await fanOut(natsTally, inFlight: 1, for: part, event),
-                        try await fanOut(natsTally, inFlight: Self.inFlight, for: part, event)
-                    ))
+                let round = try await inTurns(
+                    { try await fanOut(tally, inFlight: $0, for: $1, change) },
+                    { try await fanOut(natsTally, inFlight: $0, for: $1, event) })
+                ours.append(round.ours)
+                theirs.append(round.theirs)
                 say(
                     "round \(number): postline \(ours[number - 1].many.text), nats-server \(theirs[number - 1].many.text)"
                 )
             }
             await publisher.close()
-            for subscriber in subscribers { await subscriber.close() }
+            for subscriber in subscribers { subscriber.close() }
         }
-        for watcher in watchers { await watcher.close() }
+        for watcher in watchers { watcher.close() }
         for client in clients { await client.close() }
 
         func row(_ name: String, _ results: [FanoutRound]) -> String {
@@ -102,6 +96,28 @@ struct FanoutBench {
                     name: "fanout_p99_ms", value: Percentiles(ours.flatMap(\.single.times)).milliseconds(99) ?? 0,
                     unit: "ms", goal: nil),
             ]
+        )
+    }
+
+    /// One round of both, in many short turns: the machine's speed, which others share, changes within seconds.
+    private func inTurns(
+        _ ours: (Int, Duration) async throws -> FanoutRound, _ theirs: (Int, Duration) async throws -> FanoutRound
+    ) async throws -> (ours: (single: FanoutRound, many: FanoutRound), theirs: (single: FanoutRound, many: FanoutRound))
+    {
+        let turns = seconds * 2
+        let turn = Duration.seconds(seconds) / 2 / turns
+        var single: (ours: [FanoutRound], theirs: [FanoutRound]) = ([], [])
+        var many: (ours: [FanoutRound], theirs: [FanoutRound]) = ([], [])
+        for _ in 1...turns {
+            single.ours.append(try await ours(1, turn))
+            single.theirs.append(try await theirs(1, turn))
+        }
+        for _ in 1...turns {
+            many.ours.append(try await ours(Self.inFlight, turn))
+            many.theirs.append(try await theirs(Self.inFlight, turn))
+        }
+        return (
+            (FanoutRound(single.ours), FanoutRound(many.ours)), (FanoutRound(single.theirs), FanoutRound(many.theirs))
         )
     }
 

@@ -2,12 +2,29 @@ internal import LineClient
 
 /// What came to all watchers of one change after another.
 struct FanoutRound: Sendable {
-    let perSecond: Double
+    /// How many came, and in how many seconds.
+    private let count: Int
+    private let seconds: Double
+
+    var perSecond: Double { Double(count) / seconds }
 
     /// From each change until the last watcher had it; exact where one is in flight.
     let times: [Duration]
 
     var text: String { "\(Int(perSecond))/s" }
+
+    /// All of these together.
+    init(_ parts: [FanoutRound]) {
+        count = parts.reduce(0) { $0 + $1.count }
+        seconds = parts.reduce(0) { $0 + $1.seconds }
+        times = parts.flatMap(\.times)
+    }
+
+    private init(count: Int, seconds: Double, times: [Duration]) {
+        self.count = count
+        self.seconds = seconds
+        self.times = times
+    }
 
     /// What a profile is changed to, never twice the same: some 300 bytes as an object on the wire.
     static func text() -> String { "\(Watcher.markText) Change \(randomUUID())." }
@@ -37,7 +54,7 @@ struct FanoutRound: Sendable {
             try await group.waitForAll()
         }
         try await tally.reach(count * watchers)
-        let elapsed = (tally.lastTime - start) / .seconds(1)
-        return FanoutRound(perSecond: Double(count * watchers) / elapsed, times: inFlight == 1 ? times : [])
+        return FanoutRound(
+            count: count * watchers, seconds: (tally.lastTime - start) / .seconds(1), times: inFlight == 1 ? times : [])
     }
 }

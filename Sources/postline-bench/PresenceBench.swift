@@ -66,7 +66,7 @@ struct PresenceBench {
 
         say("\(Self.guests) arrive in the background …")
         let unseen = try await arrive(crowd, ports, beside: senders, inBackground: true)
-        for watcher in unseen.watchers { await watcher.close() }
+        for watcher in unseen.watchers { watcher.close() }
         // The nodes see to those who have gone.
         try await Task.sleep(for: .seconds(2))
 
@@ -83,7 +83,7 @@ struct PresenceBench {
         let typing = try await TypingRound.run(world, from: ports[1], to: ports[0], group: threads)
         let lagged = await following.close()
         for (client, _) in senders { await client.close() }
-        for watcher in seen.watchers { await watcher.close() }
+        for watcher in seen.watchers { watcher.close() }
 
         func ratio(_ arrival: Arrival) -> Double {
             (arrival.sends.milliseconds(99) ?? 0) / (calm.milliseconds(99) ?? .infinity)

@@ -61,7 +61,7 @@ struct WaysFanoutBench {
         _ = try await FanoutRound.run(Self.watchers, tally, inFlight: 1, for: .seconds(1), change)
         let round = try await FanoutRound.run(
             Self.watchers, tally, inFlight: Self.inFlight, for: .seconds(seconds), change)
-        for watcher in watchers { await watcher.close() }
+        for watcher in watchers { watcher.close() }
         return round
     }
 }

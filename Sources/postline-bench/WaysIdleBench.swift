@@ -19,7 +19,7 @@ struct WaysIdleBench {
                     ports: [way.port(of: ports)], by: way, group: world.threads, tally: Tally())
                 let after = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
                 kibibytes[way] = (after - before) / 1_024 / Double(Self.sessions)
-                for watcher in watchers { await watcher.close() }
+                for watcher in watchers { watcher.close() }
             }
         }
         return (

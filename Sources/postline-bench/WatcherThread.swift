@@ -1,0 +1,51 @@
+internal import CWatchers
+internal import Threads
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// The one thread that reads for all watchers, in C: a fan-out to a thousand is a thousand reads, and whatever one of
+/// them costs is in the time of every server that is measured.
+enum WatcherThread {
+    /// Nil where it runs.
+    private static let failure: BenchError? = {
+        let error = watchers_open(Watcher.mark.0, Watcher.mark.1)
+        if error != 0 { return BenchError("Watchers cannot be read from (error \(error)).") }
+        do {
+            try BareThread.start(name: "watchers") {
+                unsafe watchers_run { owner, count in
+                    guard let owner = unsafe owner else { return }
+                    // `read` has retained it, until nothing more comes.
+                    let counter = unsafe Unmanaged<MarkCounter>.fromOpaque(owner)
+                    unsafe counter.takeUnretainedValue().note(count < 0 ? nil : count)
+                    if count < 0 { unsafe counter.release() }
+                }
+            }
+        } catch {
+            return BenchError("\(error)")
+        }
+        return nil
+    }()
+
+    /// Reads a socket from now on, by a descriptor of its own.
+    static func read(_ socket: CInt, for counter: MarkCounter) throws(BenchError) {
+        if let failure { throw failure }
+        let own = dup(socket)
+        guard own >= 0 else { throw BenchError("A watcher's socket cannot be taken over (error \(errno)).") }
+        counter.begin(own)
+        let owner = unsafe Unmanaged.passRetained(counter)
+        let error = unsafe watchers_add(own, owner.toOpaque())
+        if error == 0 { return }
+        unsafe owner.release()
+        close(own)
+        throw BenchError("A watcher's socket cannot be read from (error \(error)).")
+    }
+
+    /// Ends a socket that is read.
+    static func end(_ socket: CInt) { watchers_end(socket) }
+}
