@@ -269,9 +269,18 @@ extension Session {
 
     /// Writes as the signed-in user, and lets the feed know.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
-        // Also after a failure: the connection may have been lost when the commit was done.
-        defer { hasWritten() }
-        return try await read(function, parameters)
+        do throws(ProtocolError) {
+            // The feed looks while the answer is on its way.
+            let rows = try await service.database.rows(function, parameters, as: caller) { [feed = service.feed] in
+                feed.changed()
+            }
+            hasSent()
+            return Answer(.result(rows.buffer(0, 0)))
+        } catch {
+            // Also after a failure: the connection may have been lost when the commit was done.
+            hasWritten()
+            throw error
+        }
     }
 
     /// Something may have been written for the user: the feed is let know.

@@ -16,6 +16,9 @@ final class OutboundQueueTests {
     /// Whether the queue took the push.
     func offer(_ push: Push) -> Bool { self.queue.push(push) }
 
+    /// Whether the push left past the queue.
+    func takesOff(_ push: Push) -> Bool { self.queue.takesOff(push) }
+
     func fly() -> [String] { self.queue.takeFlight().map { String(String(buffer: $0).dropLast()) } }
 
     let lagged = { (cursor: String) in #"{"jsonrpc":"2.0","method":"sync.lagged","params":{"cursor":"\#(cursor)"}}"# }
@@ -42,6 +45,44 @@ final class OutboundQueueTests {
         #expect(self.queue.unwrittenAnswerBytes == 0)
         #expect(self.fly() == [])
         #expect(!self.queue.isFlying)
+    }
+
+    @Test("a push leaves past the queue where nothing is before it, and only then")
+    func takingOff() {
+        #expect(!self.takesOff(self.push(1)))
+        self.queue.startPushes(cursor: "c0")
+        #expect(self.takesOff(self.push(1)))
+        #expect(self.queue.cursor == "c1")
+        // One flight at a time, also this way.
+        #expect(self.queue.isFlying)
+        #expect(self.fly() == [])
+        #expect(!self.takesOff(self.push(2)))
+        #expect(self.offer(self.push(2)))
+        self.queue.landed()
+        #expect(!self.takesOff(self.push(3)))
+        #expect(self.fly() == ["push-0002"])
+        self.queue.landed()
+
+        self.queue.answer(self.line("answer"))
+        #expect(!self.takesOff(self.push(3)))
+        _ = self.fly()
+        self.queue.landed()
+        self.queue.answer(.result(ByteBuffer(string: "1")), id: .integer(1), isWhole: false)
+        _ = self.fly()
+        self.queue.landed()
+        // Nothing stands inside a line.
+        #expect(!self.takesOff(self.push(3)))
+        self.queue.endBatch()
+        _ = self.fly()
+        self.queue.landed()
+        #expect(self.takesOff(self.push(3)))
+        self.queue.landed()
+
+        let large = Push(line: ByteBuffer(repeating: 0x61, count: 31), cursor: "c4")
+        #expect(!self.takesOff(large))
+        #expect(!self.offer(large))
+        #expect(self.queue.isLagged)
+        #expect(!self.takesOff(self.push(5)))
     }
 
     @Test("an answer larger than a flight is cut, and nothing comes between its parts")

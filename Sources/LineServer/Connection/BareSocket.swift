@@ -32,11 +32,11 @@ struct BareSocket {
     ///
     /// - Returns: what the kernel did not take. Why it did not, as that the client is gone, is found by writing it to the
     ///   channel.
-    func send(_ bytes: ByteBuffer) -> ByteBuffer {
+    func write(_ bytes: ByteBuffer) -> ByteBuffer {
         // The channel closes its descriptor on this loop, and is not active from then on, before anybody is told.
         guard channel.isActive else { return bytes }
         var bytes = bytes
-        let sent = unsafe bytes.withUnsafeReadableBytes { unsafe write(descriptor, $0.baseAddress, $0.count) }
+        let sent = unsafe bytes.withUnsafeReadableBytes { unsafe send(descriptor, $0.baseAddress, $0.count, sendFlags) }
         if sent > 0 { bytes.moveReaderIndex(forwardBy: sent) }
         return bytes
     }
@@ -48,8 +48,3 @@ private let sendFlags = CInt(MSG_DONTWAIT)
 #else
 private let sendFlags = CInt(MSG_DONTWAIT | MSG_NOSIGNAL)
 #endif
-
-/// `send(2)`, which has no other name here than the method above.
-private func write(_ descriptor: NIOBSDSocket.Handle, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    unsafe send(descriptor, bytes, count, sendFlags)
-}

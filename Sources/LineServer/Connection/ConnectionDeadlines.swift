@@ -34,6 +34,11 @@ struct ConnectionDeadlines {
         lastSent = now
     }
 
+    /// Replaces the expiry; nil: there is none.
+    mutating func setExpiry(_ expiry: Expiry?, _ now: NIODeadline) {
+        self.expiry = expiry.map { (now + .nanoseconds(Int64(clamping: $0.seconds)), $0.goodbye) }
+    }
+
     /// The kernel has taken the flight that was out.
     mutating func flightHasLanded(isLagged: Bool) {
         stalled = nil
@@ -68,5 +73,13 @@ struct ConnectionDeadlines {
             return false
         }
         return now - stalled.since >= slowConsumerTimeout
+    }
+}
+
+extension Int64 {
+    /// Seconds in nanoseconds, within what fits: a token may be good for centuries.
+    fileprivate init(clamping seconds: Double) {
+        let nanoseconds = seconds * 1e9
+        self = nanoseconds >= 4e18 ? 4_000_000_000_000_000_000 : nanoseconds <= 0 ? 0 : Int64(nanoseconds)
     }
 }

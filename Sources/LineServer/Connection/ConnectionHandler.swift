@@ -213,10 +213,13 @@ extension ConnectionHandler {
         proceed()
     }
 
-    /// Queues a push, which leaves with the next flush.
-    func push(_ push: Push) {
-        state.push(push, .now())
-        proceed()
+    /// Queues a push, which leaves with the next flush; or at once, where that is said and nothing is to leave before it.
+    func push(_ push: Push, _ now: NIODeadline, atOnce: Bool) {
+        guard atOnce, let socket, let context, state.takesOff(push, now) else {
+            state.push(push, now)
+            return proceed()
+        }
+        context.write([push.line], over: socket, landed: flightHasLanded)
     }
 
     /// What was to leave at the end of the turn leaves now.
@@ -264,15 +267,14 @@ extension ConnectionHandler {
         }
     }
 
-    /// Hands to the socket what it has room for.
     private func flush() {
         let lines = state.takeFlight(.now())
-        guard let context, !lines.isEmpty else { return }
-        let isWithKernel = context.write(lines, over: socket) {
-            self.state.flightHasLanded()
-            self.proceed()
-        }
-        if isWithKernel { state.flightHasLanded() }
+        if let context, !lines.isEmpty { context.write(lines, over: socket, landed: flightHasLanded) }
+    }
+
+    private func flightHasLanded() {
+        state.flightHasLanded()
+        proceed()
     }
 
     private func begin(_ event: LineFramer.Event) {

@@ -257,6 +257,13 @@ extension ConnectionState {
         return true
     }
 
+    /// Makes a push the flight that is out; false where it is to be queued, or is not wanted.
+    mutating func takesOff(_ push: Push, _ now: NIODeadline) -> Bool {
+        guard queue.takesOff(push) else { return false }
+        deadlines.lastSent = now
+        return true
+    }
+
     /// The lines to hand to the socket now; ``flightHasLanded()`` is told when the kernel has them.
     mutating func takeFlight(_ now: NIODeadline) -> [ByteBuffer] {
         mustFlush = false
@@ -359,7 +366,7 @@ extension ConnectionState {
 
     /// Replaces the deadline by which the client had to sign in, or an earlier expiry; nil: there is none.
     mutating func setExpiry(_ expiry: Expiry?, _ now: NIODeadline) {
-        deadlines.expiry = expiry.map { (now + .nanoseconds(Int64(clamping: $0.seconds)), $0.goodbye) }
+        deadlines.setExpiry(expiry, now)
     }
 
     /// Decides what is due.
@@ -386,13 +393,5 @@ extension ConnectionState {
         case .closed:
             break
         }
-    }
-}
-
-extension Int64 {
-    /// Seconds in nanoseconds, within what fits: a token may be good for centuries.
-    fileprivate init(clamping seconds: Double) {
-        let nanoseconds = seconds * 1e9
-        self = nanoseconds >= 4e18 ? 4_000_000_000_000_000_000 : nanoseconds <= 0 ? 0 : Int64(nanoseconds)
     }
 }

@@ -3,14 +3,6 @@ import Messaging
 import NIOCore
 import Synchronization
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// What the connections of one event loop share: a inbox for what sessions ask of them from any thread, one flush a
 /// connection a tick, and one timer for all their deadlines.
 final class LineLoop: PushTarget {
@@ -24,10 +16,6 @@ final class LineLoop: PushTarget {
 
     private let inbox = Mutex(Inbox())
     private let local: NIOLoopBound<Local>
-
-    /// After how many connections a loop that flushes many lets others have its processor for a moment. On machines of a
-    /// few processors a fan-out is over sooner when those who read it need not wait until all of it is written.
-    private static let flushesAtOnce = 16
 
     /// What one caller asks of one connection.
     enum Order: Sendable {
@@ -126,7 +114,7 @@ final class LineLoop: PushTarget {
             switch message {
             case .order(let order, let sink): sink.connection?.carryOut(order)
             case .pushes(let pushes, let written):
-                for shared in pushes { push(shared) }
+                for shared in pushes { push(shared, alone: pushes.count == 1) }
                 local.writers.append(written)
             }
         }
@@ -134,8 +122,13 @@ final class LineLoop: PushTarget {
         local.reading.removeAll(keepingCapacity: !isLarge)
     }
 
-    private func push(_ shared: Multicast) {
-        for receiver in shared.receivers { (receiver as? ConnectionSink)?.connection?.push(shared.push) }
+    /// - Parameter alone: whether it is all that its receivers get now: then it leaves at once. Otherwise one write a
+    ///   session takes all that the session gets.
+    private func push(_ shared: Multicast, alone: Bool) {
+        let now = NIODeadline.now()
+        for receiver in shared.receivers {
+            (receiver as? ConnectionSink)?.connection?.push(shared.push, now, atOnce: alone)
+        }
         metrics.pushed(shared.receivers.count)
     }
 
@@ -153,12 +146,7 @@ final class LineLoop: PushTarget {
         local.isFlushScheduled = false
         var connections: [ConnectionHandler] = []
         swap(&connections, &local.unflushed)
-        for (number, connection) in connections.enumerated() {
-            if !connection.flushIsDue() { local.unflushed.append(connection) }
-            // Who is to read what was written, or PostgreSQL, may wait for this processor; where nobody does this is
-            // nothing but a call.
-            if number % Self.flushesAtOnce == Self.flushesAtOnce - 1 { sched_yield() }
-        }
+        for connection in connections where !connection.flushIsDue() { local.unflushed.append(connection) }
         let writers = local.writers
         local.writers = []
         for written in writers { written() }

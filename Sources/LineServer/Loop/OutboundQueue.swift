@@ -130,6 +130,17 @@ struct OutboundQueue {
         return true
     }
 
+    /// Makes a push the flight that is out, where nothing is to leave before it: past the queue, which costs more than a
+    /// push among a thousand should.
+    ///
+    /// - Returns: false where it is to be queued, or is not wanted.
+    mutating func takesOff(_ push: Push) -> Bool {
+        guard isLive, !isClosed, isEmpty, push.line.readableBytes <= maxQueueBytes else { return false }
+        handedCursor = push.cursor ?? handedCursor
+        isFlying = true
+        return true
+    }
+
     /// Drops the pushes that wait: the client is to be told from where it has to ask for them.
     mutating func fallBehind() {
         guard isLive, !isClosed else { return }

@@ -24,9 +24,12 @@ struct Database: Sendable {
 
     /// Calls a function as `caller`, in a transaction of its own.
     ///
+    /// - Parameter committed: called on the pool's thread when it is done, before this returns.
     /// - Throws: what the function raised, or `unavailable` or `timeout`, as a client gets it.
-    func rows(_ function: Statement, _ parameters: [String?], as caller: Caller) async throws(ProtocolError) -> Rows {
-        try await Self.rows(function, parameters, as: caller, from: pool, preamble)
+    func rows(
+        _ function: Statement, _ parameters: [String?], as caller: Caller, committed: (@Sendable () -> Void)? = nil
+    ) async throws(ProtocolError) -> Rows {
+        try await Self.rows(function, parameters, as: caller, from: pool, preamble, committed)
     }
 
     /// The same, waiting for a lock of somebody else's no longer than `lockWait`.
@@ -55,20 +58,23 @@ struct Database: Sendable {
     }
 
     private static func rows(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble
+        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble,
+        _ committed: (@Sendable () -> Void)? = nil
     ) async throws(ProtocolError) -> Rows {
         do {
-            return try await results(function, parameters, as: caller, from: pool, preamble)
+            return try await results(function, parameters, as: caller, from: pool, preamble, committed)
         } catch {
             throw ProtocolError(error)
         }
     }
 
     private static func results(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble
+        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble,
+        _ committed: (@Sendable () -> Void)? = nil
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
-            [preamble.call(for: caller), Call(function, parameters)], deadline: preamble.limits.deadline)[1]
+            [preamble.call(for: caller), Call(function, parameters)], deadline: preamble.limits.deadline,
+            succeeded: committed)[1]
     }
 
     /// Returns once all that any snapshot taken before has seen is on disk: such a snapshot may become a cursor.

@@ -7,8 +7,10 @@ final class Handover: Sendable {
     private let unwritten = Atomic(0)
     private let written: WakeSignal
 
-    /// To write to so many takes a loop longer than it takes the feed to find the next ones.
+    /// To write to so many takes a loop longer than it takes the feed to find the next ones; the first few, so that it
+    /// begins.
     static let receiversAtOnce = 128
+    private static let receiversAtFirst = 16
 
     init(on reactor: Reactor) { written = WakeSignal(on: reactor) }
 
@@ -39,7 +41,7 @@ final class Handover: Sendable {
                     index = parts.count
                 }
                 parts[index - 1].receivers.append(sink)
-                if parts[index - 1].receivers.count == Self.receiversAtOnce {
+                if parts[index - 1].isLargeEnough {
                     give(&parts[index - 1])
                     parts[index - 1].begin(delivery.push)
                 }
@@ -65,6 +67,11 @@ final class Handover: Sendable {
 
         /// Those of the latest push.
         var receivers: [any ClientSink] = []
+        private var isFirst = true
+
+        var isLargeEnough: Bool {
+            receivers.count == (isFirst ? Handover.receiversAtFirst : Handover.receiversAtOnce)
+        }
 
         init(target: any PushTarget, push: Push) {
             self.target = target
@@ -77,6 +84,7 @@ final class Handover: Sendable {
         }
 
         mutating func take() -> [Multicast] {
+            isFirst = false
             end()
             defer { pushes = [] }
             return pushes

@@ -6,15 +6,21 @@ final class PendingCall: Sendable {
     let calls: [Call]
     let deadline: ContinuousClock.Instant?
 
+    /// Called on the pool's thread when it has succeeded, before the caller has its rows.
+    let succeeded: (@Sendable () -> Void)?
+
     /// When it was asked for.
     let asked = ContinuousClock.now
 
     /// Set before the pool is told so, since it may know nothing of the call yet.
     let isCancelled = Atomic(false)
 
-    init(_ id: Int, _ calls: [Call], until deadline: ContinuousClock.Instant?) {
+    init(
+        _ id: Int, _ calls: [Call], until deadline: ContinuousClock.Instant?, succeeded: (@Sendable () -> Void)? = nil
+    ) {
         self.id = id
         self.calls = calls
         self.deadline = deadline
+        self.succeeded = succeeded
     }
 }

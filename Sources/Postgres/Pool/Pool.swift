@@ -166,16 +166,17 @@ public actor Pool {
     /// - Parameters:
     ///   - calls: What is executed, in order.
     ///   - deadline: How long the caller waits for all of it; nil is for ever, but for the wait for a connection.
+    ///   - succeeded: Called on the pool's thread when it has, before the caller, on whatever thread that is, has the rows.
     /// - Throws: `unavailable`, and what `Connection.run` throws.
     public nonisolated func run(
-        _ calls: [Call], deadline: Duration? = nil
+        _ calls: [Call], deadline: Duration? = nil, succeeded: (@Sendable () -> Void)? = nil
     ) async throws(PostgresError) -> [Rows] {
         if calls.isEmpty { return [] }
         let limit = deadline.map { ContinuousClock.now + $0 }
         var backoff = Backoff(base: .milliseconds(5), limit: .milliseconds(100))
         while true {
             do {
-                return try await attempt(calls, until: limit)
+                return try await attempt(calls, until: limit, succeeded)
             } catch {
                 guard error.isTransient, backoff.attempts + 1 < options.maximumAttempts else { throw error }
             }
@@ -187,9 +188,10 @@ public actor Pool {
     private func noteRetry() { retriedCount += 1 }
 
     private nonisolated func attempt(
-        _ calls: [Call], until limit: ContinuousClock.Instant?
+        _ calls: [Call], until limit: ContinuousClock.Instant?, _ succeeded: (@Sendable () -> Void)?
     ) async throws(PostgresError) -> [Rows] {
-        let call = PendingCall(lastRequest.add(1, ordering: .relaxed).newValue, calls, until: limit)
+        let call = PendingCall(
+            lastRequest.add(1, ordering: .relaxed).newValue, calls, until: limit, succeeded: succeeded)
         let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await suspended { caller in
                 let take = { @Sendable in self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
@@ -236,7 +238,9 @@ public actor Pool {
     private func finish(_ id: Int, on connection: Int, _ answer: Result<[Rows], PostgresError>) {
         let isReusable = connections[connection]?.assumeIsolated { $0.isReusable } ?? false
         perform(state.finished(connection: connection, reusable: isReusable, now: .now))
-        requests.removeValue(forKey: id)?.caller.resume(returning: answer)
+        let request = requests.removeValue(forKey: id)
+        if case .success = answer { request?.call.succeeded?() }
+        request?.caller.resume(returning: answer)
     }
 
     /// Answers a request that is not started.
