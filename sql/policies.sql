@@ -327,8 +327,7 @@ grant execute on function
     accounts.use_session(uuid, uuid)
     to postline_accounts;
 grant execute on function
-    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.look_for_mutes(pg_snapshot),
-    feed.look_for_presence(pg_snapshot), feed.missed_nothing(text[], uuid[], pg_snapshot[]),
+    feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.missed_nothing(text[], uuid[], pg_snapshot[]),
     feed.mutes(uuid, uuid[]), feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[])
     to postline_feed;
 
@@ -340,8 +339,9 @@ grant execute on function app.utc(timestamptz), app.quoted_utc(timestamptz),
     app.note_ended(pg_snapshot, timestamptz), app.standby_snapshot(), app.is_behind(pg_snapshot, pg_snapshot)
     to authenticated, postline_feed;
 grant execute on function
-    app.seal(), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(), app.note_pushes(),
-    app.due_pushes(integer, boolean), app.note_stored(uuid), app.due_removals(integer), app.removed_media(uuid[]),
+    app.seal(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(),
+    app.note_pushes(), app.due_pushes(integer, boolean), app.note_stored(uuid), app.due_removals(integer),
+    app.removed_media(uuid[]),
     app.settle_pushes(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function

@@ -1553,9 +1553,6 @@ declare
     objects text;
     found_rows bigint;
 begin
-    if auth.uid() is null then
-        perform app.caller();
-    end if;
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 200.');
     elsif before_seq is not null and after_seq is not null then
@@ -1563,6 +1560,7 @@ begin
     end if;
     page := app.message_page(conversation_id, before_seq, after_seq, max_results);
     if page.mark is null then
+        perform app.caller();
         perform app.refuse_hidden('There is no such conversation.');
     end if;
     select pg_catalog.array_agg(s.id), pg_catalog.array_agg(app.sender_members(s.id, s.object))
@@ -2526,27 +2524,49 @@ CREATE FUNCTION app.attachment_object(attachment jsonb) RETURNS json
         attachment -> 'blurhash' as blurhash) w
 $$;
 
-CREATE FUNCTION app.bury() RETURNS trigger
-    LANGUAGE plpgsql SECURITY DEFINER
+CREATE TABLE public.user_profiles (
+    id uuid NOT NULL,
+    username text,
+    full_name text,
+    bio text,
+    avatar_type text,
+    avatar_id text,
+    avatar_url text,
+    website text,
+    location text,
+    language_code text,
+    is_verified boolean DEFAULT false NOT NULL,
+    is_guest boolean DEFAULT false NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL,
+    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
+    version bigint DEFAULT 1 NOT NULL,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    public_changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE FUNCTION app.buried(profile public.user_profiles) RETURNS public.user_profiles
+    LANGUAGE plpgsql
     SET search_path TO ''
     AS $$
 begin
-    if not new.is_deleted then
+    if not profile.is_deleted then
         raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
             hint = 'The address is free: register it anew.';
     end if;
-    new.username := null;
-    new.full_name := null;
-    new.bio := null;
-    new.avatar_type := null;
-    new.avatar_id := null;
-    new.avatar_url := null;
-    new.website := null;
-    new.location := null;
-    new.language_code := null;
-    new.is_verified := false;
-    new.attributes := '{}';
-    return new;
+    profile.username := null;
+    profile.full_name := null;
+    profile.bio := null;
+    profile.avatar_type := null;
+    profile.avatar_id := null;
+    profile.avatar_url := null;
+    profile.website := null;
+    profile.location := null;
+    profile.language_code := null;
+    profile.is_verified := false;
+    profile.attributes := '{}';
+    return profile;
 end
 $$;
 
@@ -2617,13 +2637,20 @@ begin
     if patch ? 'full_name' and patch -> 'full_name' = 'null' then
         perform app.refuse_param('full_name', 'A name cannot be empty.');
     end if;
-    if patch ?| array['full_name', 'bio', 'website', 'location', 'language_code'] then
+    -- By itself, since there are triggers that follow a name.
+    if patch ? 'full_name' then
         update public.user_profiles p
-           set full_name = app.patched_text(patch, 'full_name', p.full_name),
-               bio = app.patched_text(patch, 'bio', p.bio),
-               website = app.patched_text(patch, 'website', p.website),
-               location = app.patched_text(patch, 'location', p.location),
-               language_code = app.patched_text(patch, 'language_code', p.language_code)
+           set full_name = app.patched_text(patch, 'full_name', p.full_name)
+         where p.id = me;
+    end if;
+    if patch ?| array['bio', 'website', 'location', 'language_code'] then
+        update public.user_profiles p
+           set bio = case when patch ? 'bio' then app.patched_text(patch, 'bio', null) else p.bio end,
+               website = case when patch ? 'website' then app.patched_text(patch, 'website', null) else p.website end,
+               location = case when patch ? 'location' then app.patched_text(patch, 'location', null)
+                               else p.location end,
+               language_code = case when patch ? 'language_code' then app.patched_text(patch, 'language_code', null)
+                                    else p.language_code end
          where p.id = me;
     end if;
 
@@ -2738,6 +2765,21 @@ begin
     end if;
 end
 $_$;
+
+CREATE FUNCTION app.check_avatar_shape(profile public.user_profiles) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO ''
+    AS $$
+begin
+    if profile.avatar_type not in ('built_in', 'custom') then
+        perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+    elsif (profile.avatar_type is not distinct from 'built_in') <> (profile.avatar_id is not null) then
+        perform app.refuse_param('avatar_id', 'A built-in avatar has an "avatar_id", and no other has one.');
+    elsif (profile.avatar_type is not distinct from 'custom') <> (profile.avatar_url is not null) then
+        perform app.refuse_param('avatar_url', 'A custom avatar has an "avatar_url", and no other has one.');
+    end if;
+end
+$$;
 
 CREATE FUNCTION app.check_avatar_url(field text, url text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
@@ -3058,6 +3100,9 @@ CREATE FUNCTION app.erase_user() RETURNS trigger
 declare
     room uuid;
 begin
+    if old.is_deleted or not new.is_deleted then
+        return null;
+    end if;
     update auth.users u
        set email = null, phone = null, encrypted_password = null, raw_user_meta_data = '{}', email_change = '',
            phone_change = '', confirmation_token = '', recovery_token = '', email_change_token_new = '',
@@ -3105,7 +3150,9 @@ CREATE FUNCTION app.follow_avatar() RETURNS trigger
     SET search_path TO ''
     AS $$
 begin
-    delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
+    if new.avatar_url is distinct from old.avatar_url then
+        delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
+    end if;
     return null;
 end
 $$;
@@ -3179,6 +3226,10 @@ declare
     former_word text;
     person public.user_profiles;
 begin
+    if tg_op = 'UPDATE' and row(new.username, new.full_name, new.is_guest, new.is_deleted)
+                            is not distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted) then
+        return null;
+    end if;
     -- As it is now: another trigger may have changed the row again before this one's turn.
     select * into person from public.user_profiles p where p.id = new.id;
     if not person.is_guest and not person.is_deleted then
@@ -3714,6 +3765,9 @@ CREATE FUNCTION app.keep_profile() RETURNS trigger
     SET search_path TO ''
     AS $_$
 begin
+    if tg_op = 'UPDATE' and (new.is_deleted or old.is_deleted) then
+        new := app.buried(new);
+    end if;
     if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
     end if;
@@ -3747,6 +3801,10 @@ begin
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
+    if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
+                           is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
+        perform app.check_avatar_shape(new);
+    end if;
     if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
        and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
         perform app.check_avatar_url('avatar_url', new.avatar_url);
@@ -3758,7 +3816,9 @@ begin
     end if;
     -- As an answer has them. Longer ones, from before this was held, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
-        if pg_catalog.octet_length(new.attributes::text)
+        if pg_catalog.jsonb_typeof(new.attributes) <> 'object' then
+            perform app.refuse_param('attributes', 'Attributes are an object.');
+        elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
             perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
         elsif app.has_huge_number(new.attributes) then
@@ -3802,7 +3862,9 @@ CREATE FUNCTION app.keep_username() RETURNS trigger
 declare
     allowed_at timestamptz;
 begin
-    if new.username is null then
+    if new.username is not distinct from old.username or old.username is null or new.is_deleted then
+        return new;
+    elsif new.username is null then
         perform app.refuse_param('username', 'A username can be changed, but not be given up.');
     end if;
     -- The profile's row is locked by now: of two changes the second sees what the first noted.
@@ -3826,38 +3888,6 @@ begin
      where m.conversation_id = leave_group.conversation_id and m.user_id = leave_group.user_id;
 end
 $$;
-
-CREATE TABLE public.user_profiles (
-    id uuid NOT NULL,
-    username text,
-    full_name text,
-    bio text,
-    avatar_type text,
-    avatar_id text,
-    avatar_url text,
-    website text,
-    location text,
-    language_code text,
-    is_verified boolean DEFAULT false NOT NULL,
-    is_guest boolean DEFAULT false NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL,
-    attributes jsonb DEFAULT '{}'::jsonb NOT NULL,
-    version bigint DEFAULT 1 NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    public_changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT user_profiles_attributes_valid CHECK ((jsonb_typeof(attributes) = 'object'::text)),
-    CONSTRAINT user_profiles_avatar_type_valid CHECK ((((avatar_type IS NULL) AND (avatar_id IS NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'built_in'::text) AND (avatar_id IS NOT NULL) AND (avatar_url IS NULL)) OR ((avatar_type IS NOT NULL) AND (avatar_type = 'custom'::text) AND (avatar_id IS NULL) AND (avatar_url IS NOT NULL)))),
-    CONSTRAINT user_profiles_avatar_url_valid CHECK (((char_length(avatar_url) <= 2048) AND (avatar_url ~ '^https?://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text))),
-    CONSTRAINT user_profiles_bio_valid CHECK (((char_length(bio) >= 1) AND (char_length(bio) <= 500))),
-    CONSTRAINT user_profiles_full_name_valid CHECK ((((char_length(full_name) >= 1) AND (char_length(full_name) <= 100)) AND (full_name IS NFC NORMALIZED) AND (full_name !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
-    CONSTRAINT user_profiles_language_code_valid CHECK (((char_length(language_code) <= 35) AND (language_code ~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'::text))),
-    CONSTRAINT user_profiles_location_valid CHECK ((((char_length(location) >= 1) AND (char_length(location) <= 100)) AND (location !~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text))),
-    CONSTRAINT user_profiles_tombstone_blank CHECK (((NOT is_deleted) OR ((num_nonnulls(username, full_name, bio, avatar_type, avatar_id, avatar_url, website, location, language_code) = 0) AND (NOT is_verified) AND (attributes = '{}'::jsonb)))),
-    CONSTRAINT user_profiles_username_valid CHECK ((username ~ '^[a-z][a-z0-9_.]{2,29}$'::text)),
-    CONSTRAINT user_profiles_website_valid CHECK (((char_length(website) <= 2048) AND (website ~ '^https://[^\s/?#\u0001-\u0020\u007f]+[^\s\u0001-\u0020\u007f]*$'::text)))
-);
 
 CREATE FUNCTION app.leaves_no_name(profile public.user_profiles) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -3912,6 +3942,14 @@ begin
     end if;
     return me;
 end
+$$;
+
+CREATE FUNCTION app.log_end(written pg_lsn DEFAULT pg_current_wal_insert_lsn()) RETURNS pg_lsn
+    LANGUAGE sql STABLE
+    SET search_path TO ''
+    AS $$
+    select written - case when p.bytes <= 40 then p.bytes else 0 end
+      from (select (written - pg_lsn '0/0') % pg_catalog.current_setting('wal_block_size')::integer as bytes) p
 $$;
 
 CREATE FUNCTION app.mail_token_account(token_hash text, kinds text[]) RETURNS auth.users
@@ -5845,63 +5883,71 @@ CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uu
 $$;
 
 CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
-    LANGUAGE plpgsql STABLE
+    LANGUAGE plpgsql STABLE STRICT
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     SET enable_hashjoin TO 'off'
     SET enable_mergejoin TO 'off'
     SET enable_memoize TO 'off'
     AS $$
 #variable_conflict use_column
 declare
-    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
-    open xid8[] := array(
-        select x from pg_catalog.pg_snapshot_xip(since) x
-         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
+    -- The ranges: each from a low on, and below its high.
+    lows xid8[] := array[pg_catalog.pg_snapshot_xmax(since)];
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
-    -- Rows, and bytes of content, that one look tells of at most.
+    highs xid8[] := array[bound];
+    earliest xid8;
+    -- Rows, and bytes of content, that one look tells of at most. Of presence it is all who come back when a node has
+    -- ended; a conversation of its audience takes 37 bytes.
     most_rows constant integer := 5000;
     most_profiles constant integer := 1000;
     most_conversations constant integer := 1000;
+    most_mutes constant integer := 1000;
     most_entered constant integer := 250;
     most_bytes constant bigint := 16777216;
+    most_presence constant integer := 10000;
+    most_audience constant integer := 400000;
+    -- How many there are: first 1 where there may be one, and then counted, no further than the bounds.
     memberships integer;
     profiles integer;
     conversations integer;
-    messages integer;
     removals integer;
-    bytes bigint;
+    messages integer;
+    bytes bigint := 0;
+    presence integer;
+    audience integer := 0;
+    mutes integer;
     entered uuid[] := '{}';
 begin
-    -- Counted no further than the bounds.
-    select (select count(*) from (
-                select from public.conversation_members t where t.changed_xid >= beyond and t.changed_xid < bound
-                union all select from public.conversation_members t where t.changed_xid = any(open)
-                limit most_rows + 1) n),
-           (select count(*) from (
-                select from public.user_profiles t where t.changed_xid >= beyond and t.changed_xid < bound
-                union all select from public.user_profiles t where t.changed_xid = any(open)
-                limit most_profiles + 1) n),
-           (select count(*) from (
-                select from public.conversations t where t.changed_xid >= beyond and t.changed_xid < bound
-                union all select from public.conversations t where t.changed_xid = any(open)
-                limit most_conversations + 1) n),
-           (select count(*) from (
-                select from app.former_members t where t.changed_xid >= beyond and t.changed_xid < bound
-                union all select from app.former_members t where t.changed_xid = any(open)
-                limit most_rows + 1) n)
-      into memberships, profiles, conversations, removals;
-    select count(*), coalesce(sum(n.length), 0)
-      into messages, bytes
-      from (select pg_catalog.octet_length(t.content) as length
-              from public.messages t where t.changed_xid >= beyond and t.changed_xid < bound
-            union all
-            select pg_catalog.octet_length(t.content) from public.messages t where t.changed_xid = any(open)
-            limit most_rows + 1) n;
-    if memberships + profiles + conversations + messages + removals = 0 then
+    if pg_catalog.pg_snapshot_xmin(since) <> pg_catalog.pg_snapshot_xmax(since) then
+        lows := array(
+            select x from pg_catalog.pg_snapshot_xip(since) x
+             where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()) order by x) || lows;
+        highs := array(select (x::text::bigint + 1)::text::xid8 from unnest(lows) x limit cardinality(lows) - 1)
+            || highs;
+    end if;
+    earliest := lows[1];
+
+    select exists (select from public.conversation_members t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.user_profiles t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.conversations t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from app.former_members t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.messages t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.presence t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.conversation_mutes t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer
+      into memberships, profiles, conversations, removals, messages, presence, mutes;
+    if memberships + profiles + conversations + removals + messages + presence + mutes = 0 then
         return;
     end if;
 
@@ -5909,26 +5955,69 @@ begin
         return query
         select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
                null::bigint[]
-          from public.user_profiles p
-         where p.changed_xid >= beyond and p.changed_xid < bound and p.is_deleted
-        union all
-        select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
-               null::bigint[]
-          from public.user_profiles p where p.changed_xid = any(open) and p.is_deleted;
+          from unnest(lows, highs) as s (low, high)
+          join public.user_profiles p on p.changed_xid >= s.low and p.changed_xid < s.high
+         where p.is_deleted;
+        select count(*) into profiles from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.user_profiles t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_profiles + 1) n;
     end if;
-
-    if memberships between 1 and most_rows then
-        entered := array(
-            select m.conversation_id from public.conversation_members m
-             where m.changed_xid >= beyond and m.changed_xid < bound
-               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-            union
-            select m.conversation_id from public.conversation_members m
-             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+    if memberships > 0 then
+        select count(*) into memberships from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.conversation_members t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_rows + 1) n;
+        if memberships <= most_rows then
+            entered := array(
+                select distinct m.conversation_id
+                  from unnest(lows, highs) as s (low, high)
+                  join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+                 where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+        end if;
+    end if;
+    if conversations > 0 then
+        select count(*) into conversations from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.conversations t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_conversations + 1) n;
+    end if;
+    if removals > 0 then
+        select count(*) into removals from (
+            select from unnest(lows, highs) as s (low, high)
+              join app.former_members t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_rows + 1) n;
+    end if;
+    if messages > 0 then
+        select count(*), coalesce(sum(n.length), 0) into messages, bytes from (
+            select pg_catalog.octet_length(t.content) as length
+              from unnest(lows, highs) as s (low, high)
+              join public.messages t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_rows + 1) n;
+    end if;
+    if presence > 0 then
+        select count(*) into presence from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.presence t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_presence + 1) n;
+        if presence <= most_presence then
+            select count(*) into audience from (
+                select from unnest(lows, highs) as s (low, high)
+                  join public.presence t on t.changed_xid >= s.low and t.changed_xid < s.high
+                  join public.conversation_members m on m.user_id = t.user_id
+                 limit most_audience + 1) n;
+        end if;
+    end if;
+    if mutes > 0 then
+        select count(*) into mutes from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.conversation_mutes t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_mutes + 1) n;
     end if;
     if memberships > most_rows or profiles > most_profiles or conversations > most_conversations
        or messages > most_rows or bytes > most_bytes or removals > most_rows
-       or pg_catalog.cardinality(entered) > most_entered then
+       or pg_catalog.cardinality(entered) > most_entered
+       or presence > most_presence or audience > most_audience or mutes > most_mutes then
         return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
                             null::text, null::bigint[];
         return;
@@ -5938,11 +6027,8 @@ begin
         return query
         select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text,
                null::text, null::bigint[]
-          from app.former_members f where f.changed_xid >= beyond and f.changed_xid < bound
-        union all
-        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text,
-               null::text, null::bigint[]
-          from app.former_members f where f.changed_xid = any(open);
+          from unnest(lows, highs) as s (low, high)
+          join app.former_members f on f.changed_xid >= s.low and f.changed_xid < s.high;
     end if;
 
     if memberships > 0 then
@@ -5950,90 +6036,64 @@ begin
         return query
         select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
                null::text, null::bigint[]
-          from public.conversation_members m
-         where m.changed_xid >= beyond and m.changed_xid < bound
-           and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-        union all
-        select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
-               null::text, null::bigint[]
-          from public.conversation_members m
-         where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+          from unnest(lows, highs) as s (low, high)
+          join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+         where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
 
     if profiles > 0 then
+        -- Of the two objects one is a part of the other, and to begin a statement is most of what they cost.
         return query
-        select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
+        with changed as materialized (
+            select o.*
+              from unnest(lows, highs) as s (low, high)
+              join app.me_objects o on o.changed_xid >= s.low and o.changed_xid < s.high)
+        select 'me', c.changed_xid::text, null::uuid, c.id, null::bigint, null::uuid[], c.object::text, null::text,
                null::bigint[]
-          from public.user_profiles p join app.me_objects o on o.id = p.id
-         where p.changed_xid >= beyond and p.changed_xid < bound
+          from changed c
         union all
-        select 'me', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], o.object::text, null::text,
-               null::bigint[]
-          from public.user_profiles p join app.me_objects o on o.id = p.id
-         where p.changed_xid = any(open);
-        return query
-        select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
-                   select m.conversation_id from public.conversation_members m where m.user_id = o.id
+        select 'profile', c.public_changed_xid::text, null::uuid, c.id, null::bigint, array(
+                   select m.conversation_id from public.conversation_members m where m.user_id = c.id
                    union all
-                   select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
-               o.object::text, null::text, null::bigint[]
-          from app.profile_objects o where o.public_changed_xid >= beyond and o.public_changed_xid < bound
-        union all
-        select 'profile', o.public_changed_xid::text, null::uuid, o.id, null::bigint, array(
-                   select m.conversation_id from public.conversation_members m where m.user_id = o.id
-                   union all
-                   select f.conversation_id from app.former_members f where f.user_id = o.id and f.wrote),
-               o.object::text, null::text, null::bigint[]
-          from app.profile_objects o where o.public_changed_xid = any(open);
+                   select f.conversation_id from app.former_members f where f.user_id = c.id and f.wrote),
+               c.profile::text, null::text, null::bigint[]
+          from changed c
+         where not pg_catalog.pg_visible_in_snapshot(c.public_changed_xid, since);
     end if;
 
     if conversations > 0 then
         return query
         select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
                c.marks || feed.mutes(c.id, c.user_ids)
-          from app.conversation_parts c where c.changed_xid >= beyond and c.changed_xid < bound
-        union all
-        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
-               c.marks || feed.mutes(c.id, c.user_ids)
-          from app.conversation_parts c where c.changed_xid = any(open);
+          from unnest(lows, highs) as s (low, high)
+          join app.conversation_parts c on c.changed_xid >= s.low and c.changed_xid < s.high;
     end if;
 
     if messages > 0 then
         return query
-        select 'message', n.xid::text, n.conversation_id, n.sender_id, n.seq, null::uuid[], n.object::text, null::text,
-               null::bigint[]
-          from (
-            select o.changed_xid as xid, o.conversation_id, o.sender_id, o.seq, o.object
-              from app.message_objects o where o.changed_xid >= beyond and o.changed_xid < bound
-            union all
-            select o.changed_xid, o.conversation_id, o.sender_id, o.seq, o.object
-              from app.message_objects o where o.changed_xid = any(open)) n
-         order by n.conversation_id, n.seq;
+        select 'message', o.changed_xid::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join app.message_objects o on o.changed_xid >= s.low and o.changed_xid < s.high
+         order by o.conversation_id, o.seq;
     end if;
 
     if memberships > 0 then
         return query
         select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
                null::text, null::bigint[]
-          from public.conversation_members m
-         where m.changed_xid >= beyond and m.changed_xid < bound
-           and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-        union all
-        select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
-               null::text, null::bigint[]
-          from public.conversation_members m
-         where m.changed_xid = any(open) and pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+          from unnest(lows, highs) as s (low, high)
+          join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+         where pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
     if messages > 0 then
         -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
         return query
         select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
                null::text, null::bigint[]
-          from (
-            select n.conversation_id, n.sender_id from public.messages n
-             where n.changed_xid >= beyond and n.changed_xid < bound
-            union
-            select n.conversation_id, n.sender_id from public.messages n where n.changed_xid = any(open)) w
+          from (select distinct n.conversation_id, n.sender_id
+                  from unnest(lows, highs) as s (low, high)
+                  join public.messages n on n.changed_xid >= s.low and n.changed_xid < s.high) w
           join public.conversation_members m on m.conversation_id = w.conversation_id and m.user_id = w.sender_id
          where not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
            and pg_catalog.pg_visible_in_snapshot(m.changed_xid, since);
@@ -6054,143 +6114,37 @@ begin
           join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
          order by o.conversation_id, o.seq;
     end if;
-end
-$$;
 
-CREATE FUNCTION feed.look_for_mutes(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
-    LANGUAGE plpgsql STABLE STRICT
-    SET search_path TO ''
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET enable_memoize TO 'off'
-    AS $$
-#variable_conflict use_column
-declare
-    -- As in feed.look.
-    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
-    open xid8[] := array(
-        select x from pg_catalog.pg_snapshot_xip(since) x
-         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
-    bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
-                            coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
-    most_mutes constant integer := 1000;
-    changes integer;
-begin
-    select count(*) into changes from (
-        select from public.conversation_mutes t where t.changed_xid >= beyond and t.changed_xid < bound
-        union all select from public.conversation_mutes t where t.changed_xid = any(open)
-        limit most_mutes + 1) n;
-    if changes > most_mutes then
-        return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
-                            null::text, null::bigint[];
-    elsif changes > 0 then
-        return query
-        select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
-               null::text, null::bigint[]
-          from public.conversation_mutes x
-          join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id
-         where x.changed_xid >= beyond and x.changed_xid < bound
-        union all
-        select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
-               null::text, null::bigint[]
-          from public.conversation_mutes x
-          join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id
-         where x.changed_xid = any(open);
-    end if;
-end
-$$;
-
-CREATE FUNCTION feed.look_for_presence(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
-    LANGUAGE plpgsql STABLE STRICT
-    SET search_path TO ''
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET jit TO 'off'
-    SET enable_seqscan TO 'off'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
-    SET enable_memoize TO 'off'
-    AS $$
-#variable_conflict use_column
-declare
-    -- As in feed.look.
-    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
-    open xid8[] := array(
-        select x from pg_catalog.pg_snapshot_xip(since) x
-         where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()));
-    bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
-                            coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
-    -- All who come back when a node has ended. A conversation of the audience takes 37 bytes.
-    most_presence constant integer := 10000;
-    most_audience constant integer := 400000;
-    most_rows constant integer := 5000;
-    most_entered constant integer := 250;
-    changes integer;
-    audience integer := 0;
-    joined integer;
-    entered uuid[];
-begin
-    select count(*) into changes from (
-        select from public.presence t where t.changed_xid >= beyond and t.changed_xid < bound
-        union all select from public.presence t where t.changed_xid = any(open)
-        limit most_presence + 1) n;
-    if changes between 1 and most_presence then
-        select count(*) into audience from (
-            select from public.presence t join public.conversation_members m on m.user_id = t.user_id
-             where t.changed_xid >= beyond and t.changed_xid < bound
-            union all
-            select from public.presence t join public.conversation_members m on m.user_id = t.user_id
-             where t.changed_xid = any(open)
-            limit most_audience + 1) n;
-    end if;
-    if changes > most_presence or audience > most_audience then
-        return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
-                            null::text, null::bigint[];
-        return;
-    end if;
-
-    if changes > 0 then
+    if presence > 0 then
         return query
         select 'behind', p.hidden_xid::text, null::uuid, p.user_id, null::bigint, null::uuid[], null::text, null::text,
                null::bigint[]
-          from public.presence p
-         where p.changed_xid >= beyond and p.changed_xid < bound
-           and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since)
-        union all
-        select 'behind', p.hidden_xid::text, null::uuid, p.user_id, null::bigint, null::uuid[], null::text, null::text,
-               null::bigint[]
-          from public.presence p
-         where p.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since);
+          from unnest(lows, highs) as s (low, high)
+          join public.presence p on p.changed_xid >= s.low and p.changed_xid < s.high
+         where not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since);
         return query
         select 'presence', p.changed_xid::text, null::uuid, p.user_id, null::bigint,
                array(select m.conversation_id from public.conversation_members m where m.user_id = p.user_id),
                app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
-          from public.presence p where p.changed_xid >= beyond and p.changed_xid < bound
-        union all
-        select 'presence', p.changed_xid::text, null::uuid, p.user_id, null::bigint,
-               array(select m.conversation_id from public.conversation_members m where m.user_id = p.user_id),
-               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
-          from public.presence p where p.changed_xid = any(open);
+          from unnest(lows, highs) as s (low, high)
+          join public.presence p on p.changed_xid >= s.low and p.changed_xid < s.high;
     end if;
-
-    -- Of more than these bounds feed.look says `many`.
-    select count(*), pg_catalog.array_agg(distinct n.id) into joined, entered
-      from (select m.conversation_id as id from public.conversation_members m
-             where m.changed_xid >= beyond and m.changed_xid < bound
-               and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-            union all
-            select m.conversation_id from public.conversation_members m
-             where m.changed_xid = any(open) and not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since)
-            limit most_rows + 1) n;
-    if joined between 1 and most_rows and pg_catalog.cardinality(entered) <= most_entered then
+    if entered <> '{}' then
         return query
         select 'opening_presence', null::text, m.conversation_id, p.user_id, null::bigint, null::uuid[],
                app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
           from public.conversation_members m join public.presence p on p.user_id = m.user_id
          where m.conversation_id = any(entered)
          order by m.conversation_id, m.joined_at, m.user_id;
+    end if;
+
+    if mutes > 0 then
+        return query
+        select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
+               null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join public.conversation_mutes x on x.changed_xid >= s.low and x.changed_xid < s.high
+          join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
     end if;
 end
 $$;
@@ -6316,17 +6270,7 @@ $$;
 CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
     AS $$
-    with now as materialized (
-        select app.epoch() as epoch,
-               case when pg_catalog.pg_is_in_recovery() then app.standby_snapshot()
-                    else pg_catalog.pg_current_snapshot() end::text as snapshot,
-               -- A standby gets what is on the primary's disk, and replays what is on its own.
-               case when not pg_catalog.pg_is_in_recovery() then
-                   nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
-                          pg_catalog.pg_current_wal_flush_lsn()) end as log_end)
-    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq, l.audience, l.object,
-           l.tail, l.marks
-      from now n left join feed.look(next_look.since) l on next_look.since is not null
+    select * from feed.next_look(next_look.since, '{}')
 $$;
 
 CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
@@ -6346,14 +6290,11 @@ CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE
            case when l.tail is null and 'packed' = any (next_look.features)
                 then pg_catalog.encode(pg_catalog.array_send(l.audience), 'hex') else l.tail end,
            l.marks
-      from now n left join (
-            select k.* from feed.look(next_look.since) k where next_look.since is not null
-            union all
-            select k.* from feed.look_for_presence(next_look.since) k
-             where next_look.since is not null and 'presence' = any (next_look.features)
-            union all
-            select k.* from feed.look_for_mutes(next_look.since) k
-             where next_look.since is not null and 'mutes' = any (next_look.features)) l on true
+      from now n
+      left join (select k.* from feed.look(next_look.since) k where next_look.since is not null) l
+        on case when l.kind in ('behind', 'presence', 'opening_presence') then 'presence' = any (next_look.features)
+                when l.kind = 'own_conversation' then 'mutes' = any (next_look.features)
+                else true end
 $$;
 
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
@@ -6516,6 +6457,7 @@ CREATE TABLE app.mail_tokens (
 CREATE VIEW app.profile_objects WITH (security_invoker='true') AS
  SELECT p.id,
     p.username,
+    p.changed_xid,
     p.public_changed_xid,
     p.is_guest,
     p.is_deleted,
@@ -6567,6 +6509,9 @@ CREATE TABLE public.user_private (
 
 CREATE VIEW app.me_objects WITH (security_invoker='true') AS
  SELECT p.id,
+    p.changed_xid,
+    p.public_changed_xid,
+    p.object AS profile,
     ((("left"((p.object)::text, '-1'::integer) || ','::text) || substr((row_to_json(w.*))::text, 2)))::json AS object
    FROM (((app.profile_objects p
      JOIN public.user_private s ON ((s.id = p.id)))
@@ -6989,11 +6934,9 @@ CREATE TRIGGER postline_proven_account AFTER UPDATE ON auth.users FOR EACH ROW W
 
 CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.kind)::text = 'direct'::text)) EXECUTE FUNCTION app.add_participants();
 
-CREATE TRIGGER bury BEFORE UPDATE ON public.user_profiles FOR EACH ROW WHEN ((new.is_deleted OR old.is_deleted)) EXECUTE FUNCTION app.bury();
+CREATE TRIGGER erase_user AFTER UPDATE OF is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
 
-CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN ((new.is_deleted AND (NOT old.is_deleted))) EXECUTE FUNCTION app.erase_user();
-
-CREATE TRIGGER follow_avatar AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN (((old.avatar_url IS NOT NULL) AND (new.avatar_url IS DISTINCT FROM old.avatar_url))) EXECUTE FUNCTION app.follow_avatar();
+CREATE TRIGGER follow_avatar AFTER UPDATE OF avatar_url, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.follow_avatar();
 
 CREATE TRIGGER follow_changed AFTER UPDATE ON public.messages FOR EACH ROW WHEN (((old.version <> new.version) AND (old.conversation_id = new.conversation_id) AND (old.sender_id = new.sender_id))) EXECUTE FUNCTION app.follow_message();
 
@@ -7005,7 +6948,7 @@ CREATE TRIGGER follow_preference AFTER UPDATE ON public.user_private FOR EACH RO
 
 CREATE TRIGGER follow_words AFTER INSERT ON public.user_profiles FOR EACH ROW WHEN ((NOT new.is_guest)) EXECUTE FUNCTION app.follow_words();
 
-CREATE TRIGGER follow_words_changed AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN (((((new.username IS DISTINCT FROM old.username) OR (new.full_name IS DISTINCT FROM old.full_name)) OR (new.is_guest IS DISTINCT FROM old.is_guest)) OR (new.is_deleted IS DISTINCT FROM old.is_deleted))) EXECUTE FUNCTION app.follow_words();
+CREATE TRIGGER follow_words_changed AFTER UPDATE OF username, full_name, is_guest, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.follow_words();
 
 CREATE TRIGGER keep BEFORE INSERT OR UPDATE ON public.conversation_mutes FOR EACH ROW EXECUTE FUNCTION app.keep_mute();
 
@@ -7025,7 +6968,7 @@ CREATE TRIGGER keep_mark BEFORE UPDATE OF last_read_seq ON public.conversation_m
 
 CREATE TRIGGER keep_new BEFORE INSERT ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.keep_new_member();
 
-CREATE TRIGGER keep_username BEFORE UPDATE ON public.user_profiles FOR EACH ROW WHEN (((new.username IS DISTINCT FROM old.username) AND (old.username IS NOT NULL) AND (NOT new.is_deleted))) EXECUTE FUNCTION app.keep_username();
+CREATE TRIGGER keep_username BEFORE UPDATE OF username ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.keep_username();
 
 CREATE TRIGGER note_arrivals AFTER INSERT ON public.conversation_members REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION app.note_arrivals();
 
@@ -7033,7 +6976,7 @@ CREATE TRIGGER note_change AFTER UPDATE ON public.user_private FOR EACH ROW WHEN
 
 CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH ROW EXECUTE FUNCTION app.note_removal();
 
-CREATE TRIGGER note_username AFTER INSERT OR UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.note_username();
+CREATE TRIGGER note_username AFTER INSERT OR UPDATE OF username, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.note_username();
 
 CREATE TRIGGER number BEFORE INSERT ON public.messages FOR EACH ROW EXECUTE FUNCTION app.number_message();
 
@@ -7598,7 +7541,40 @@ GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_sender
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO authenticated;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.bury() FROM PUBLIC;
+GRANT ALL ON TABLE public.user_profiles TO service_role;
+GRANT SELECT ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT ON TABLE public.user_profiles TO postline_feed;
+
+GRANT SELECT(id) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT UPDATE(username) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(username) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT UPDATE(full_name) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(full_name) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT UPDATE(bio) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(avatar_type) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(avatar_type) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT UPDATE(avatar_id) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(avatar_id) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT UPDATE(avatar_url) ON TABLE public.user_profiles TO authenticated;
+GRANT SELECT(avatar_url) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT UPDATE(website) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(location) ON TABLE public.user_profiles TO authenticated;
+
+GRANT UPDATE(language_code) ON TABLE public.user_profiles TO authenticated;
+
+GRANT SELECT(is_deleted) ON TABLE public.user_profiles TO postline_sender;
+
+GRANT SELECT(version) ON TABLE public.user_profiles TO postline_sender;
+
+REVOKE ALL ON FUNCTION app.buried(profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.caller() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.caller() TO authenticated;
@@ -7620,6 +7596,8 @@ REVOKE ALL ON FUNCTION app.change_username(username text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.change_username(username text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.check_attachment(attachment jsonb) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.check_avatar_shape(profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.check_avatar_url(field text, url text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.check_avatar_url(field text, url text) TO authenticated;
@@ -7761,39 +7739,6 @@ REVOKE ALL ON FUNCTION app.keep_username() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.leave_group(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
-GRANT ALL ON TABLE public.user_profiles TO service_role;
-GRANT SELECT ON TABLE public.user_profiles TO authenticated;
-GRANT SELECT ON TABLE public.user_profiles TO postline_feed;
-
-GRANT SELECT(id) ON TABLE public.user_profiles TO postline_sender;
-
-GRANT UPDATE(username) ON TABLE public.user_profiles TO authenticated;
-GRANT SELECT(username) ON TABLE public.user_profiles TO postline_sender;
-
-GRANT UPDATE(full_name) ON TABLE public.user_profiles TO authenticated;
-GRANT SELECT(full_name) ON TABLE public.user_profiles TO postline_sender;
-
-GRANT UPDATE(bio) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(avatar_type) ON TABLE public.user_profiles TO authenticated;
-GRANT SELECT(avatar_type) ON TABLE public.user_profiles TO postline_sender;
-
-GRANT UPDATE(avatar_id) ON TABLE public.user_profiles TO authenticated;
-GRANT SELECT(avatar_id) ON TABLE public.user_profiles TO postline_sender;
-
-GRANT UPDATE(avatar_url) ON TABLE public.user_profiles TO authenticated;
-GRANT SELECT(avatar_url) ON TABLE public.user_profiles TO postline_sender;
-
-GRANT UPDATE(website) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(location) ON TABLE public.user_profiles TO authenticated;
-
-GRANT UPDATE(language_code) ON TABLE public.user_profiles TO authenticated;
-
-GRANT SELECT(is_deleted) ON TABLE public.user_profiles TO postline_sender;
-
-GRANT SELECT(version) ON TABLE public.user_profiles TO postline_sender;
-
 REVOKE ALL ON FUNCTION app.leaves_no_name(profile public.user_profiles) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
@@ -7804,6 +7749,9 @@ GRANT ALL ON FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text,
 
 REVOKE ALL ON FUNCTION app.locked_caller(if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.log_end(written pg_lsn) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.log_end(written pg_lsn) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.mail_token_account(token_hash text, kinds text[]) FROM PUBLIC;
 
@@ -8097,12 +8045,6 @@ GRANT ALL ON FUNCTION feed.concerned(since pg_snapshot, users uuid[]) TO postlin
 
 REVOKE ALL ON FUNCTION feed.look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.look(since pg_snapshot) TO postline_feed;
-
-REVOKE ALL ON FUNCTION feed.look_for_mutes(since pg_snapshot) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.look_for_mutes(since pg_snapshot) TO postline_feed;
-
-REVOKE ALL ON FUNCTION feed.look_for_presence(since pg_snapshot) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.look_for_presence(since pg_snapshot) TO postline_feed;
 
 REVOKE ALL ON FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) TO postline_feed;

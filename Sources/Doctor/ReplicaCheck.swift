@@ -24,7 +24,8 @@ struct ReplicaCheck: Sendable {
         return Self.findings(
             isSameDatabase: primary.text("cluster") == standby.text("cluster")
                 && primary.text("database") == standby.text("database"),
-            isStandby: standby.isTrue("is_standby"), isAbovePolicies: standby.isTrue("is_above_policies"),
+            isStandby: standby.isTrue("is_standby"),
+            isAbovePolicies: try await replica.ask(.bypass).isTrue("is_above_policies"),
             hasFeedback: standby.text("feedback") == "on", lag: written - standby.number("log_bytes"))
     }
 
@@ -47,13 +48,8 @@ struct ReplicaCheck: Sendable {
             ]
         }
         guard !isAbovePolicies else {
-            return [
-                .problem(
-                    check,
-                    "The login of POSTLINE_REPLICA_DATABASE_URL is a superuser, the owner of tables, or bypasses "
-                        + "row-level security: nothing is read there.",
-                    "Connect as the role postline, or as a member of its roles.")
-            ]
+            let login = LoginAbovePolicies("The login of POSTLINE_REPLICA_DATABASE_URL")
+            return [.problem(check, "\(login.matter): nothing is read there.", LoginAbovePolicies.advice)]
         }
         var findings: [Finding] = []
         if !hasFeedback {

@@ -1,3 +1,4 @@
+import Messaging
 import NIOCore
 
 /// What one line from the server is, found without parsing what it carries.
@@ -148,18 +149,14 @@ private struct Scanner {
             // Within bounds by the condition above; every bit pattern is an integer. The first byte is the lowest.
             let word = UInt64(
                 littleEndian: unsafe bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
-            let found = Self.zeros(word ^ 0x2222_2222_2222_2222) | Self.zeros(word ^ 0x5C5C_5C5C_5C5C_5C5C)
+            let quotes = (word ^ 0x2222_2222_2222_2222).marksOfZeroBytes
+            let found = quotes | (word ^ 0x5C5C_5C5C_5C5C_5C5C).marksOfZeroBytes
             if found != 0 {
                 index &+= found.trailingZeroBitCount / 8
                 return
             }
             index &+= 8
         }
-    }
-
-    /// Marks the lowest byte that is zero, and perhaps some above it; zero where none is.
-    private static func zeros(_ word: UInt64) -> UInt64 {
-        (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080
     }
 
     private mutating func skipValue(_ bytes: Span<UInt8>) -> Bool {

@@ -23,7 +23,7 @@ struct Dev: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reported {
             let settings = try Settings(options)
-            try settings.requireNoDatabase()
+            try settings.requireNoDatabase(options)
             try Self.requireWorld(directory)
             // With so little to do most of the log is whole pages, of which compression leaves two thirds. `on` is the
             // one way that every PostgreSQL has.
@@ -55,15 +55,15 @@ struct Dev: AsyncParsableCommand {
 
 extension Settings {
     /// - Throws: where a database is named, which `dev` would not use.
-    fileprivate func requireNoDatabase() throws {
+    fileprivate func requireNoDatabase(_ options: SettingOptions) throws {
         let given = [
-            ("DATABASE_URL", databaseURL), ("LISTEN_DATABASE_URL", listenDatabaseURL),
-            ("REPLICA_DATABASE_URL", replicaDatabaseURL), ("ADMIN_DATABASE_URL", adminDatabaseURL),
+            ("database_url", databaseURL), ("listen_database_url", listenDatabaseURL),
+            ("replica_database_url", replicaDatabaseURL), ("admin_database_url", adminDatabaseURL),
         ]
-        guard let (name, _) = given.first(where: { $0.1 != nil }) else { return }
+        guard let (key, _) = given.first(where: { $0.1 != nil }) else { return }
         throw SettingsError(
-            "`postline dev` has a PostgreSQL of its own and does not use POSTLINE_\(name): leave that out, or run "
-                + "`postline serve`.")
+            "`postline dev` has a PostgreSQL of its own and does not use \(options.name(of: key)): leave that out, or "
+                + "run `postline serve`.")
     }
 }
 

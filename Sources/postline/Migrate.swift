@@ -20,14 +20,15 @@ struct Migrate: AsyncParsableCommand {
             let logger = Logger.postline(settings.logLevel)
             settings.logUnknownVariables(to: logger)
             let applied = try await settings.migrate(logger: logger)
-            print(applied.isEmpty ? "The database is up to date." : "Applied: \(applied.joined(separator: ", ")).")
+            let names = applied.map(\.description).joined(separator: ", ")
+            print(applied.isEmpty ? "The database is up to date." : "Applied: \(names).")
         }
     }
 }
 
 extension Settings {
     /// Migrates as the owner, and says what was applied.
-    func migrate(logger: Logger) async throws -> [String] {
+    func migrate(logger: Logger) async throws -> [AppliedFiles] {
         let url = try requireDatabaseURL()
         do {
             return try await Migrator(url: adminDatabaseURL ?? url, logger: logger)

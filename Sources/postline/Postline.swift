@@ -30,10 +30,18 @@ struct Postline: AsyncParsableCommand {
             // A flag that there is not would be a setting that its author believes in, as a key of a config file would.
             let unknown = message(for: error)
             if unknown.hasPrefix("Unknown option ") {
-                ProcessEnd.end(Failure.say(unknown, Failure.configuration).rawValue)
+                let hint = unknown.contains("Did you mean") ? "" : ". `\(named) --help` lists those that there are."
+                ProcessEnd.end(Failure.say(unknown + hint, Failure.configuration).rawValue)
             }
             ProcessEnd.end(exitCode(for: error).rawValue, saying: text)
         }
         ProcessEnd.end(0)
+    }
+
+    /// The command that was called, as it is written.
+    private static var named: String {
+        let names = configuration.subcommands.map { $0.configuration.commandName ?? "\($0)".lowercased() }
+        let name = CommandLine.arguments.dropFirst().first { names.contains($0) }
+        return ["postline", name].compactMap(\.self).joined(separator: " ")
     }
 }

@@ -41,6 +41,10 @@ class Bounds(unittest.TestCase):
                 self.assertTrue(answer.startswith(b"HTTP/1.1 400 "), answer[:200])
                 self.assertEqual(answer.count(b"HTTP/1.1 "), 1, answer)
 
+    def test_lines_are_told_that_they_have_another_port(self):
+        answer = raw(b'{"jsonrpc":"2.0","id":1,"method":"server.info"}\n')
+        self.assertIn(b"lines have a port of their own", answer)
+
     # Row 59.
     def test_heads_and_bodies_have_a_largest_size(self):
         cases = {

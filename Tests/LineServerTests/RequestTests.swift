@@ -158,6 +158,22 @@ struct RequestTests {
         }
     }
 
+    @Test("a request of HTTP is told which port this is, once, and the connection lives on")
+    func http() async throws {
+        try await withServer { server in
+            let client = try await server.connect()
+            for end in ["\r\n", "\n"] {
+                try await client.send("GET /healthz HTTP/1.1\(end)Host: localhost\(end)\(end)")
+                let hint = try #require(try await client.line())
+                #expect(hint.contains("parse_error") && hint.contains("This is HTTP"), "\(hint)")
+                #expect(hint.contains("POSTLINE_HTTP_PORT"), "\(hint)")
+                let header = try #require(try await client.line())
+                #expect(header.contains("parse_error") && !header.contains("This is HTTP"))
+            }
+            #expect(try await client.call(request(1)) == answer(1))
+        }
+    }
+
     @Test("row 6: nesting 100,000 deep is refused where a larger limit lets it in")
     func depth() async throws {
         try await withServer(.test { $0.maxLineBytes = 1 << 20 }) { server in

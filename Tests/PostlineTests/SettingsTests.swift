@@ -44,10 +44,10 @@ struct SettingsTests {
     func number(key: String) throws {
         for value in ["-1", "99999999999999999999", "2000000000", "1.5", "1e3", "many", "", " ", "0x10"] {
             let sentence = try Self.refusal(key, value)
-            let variable = SettingNames.variable(key)
+            let flag = SettingNames.flag(key)
             #expect(
-                sentence?.wholeMatch(of: #/POSTLINE_[A-Z0-9_]+ must be an integer from \d+ to \d+(, or off)?\./#) != nil
-                    && sentence?.hasPrefix("\(variable) ") == true, "\(key)=\(value): \(sentence ?? "taken")")
+                sentence?.wholeMatch(of: #/--[a-z0-9-]+ must be an integer from \d+ to \d+(, or off)?\./#) != nil
+                    && sentence?.hasPrefix("\(flag) ") == true, "\(key)=\(value): \(sentence ?? "taken")")
         }
     }
 
@@ -55,7 +55,7 @@ struct SettingsTests {
     func word(key: String) throws {
         for value in ["maybe", "ON", "1"] {
             let sentence = try Self.refusal(key, value)
-            #expect(sentence?.hasPrefix("\(SettingNames.variable(key)) must be one of ") == true, "\(key)=\(value)")
+            #expect(sentence?.hasPrefix("\(SettingNames.flag(key)) must be one of ") == true, "\(key)=\(value)")
         }
     }
 
@@ -63,7 +63,7 @@ struct SettingsTests {
         "row 52: a text that must not be empty is named",
         arguments: SettingsTests.choices + ["jwt_issuer", "jwt_audience"])
     func emptyText(key: String) throws {
-        #expect(try Self.refusal(key, "") == "\(SettingNames.variable(key)) must not be empty.")
+        #expect(try Self.refusal(key, "") == "\(SettingNames.flag(key)) must not be empty.")
     }
 
     @Test(
@@ -72,7 +72,7 @@ struct SettingsTests {
     func connectionString(key: String) throws {
         for value in ["s3cret", "postgresql://ada:s3/cret@db/app", "host=db sslmode=s3cret", "hots=s3cret"] {
             let sentence = try Self.refusal(key, value)
-            #expect(sentence?.hasPrefix("\(SettingNames.variable(key)) ") == true, "\(value)")
+            #expect(sentence?.hasPrefix("\(SettingNames.flag(key)) ") == true, "\(value)")
             #expect(sentence?.contains("s3") == false)
         }
         #expect(try Self.refusal(key, "postgresql://postline:x%2Fy@127.0.0.1:5433/postline") == nil)
@@ -86,7 +86,7 @@ struct SettingsTests {
         for value in ["not an address", "", "127.0.0.1:7432", "http://localhost", "[::1]", "999.0.0.1", "1", "a/b"] {
             let sentence = try Self.refusal(key, value)
             #expect(
-                sentence?.hasPrefix("\(SettingNames.variable(key)) must be an address or a name") == true, "\(value)")
+                sentence?.hasPrefix("\(SettingNames.flag(key)) must be an address or a name") == true, "\(value)")
         }
         for value in ["127.0.0.1", "0.0.0.0", "::", "::1", "fe80::1%eth0", "localhost", "node-1.internal", "a_b"] {
             #expect(try Self.refusal(key, value) == nil, "\(value)")
@@ -97,13 +97,13 @@ struct SettingsTests {
     func lists() throws {
         for value in ["app.example.com", "https://a/b", "https://", "ftp://a", "https://a,b", "null"] {
             #expect(
-                try Self.refusal("http_origins", value)?.hasPrefix("POSTLINE_HTTP_ORIGINS must be origins") == true,
+                try Self.refusal("http_origins", value)?.hasPrefix("--http-origins must be origins") == true,
                 "\(value)")
         }
         for value in ["10.0.0.0/33", "10.0.0/8", "::/129", "a", "10.0.0.0/8/8", "10.0.0.0/-1", "10.0.0.0/"] {
             #expect(
                 try Self.refusal("http_trusted_proxies", value)?
-                    .hasPrefix("POSTLINE_HTTP_TRUSTED_PROXIES must be addresses or networks") == true, "\(value)")
+                    .hasPrefix("--http-trusted-proxies must be addresses or networks") == true, "\(value)")
         }
         #expect(try Self.refusal("http_origins", "https://a.example.com, http://localhost:3000") == nil)
         #expect(try Self.refusal("http_trusted_proxies", "10.0.0.0/8, fd00::/8, 192.0.2.1") == nil)
@@ -121,7 +121,7 @@ struct SettingsTests {
 
     /// What is said where that setting has that value; nil where it is taken.
     private static func refusal(_ key: String, _ value: String) throws -> String? {
-        let flag = "--\(key.replacing("_", with: "-"))"
+        let flag = SettingNames.flag(key)
         // Joined by a sign, an empty value is none at all; apart from it, a negative one is a flag.
         let options = try SettingOptions.parse(value.isEmpty ? [flag, ""] : ["\(flag)=\(value)"])
         do {

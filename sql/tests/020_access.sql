@@ -257,7 +257,6 @@ insert into expected values
 ('alice', $$select app.settle_presence('{}')$$, '42501'),
 ('alice', $$select app.hide_presence(tests.id('bob'))$$, '42501'),
 ('alice', $$select app.show_presence(tests.id('bob'))$$, '42501'),
-('alice', $$select feed.look_for_presence('4:4:')$$, '42501'),
 ('alice', $$select feed.next_look('4:4:', '{presence}')$$, '42501'),
 ('alice', $$select from app.live_page(null, null, null, null, 20, 1000)$$, '1'),
 ('alice', $$select from app.users_in_sight()$$, '2'),
@@ -276,7 +275,7 @@ insert into expected values
 ('postline_feed', $$select api.presence(array[tests.id('alice')])$$, '42501'),
 ('postline_feed', $$select from feed.next_look(null, '{presence}')$$, '1'),
 ('postline_accounts', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
-('postline_accounts', $$select feed.look_for_presence('4:4:')$$, '42501'),
+('postline_accounts', $$select feed.next_look('4:4:', '{presence}')$$, '42501'),
 ('anon', $$select api.presence(array[tests.id('alice')])$$, '42501'),
 ('anon', $$select app.report_presence(gen_random_uuid(), 10, '{}', '{}', true)$$, '42501'),
 ('anon', $$select app.live_page(null, null, null, null, 20, 1000)$$, '42501'),
@@ -350,6 +349,7 @@ select throws_ok('select api.conversations()', 'PL002', null, 'no claims: no con
 select throws_ok('select api.presence(array[gen_random_uuid()])', 'PL002', null, 'no claims: no presence');
 select throws_ok(format('select api.send_message(%L, %L)', gen_random_uuid(), 'x'),
     'PL002', null, 'no claims: no message');
+select throws_ok(format('select api.messages(%L)', tests.id('group')), 'PL002', null, 'no claims: no list of messages');
 select tests.owner();
 
 -- A temporary table of a table's name takes no definer function in.

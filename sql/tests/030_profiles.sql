@@ -33,10 +33,11 @@ select throws_ok(format('update public.user_profiles set website = %L where id =
     'PL001', null, 'website ' || bad)
   from unnest(array['http://x.example', 'javascript:alert(1)', 'https://', 'https:// x', 'https://x y']) bad;
 select throws_ok('update public.user_profiles set language_code = ''e'' where id = tests.id(''alice'')', 'PL001');
+select throws_ok('update public.user_profiles set attributes = ''[]'' where id = tests.id(''alice'')', 'PL001');
 select lives_ok('update public.user_profiles set language_code = ''pt-BR'' where id = tests.id(''alice'')');
 
 -- One avatar shape at a time.
-select throws_ok(format('update public.user_profiles set %s where id = tests.id(''alice'')', bad), '23514', null, bad)
+select throws_ok(format('update public.user_profiles set %s where id = tests.id(''alice'')', bad), 'PL001', null, bad)
   from unnest(array[
         'avatar_type = ''built_in''', 'avatar_type = ''custom''', 'avatar_id = ''fox''',
         'avatar_url = ''https://x.example/a''', 'avatar_type = ''other'', avatar_id = ''fox''',

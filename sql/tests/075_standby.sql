@@ -13,6 +13,14 @@ select is(app.is_behind(seen::pg_snapshot, other::pg_snapshot), behind, format('
                ('5:12:5', '5:10:5', false), ('5:12:5', '10:10:', true), ('5:12:5', '3:5:3', false),
                ('5:12:5,11', '5:12:5', true), ('10:10:', null, null)) t (seen, other, behind);
 
+select is(app.log_end(written::pg_lsn), replayed::pg_lsn, format('%s is %s there', written, replayed))
+  from (values ('0/4000000', '0/4000000'), ('0/4000028', '0/4000000'), ('1/4002018', '1/4002000'),
+               ('0/4000040', '0/4000040'), ('0/4002030', '0/4002030'), ('0/4001FF8', '0/4001FF8'))
+       t (written, replayed);
+select is(tests.attempt(who, 'select app.log_end()'), outcome, who || ' asks how far the log is: ' || outcome)
+  from (values ('postline_feed', '1'), ('alice', '42501'), ('anon', '42501'), ('tests_login', '42501'))
+       t (who, outcome);
+
 -- A transaction that ended about now is not taken for seen where no row is there to say so.
 create temporary table done as
 select max(x) as xid from generate_series(3, pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1) x

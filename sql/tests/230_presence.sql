@@ -124,6 +124,8 @@ select is(tests.report(1, 'alice', is_whole => true), true, 'it says the whole')
 select is(tests.online(), 'alice');
 select ok(bool_and(lease_until between clock_timestamp() + interval '9 s' and clock_timestamp() + interval '10 s'),
     'its lease goes by the clock of the database') from app.nodes;
+select is(tests.as('alice', '(app.news(''4:4:'')).of_presence'), 'false', 'to oneself one''s own is no news');
+select is(tests.as('bob', '(app.news(''4:4:'')).of_presence'), 'true', 'but to others');
 select is(tests.report(1, 'bob', 'alice'), true, 'some come, some go');
 select is(tests.online(), 'bob');
 select is(last_seen_at, now(), 'since when one is not online is kept') from public.presence

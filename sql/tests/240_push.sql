@@ -117,7 +117,7 @@ select tests.age();
 select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('direct'), '2030-01-02T03:04:05.5+01:00'))
     ::json ->> 'muted_until', '2030-01-02T02:04:05.500000Z', 'a mute is answered with the conversation');
 select results_eq(
-    $$select kind, tests.name_of(user_id), object::json ->> 'muted_until' from feed.look_for_mutes('4:4:')$$,
+    $$select kind, tests.name_of(user_id), object::json ->> 'muted_until' from feed.next_look('4:4:', '{mutes}')$$,
     $$values ('own_conversation', 'alice', '2030-01-02T02:04:05.500000Z')$$, 'and told to whoever muted it');
 select is(tests.as('bob', format('api.conversation(%L)', tests.id('direct')))::jsonb -> 'muted_until', 'null'::jsonb,
     'nobody else is told');

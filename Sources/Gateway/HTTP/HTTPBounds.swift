@@ -20,7 +20,7 @@ package struct HTTPBounds: Sendable {
     package var bodySilence = TimeAmount.seconds(10)
 
     /// How long a request may be at work before it is given up: longer than anything that could hold it.
-    package var requestTimeout = TimeAmount.seconds(120)
+    package var requestTimeout = TimeAmount.seconds(75)
 
     /// How long a client may take none of an answer.
     package var writeTimeout = TimeAmount.seconds(30)

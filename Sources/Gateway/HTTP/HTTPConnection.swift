@@ -105,7 +105,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
             if case .headerOverflow? = error as? HTTPParserError {
                 refuse(.requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadBytes) bytes.")
             } else {
-                refuse(.badRequest, "This is no HTTP request.")
+                refuse(.badRequest, "This is no HTTP request, and lines have a port of their own.")
             }
         // What comes behind the last request is of no account.
         case (is HTTPParserError, .writing), (is HTTPParserError, .leaving): break

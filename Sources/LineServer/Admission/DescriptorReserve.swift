@@ -23,6 +23,12 @@ final class DescriptorReserve: ChannelInboundHandler {
     private let goodbye: ByteBuffer
     private var reserve: CInt?
 
+    /// How many clients were told since the log last said so; nil where it has not within this interval.
+    private var toldSinceLog: Int?
+
+    /// How often the log says it: clients that are refused come again at once.
+    private static let logInterval = TimeAmount.seconds(1)
+
     init(_ server: ServerContext) {
         self.server = server
         goodbye =
@@ -54,8 +60,23 @@ final class DescriptorReserve: ChannelInboundHandler {
             while told < 64, tellOne($0) { told += 1 }
             return told
         }
-        server.ranOutOfDescriptors(told: told ?? 0)
+        server.metrics.refusedForDescriptors(told ?? 0)
+        log(told ?? 0, on: context.eventLoop)
         return (told ?? 0) > 0
+    }
+
+    private func log(_ told: Int, on loop: any EventLoop) {
+        if let before = toldSinceLog {
+            toldSinceLog = before + told
+            return
+        }
+        server.ranOutOfDescriptors(told: told)
+        toldSinceLog = 0
+        loop.assumeIsolated().scheduleTask(in: Self.logInterval) {
+            let told = self.toldSinceLog ?? 0
+            self.toldSinceLog = nil
+            if told > 0 { self.log(told, on: loop) }
+        }
     }
 
     private func tellOne(_ listener: CInt) -> Bool {

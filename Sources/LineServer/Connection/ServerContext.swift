@@ -104,9 +104,8 @@ final class ServerContext: Sendable {
         return .fault("given up").filed(under: incident)
     }
 
-    /// Clients were turned away because there were no file descriptors left.
+    /// So many clients were turned away because there were no file descriptors left.
     func ranOutOfDescriptors(told: Int) {
-        metrics.refusedForDescriptors(told)
         logger.warning("out of file descriptors: connections refused", metadata: ["count": "\(told)"])
     }
 

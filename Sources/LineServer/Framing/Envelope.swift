@@ -27,7 +27,8 @@ package enum Envelope: Equatable {
         do {
             value = try JSON(parsing: line)
         } catch {
-            self = .single(Item(id: .null, content: .failure(ProtocolError(error))))
+            let refusal = line.isRequestOfHTTP ? ProtocolError.http : ProtocolError(error)
+            self = .single(Item(id: .null, content: .failure(refusal)))
             return
         }
         guard case .array(let elements) = value else {
@@ -110,7 +111,20 @@ extension Envelope.Item {
     }
 }
 
+extension ByteBuffer {
+    /// Whether it ends as the first line of a request of HTTP does.
+    fileprivate var isRequestOfHTTP: Bool {
+        let version = readableBytesView.suffix("HTTP/1.1".utf8.count)
+        return version.starts(with: "HTTP/".utf8)
+    }
+}
+
 extension ProtocolError {
+    fileprivate static let http = ProtocolError(
+        .parseError,
+        "This is HTTP, and this port is for lines of JSON. HTTP has a port of its own, 7433 unless it was set otherwise "
+            + "(POSTLINE_HTTP_PORT).")
+
     /// - Parameter text: what it was that was to be JSON.
     package init(_ error: JSONError, in text: String = "line") {
         switch error {

@@ -33,20 +33,3 @@ struct RefreshToken: Equatable {
 
     private var subject: String { "\(session).\(generation)" }
 }
-
-extension [UInt8] {
-    fileprivate init?(hexadecimal text: Substring) {
-        guard text.utf8.count.isMultiple(of: 2) else { return nil }
-        self = []
-        var high: UInt8?
-        for character in text {
-            guard character.isASCII, let digit = character.hexDigitValue else { return nil }
-            if let before = high {
-                append(before << 4 | UInt8(digit))
-                high = nil
-            } else {
-                high = UInt8(digit)
-            }
-        }
-    }
-}

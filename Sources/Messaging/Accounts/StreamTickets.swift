@@ -66,12 +66,3 @@ extension ProtocolError {
     fileprivate static let invalidTicket = ProtocolError(
         .invalidToken, "That is no ticket, or it was used, or is older than \(StreamTickets.seconds) s.")
 }
-
-extension [UInt8] {
-    /// Bytes written as two hexadecimal digits each; nil for anything else.
-    fileprivate init?(hexadecimal text: String) {
-        let digits = text.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-        self = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-    }
-}

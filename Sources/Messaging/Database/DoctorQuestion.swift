@@ -3,7 +3,7 @@
 /// Some take the names of our tables (`ExpectedSchema.tables`) as their one parameter.
 public enum DoctorQuestion: String, CaseIterable, Sendable {
     case server, login, roles, rights, excess, tables, policies, ledger, owner, slots, durability, log, upkeep, horizon
-    case replica
+    case replica, bypass
 
     public var sql: String { SQLFile.files(in: "doctor/\(rawValue).sql").first?.sql ?? "" }
 
@@ -11,7 +11,7 @@ public enum DoctorQuestion: String, CaseIterable, Sendable {
     public var takesTables: Bool {
         switch self {
         case .login, .rights, .excess, .tables, .policies, .upkeep: true
-        case .server, .roles, .ledger, .owner, .slots, .durability, .log, .horizon, .replica: false
+        case .server, .roles, .ledger, .owner, .slots, .durability, .log, .horizon, .replica, .bypass: false
         }
     }
 }

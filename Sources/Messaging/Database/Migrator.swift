@@ -54,20 +54,20 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// Migrates, and says what was applied, by path.
+    /// Migrates, and says what was applied, in its order.
     ///
     /// - Throws: `MigrationError`.
     @discardableResult
-    public func migrate(loginRole: LoginRole?) async throws -> [String] {
+    public func migrate(loginRole: LoginRole?) async throws -> [AppliedFiles] {
         try await withConnection { connection in
             // Session-level: it spans the transactions of this run, and goes with the connection.
             _ = try await connection.execute("select pg_advisory_lock(\(Self.lock))")
-            var applied: [String] = []
+            var applied: [AppliedFiles] = []
             _ = try await connection.execute(Self.ledger)
             applied += try await apply(SQLFile.files(in: "bootstrap"), as: "bootstrap", over: connection)
             applied += try await applyMigrations(over: connection)
             let functions = SQLFile.functions + SQLFile.files(in: "policies.sql")
-            applied += try await apply(functions, as: "functions", over: connection)
+            applied += try await apply(functions, as: "functions", called: "functions and policies", over: connection)
             if let loginRole {
                 _ = try await connection.run(
                     [Call(Self.makeLogin, [loginRole.name, loginRole.password])], deadline: nil)
@@ -92,13 +92,13 @@ public struct Migrator: Sendable {
     /// - Parameter url: connects as the service does; it need not be the owner.
     public static func shortfall(url: String, logger: Logger) async throws -> String? {
         try await Migrator(url: url, logger: logger).withConnection { connection in
-            SchemaState(try await connection.run([SchemaState.call], deadline: .seconds(10))[0]).shortfall
+            SchemaState(try await connection.run(SchemaState.calls, deadline: .seconds(10))).shortfall
         }
     }
 
     /// The same of the database that a pool serves from.
     static func shortfall(over pool: Pool) async throws(PostgresError) -> String? {
-        SchemaState(try await pool.run([SchemaState.call], deadline: .seconds(5))[0]).shortfall
+        SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5))).shortfall
     }
 
     private func withConnection<Value: Sendable>(
@@ -116,14 +116,21 @@ public struct Migrator: Sendable {
 
 extension Migrator {
     /// Files that may be applied any number of times, together and only when one has changed.
-    private func apply(_ files: [SQLFile], as name: String, over connection: Connection) async throws -> [String] {
+    ///
+    /// - Parameters:
+    ///   - name: under which the ledger has them.
+    ///   - title: what a person calls them; nil: the same.
+    private func apply(
+        _ files: [SQLFile], as name: String, called title: String? = nil, over connection: Connection
+    ) async throws -> [AppliedFiles] {
         let hash = files.hash
-        guard try await appliedHash(of: name, over: connection) != hash else { return [] }
+        let before = try await appliedHash(of: name, over: connection)
+        guard before != hash else { return [] }
         var backoff = Backoff(base: Self.lockWait, limit: .seconds(10))
         while true {
             do {
                 try await attempt(files, as: name, hash: hash, over: connection)
-                return files.map(\.path)
+                return [AppliedFiles(files, called: title ?? name, insteadOf: before)]
             } catch let error as TableInUse {
                 let users = try await connection.execute(Self.users)[0]
                 logger.notice(
@@ -153,13 +160,13 @@ extension Migrator {
     }
 
     /// The migrations in the order of their names. One that was applied must be as it was then.
-    private func applyMigrations(over connection: Connection) async throws -> [String] {
-        var applied: [String] = []
+    private func applyMigrations(over connection: Connection) async throws -> [AppliedFiles] {
+        var applied: [AppliedFiles] = []
         for file in SQLFile.files(in: "migrations") {
             switch try await appliedHash(of: file.name, over: connection) {
             case file.hash: continue
             case .some: throw MigrationError.edited(file.name)
-            case nil: applied += try await apply([file], as: file.name, over: connection)
+            case nil: applied += try await apply([file], as: file.name, called: file.path, over: connection)
             }
         }
         return applied

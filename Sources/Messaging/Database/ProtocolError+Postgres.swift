@@ -54,7 +54,7 @@ extension ServerError {
     /// The field that a check constraint guards: those of tables and of domains are named `<table>_<field>_valid`.
     fileprivate var field: String? {
         guard let constraint, constraint.hasSuffix("_valid") else { return nil }
-        let tables = ["user_profiles_", "user_private_", "conversations_", "conversation_members_", "messages_"]
+        let tables = ["user_private_", "conversations_", "conversation_members_", "messages_"]
         guard let table = tables.first(where: { constraint.hasPrefix($0) }) else { return nil }
         return String(constraint.dropFirst(table.count).dropLast("_valid".count))
     }

@@ -41,10 +41,3 @@ extension [SQLFile] {
     /// What an edit of one of them changes, or one more or less.
     var hash: String { map(\.hash).joined(separator: "\n") }
 }
-
-extension Sequence<UInt8> {
-    /// Two lower-case digits a byte.
-    var hexadecimal: String {
-        map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
-}

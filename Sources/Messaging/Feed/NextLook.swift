@@ -130,16 +130,8 @@ enum FeedError: Error, CustomStringConvertible {
     /// another timeline: a primary that was not promoted from what the standby follows.
     case standbyOfAnother
 
-    /// Row-level security would not hold for the login at the standby.
-    case standbyLogin
-
     var description: String {
         switch self {
-        case .standbyLogin:
-            """
-            the login of POSTLINE_REPLICA_DATABASE_URL is a superuser, the owner of tables, or bypasses row-level \
-            security: connect as the role postline, or as a member of its roles
-            """
         case .unreadable: "feed.next_look gives what this version does not know: the schema is of another one"
         case .noStandby: "it replays no log: it is a primary"
         case .standbyIsBehind: "it is too long after the primary"

@@ -109,7 +109,7 @@ actor StandbyWatch {
 
     /// How far the standby is in its log, and whose that is.
     ///
-    /// - Throws: `noStandby`, or what became of the question.
+    /// - Throws: `noStandby`, `LoginAbovePolicies`, or what became of the question.
     private func progress(over connection: Connection) async throws -> (replayed: LogPosition, epoch: String?) {
         try await Self.checkLogin(over: connection, settings.limits)
         let rows = try await connection.run(
@@ -120,10 +120,12 @@ actor StandbyWatch {
 
     /// Row-level security has to hold there as it does at the primary.
     ///
-    /// - Throws: `standbyLogin` where it would not, or what became of the question.
+    /// - Throws: `LoginAbovePolicies` where it would not, or what became of the question.
     static func checkLogin(over connection: Connection, _ limits: StatementLimits) async throws {
-        let rows = try await connection.run([SchemaState.call], deadline: limits.deadline)
-        if SchemaState(rows[0]).isAbovePolicies { throw FeedError.standbyLogin }
+        let rows = try await connection.run([LoginAbovePolicies.call], deadline: limits.deadline)
+        if LoginAbovePolicies.isTold(by: rows[0]) {
+            throw LoginAbovePolicies("The login of POSTLINE_REPLICA_DATABASE_URL")
+        }
     }
 
     /// What a standby says of itself before it is asked.
@@ -147,7 +149,7 @@ actor StandbyWatch {
     private static let noteEnded = Statement(
         "app.note_ended", "select replayed, started from app.note_ended($1::pg_snapshot, $2::timestamptz)")
 
-    private static let logEnd = Statement("feed.log_written", "select pg_current_wal_insert_lsn()")
+    private static let logEnd = Statement("app.log_end", "select app.log_end()")
     private static let epoch = Statement("feed.epoch", "select app.epoch()")
 }
 

@@ -28,7 +28,8 @@ struct TypingEnvelope {
         let body = notices.reduce(into: "\(node) \(number)") { body, notice in
             body += " \(notice.conversation)/\(notice.user)/\(notice.isTyping ? 1 : 0)"
         }
-        return "\(seal(of: body)) \(body)"
+        let seal = HMAC<SHA256>.authenticationCode(for: Array(body.utf8), using: key)
+        return "\(seal.hexadecimal) \(body)"
     }
 
     /// What another node has sealed, the first time that it comes; nothing of anything else.
@@ -48,15 +49,8 @@ struct TypingEnvelope {
         }
     }
 
-    private func seal(of body: some StringProtocol) -> String {
-        Array(HMAC<SHA256>.authenticationCode(for: Array(body.utf8), using: key)).hexadecimal
-    }
-
-    /// Compared in a time that does not tell how much of it is right.
     private func isSeal(_ seal: some StringProtocol, of body: some StringProtocol) -> Bool {
-        let right = Array(self.seal(of: body).utf8)
-        let given = Array(seal.utf8)
-        guard right.count == given.count else { return false }
-        return zip(right, given).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        guard let code = [UInt8](hexadecimal: seal) else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array(body.utf8), using: key)
     }
 }

@@ -7,8 +7,8 @@ package func firstLineEnd(in bytes: RawSpan, from start: Int) -> Int? {
     while offset &+ 8 <= count {
         // Within bounds by the condition above; every bit pattern is an integer.
         let word = unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self) ^ 0x0A0A_0A0A_0A0A_0A0A
-        // Not zero where a byte of the word is zero, that is, where it was a line end.
-        if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { break }
+        // A byte of the word is zero where it was a line end.
+        if word.marksOfZeroBytes != 0 { break }
         offset &+= 8
     }
     while offset < count {
@@ -17,4 +17,12 @@ package func firstLineEnd(in bytes: RawSpan, from start: Int) -> Int? {
         offset &+= 1
     }
     return nil
+}
+
+extension UInt64 {
+    /// Marks its lowest byte that is zero, and perhaps some above it; zero where none is.
+    // A call a word would cost other modules more than it does.
+    @inlinable package var marksOfZeroBytes: UInt64 {
+        (self &- 0x0101_0101_0101_0101) & ~self & 0x8080_8080_8080_8080
+    }
 }

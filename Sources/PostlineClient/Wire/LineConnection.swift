@@ -81,6 +81,12 @@ actor LineConnection {
         case .goodbye(let goodbye):
             channel.close(promise: nil)
             throw PostlineError(.offline, goodbye.message, isRetryable: true)
+        case nil where first.starts(with: "HTTP/".utf8):
+            channel.close(promise: nil)
+            throw PostlineError(
+                .notTrusted,
+                "What answers at \(server.host):\(server.port) speaks HTTP. Lines have a port of their own, 7432 unless "
+                    + "it was set otherwise (POSTLINE_PORT).")
         default:
             channel.close(promise: nil)
             throw PostlineError(

@@ -9,7 +9,8 @@ extension ChannelPipeline.SynchronousOperations {
     /// Adds what makes lines of bytes, and of WebSocket's messages where the server is spoken to so.
     func addLines(of server: Server, to inbox: Inbox) throws {
         guard case .webSocket(let path) = server.transport else {
-            try addHandlers(ByteToMessageHandler(LineDecoder(), maximumBufferSize: Self.maximumLineBytes))
+            try addHandler(SilenceBreaker())
+            try addHandler(ByteToMessageHandler(LineDecoder(), maximumBufferSize: Self.maximumLineBytes))
             return try addHandler(InboxHandler(inbox))
         }
         let upgrader = NIOWebSocketClientUpgrader(maxFrameSize: Self.maximumLineBytes) { channel, _ in

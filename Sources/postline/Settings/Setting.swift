@@ -41,7 +41,7 @@ struct Setting: Sendable {
         put = { text, settings throws(SettingFlaw) in settings[keyPath: place] = try form.read(text) }
     }
 
-    /// Its environment variable, by which errors name it too.
+    /// Its environment variable.
     var variable: String { SettingNames.variable(key) }
 
     /// Its flag, as swift-argument-parser declares one.
@@ -52,7 +52,7 @@ struct Setting: Sendable {
             case nil: ""
             }
         return Option(
-            name: .customLong(key.replacing("_", with: "-")),
+            name: .customLong(String(SettingNames.flag(key).dropFirst(2))),
             // A value that begins with a dash is a wrong value, which is told as such.
             parsing: .unconditional, help: "\(help)\(standard)",
             completion: isFile ? .file() : nil)
@@ -60,12 +60,13 @@ struct Setting: Sendable {
 
     /// Puts the value that is written so in its place.
     ///
-    /// - Throws: `SettingsError`, which names the variable and what it must be.
-    func read(_ text: String, into settings: inout Settings) throws(SettingsError) {
+    /// - Parameter name: by which it was given; nil: its variable.
+    /// - Throws: `SettingsError`, which has that name, and what the value must be.
+    func read(_ text: String, as name: String? = nil, into settings: inout Settings) throws(SettingsError) {
         do throws(SettingFlaw) {
             try put(text, &settings)
         } catch {
-            throw SettingsError("\(variable) \(error.predicate)")
+            throw SettingsError("\(name ?? variable) \(error.predicate)")
         }
     }
 }

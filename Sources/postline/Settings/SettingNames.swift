@@ -7,6 +7,9 @@ enum SettingNames {
     /// The environment variable of a setting.
     static func variable(_ key: String) -> String { prefix + key.uppercased() }
 
+    /// The flag of a setting.
+    static func flag(_ key: String) -> String { "--" + key.replacing("_", with: "-") }
+
     /// Variables that are no settings of a server: of `chat` and of docker-compose.yml.
     private static let others: Set<String> = [
         "POSTLINE_CONFIG", "POSTLINE_PASSWORD", "POSTLINE_DATABASE_PASSWORD", "POSTLINE_PUBLISH",

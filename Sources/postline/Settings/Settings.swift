@@ -59,7 +59,7 @@ struct Settings: Sendable {
     /// The defaults.
     init() {}
 
-    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    /// - Throws: `SettingsError`, which names the setting as it was given, and what it must be.
     init(_ options: SettingOptions) throws {
         let environment = EnvironmentVariablesProvider().prefixKeys(with: ["postline"])
         var providers: [any ConfigProvider] = [Self.provider(of: options.given), environment]
@@ -70,13 +70,13 @@ struct Settings: Sendable {
         let config = ConfigReader(providers: providers)
         for setting in Setting.all {
             guard let text = config.string(forKey: ConfigKey([setting.key])) else { continue }
-            try setting.read(text, into: &self)
+            try setting.read(text, as: options.name(of: setting.key), into: &self)
         }
         unknownVariables = ProcessInfo.processInfo.environment.keys
             .filter { $0.hasPrefix(SettingNames.prefix) && !SettingNames.isKnown($0) }.sorted()
-        try refuseHalfCertificate()
+        try refuseHalfCertificate(options)
         try refuseTwoVerifiers()
-        try refuseSharedPort()
+        try refuseSharedPort(options)
     }
 
     /// Texts by key, as one of the places in which settings are looked for.
@@ -85,12 +85,12 @@ struct Settings: Sendable {
             environmentVariables: Dictionary(uniqueKeysWithValues: values.map { ($0.key.uppercased(), $0.value) }))
     }
 
-    private func refuseHalfCertificate() throws(SettingsError) {
+    private func refuseHalfCertificate(_ options: SettingOptions) throws(SettingsError) {
         if tlsCertificate != nil, tlsKey == nil {
-            throw SettingsError("POSTLINE_TLS_CERTIFICATE needs its key: set POSTLINE_TLS_KEY.")
+            throw SettingsError("\(options.name(of: "tls_certificate")) needs its key: set POSTLINE_TLS_KEY.")
         }
         if tlsCertificate == nil, tlsKey != nil {
-            throw SettingsError("POSTLINE_TLS_KEY needs its certificate: set POSTLINE_TLS_CERTIFICATE.")
+            throw SettingsError("\(options.name(of: "tls_key")) needs its certificate: set POSTLINE_TLS_CERTIFICATE.")
         }
     }
 
@@ -101,16 +101,17 @@ struct Settings: Sendable {
     }
 
     /// Nothing can be served where something else is. Of two names for one address listening finds it out.
-    private func refuseSharedPort() throws(SettingsError) {
+    private func refuseSharedPort(_ options: SettingOptions) throws(SettingsError) {
         let places = [
-            ("POSTLINE_PORT", lines.host, lines.port), ("POSTLINE_HTTP_PORT", httpHost ?? lines.host, httpPort ?? 0),
-            ("POSTLINE_OPERATIONS_PORT", operationsHost, operationsPort ?? 0),
+            ("port", lines.host, lines.port), ("http_port", httpHost ?? lines.host, httpPort ?? 0),
+            ("operations_port", operationsHost, operationsPort ?? 0),
         ].filter { $0.2 != 0 }
-        for (index, (name, host, port)) in places.enumerated() {
-            for (other, otherHost, otherPort) in places[(index + 1)...] where otherPort == port {
+        for (index, (key, host, port)) in places.enumerated() {
+            for (otherKey, otherHost, otherPort) in places[(index + 1)...] where otherPort == port {
                 guard host == otherHost || [host, otherHost].contains(where: { ["0.0.0.0", "::"].contains($0) }) else {
                     continue
                 }
+                let (name, other) = (options.name(of: key), options.name(of: otherKey))
                 throw SettingsError("\(name) and \(other) must not be the same: both are \(port).")
             }
         }

@@ -81,6 +81,43 @@ struct ClientWireTests {
         try await listener.close()
     }
 
+    @Test("a server that is slow to say hello is asked for nothing meanwhile, and is served by")
+    func slowHello() async throws {
+        let (said, saying) = AsyncStream<String>.makeStream()
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers(
+                        ByteToMessageHandler(LineDecoder()), SaysHelloWhenSpokenTo { saying.yield($0) })
+                }
+            }.bind(host: "127.0.0.1", port: 0).get()
+        let port = try #require(listener.localAddress?.port)
+        let connection = try await LineConnection.connect(to: .node(port), by: PosixConnector())
+        var lines = said.makeAsyncIterator()
+        let line = try #require(await lines.next())
+        let notice = try WireJSON.decode([String: JSONValue].self, from: Data(line.utf8))
+        // One without an id is never answered.
+        #expect(notice["method"] == "server.info" && notice["id"] == nil, "\(line)")
+        connection.close()
+        try await listener.close()
+    }
+
+    /// Says hello to who has said a line.
+    private final class SaysHelloWhenSpokenTo: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let hears: (String) -> Void
+
+        init(_ hears: @escaping (String) -> Void) { self.hears = hears }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            hears(String(buffer: unwrapInboundIn(data)))
+            let hello = #"{"jsonrpc":"2.0","method":"server.hello","params":{"server":"postline","protocol":1}}"#
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: hello + "\n")), promise: nil)
+        }
+    }
+
     @Test("a flood of pushes waits at the server, not in the app's memory, and each arrives")
     func flood() async throws {
         let count = 20_000

@@ -198,6 +198,8 @@ struct AdminTests {
         "what is asked for wrongly is told with what to do, and exits with 2",
         arguments: [
             (["user"], "Missing expected argument"), (["user", "x", "--pull"], "Unknown option '--pull'"),
+            (["users", "--pull"], "Usage: postline admin <subcommand>"),
+            (["user", "x", "--pull"], "Usage: postline admin user"),
             (["mail", "--limit", "0"], "A limit is between 1 and 1000."), (["retry-mail"], "or --all"),
             (["retry-push", nobody, "--all"], "or --all"),
             (["disable", "alice", "--until", "soon"], "2026-12-01T08:00:00Z"),
@@ -205,7 +207,7 @@ struct AdminTests {
             (["user", " "], "Say who"),
             (["log", "--directory", "/nowhere"], "/nowhere holds no dev world"),
             (["log", "--directory", "/nowhere", "--auth", "builtin"], "leave the others out"),
-            (["log", "--auth", "none"], "POSTLINE_AUTH must be one of"), (["explain"], "explain"),
+            (["log", "--auth", "none"], "--auth must be one of"), (["explain"], "explain"),
         ])
     func usage(arguments: [String], sentence: String) async throws {
         try await TestDatabase.with { database in

@@ -92,13 +92,17 @@ struct ChatTests {
         }
     }
 
-    @Test("a wrong password and a server that is not there are told in a sentence")
+    @Test("a wrong password, a server that is not there and the port of HTTP are told in a sentence")
     func refusals() async throws {
         try await withNode { node in
             let wrong = try await Command.run(
                 ["chat", "alice@example.com", "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": "wrong"])
             #expect(wrong.status == 1)
             #expect(wrong.errors == "postline: The email address or the password is wrong.\n")
+            let misled = try await Command.run(
+                ["chat", "alice@example.com", "--port", "\(node.httpPort)"], environment: ["POSTLINE_PASSWORD": "x"])
+            #expect(misled.status == 1)
+            #expect(misled.errors.contains(":\(node.httpPort) speaks HTTP."), "\(misled.errors)")
         }
         let nowhere = try await Command.run(
             ["chat", "alice@example.com", "--port", "1"], environment: ["POSTLINE_PASSWORD": "x"])

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("postline dev", .timeLimit(.minutes(60)))
 struct DevTests {
-    @Test("a directory that holds something else is refused, and left as it was; so is a database that is named")
+    @Test("a directory that holds something else is refused, and left as it was; so are a database and an unknown flag")
     func refusals() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString)").path
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -21,7 +21,12 @@ struct DevTests {
             "dev", "--directory", "\(directory)/new", "--database-url", "postgres://x/y",
         ])
         #expect(named.status == 78)
-        #expect(named.errors.contains("does not use POSTLINE_DATABASE_URL"))
+        #expect(named.errors.contains("does not use --database-url"))
+        let unknown = try await Command.run(["dev", "--directory", "\(directory)/new", "--colour"])
+        #expect(unknown.status == 78)
+        #expect(
+            unknown.errors
+                == "postline: Unknown option '--colour'. `postline dev --help` lists those that there are.\n")
         #expect(!FileManager.default.fileExists(atPath: "\(directory)/new"))
     }
 }

@@ -54,7 +54,7 @@ struct ServeTests {
     func badConfiguration() async throws {
         let external = ["POSTLINE_AUTH": "external", "POSTLINE_JWT_SECRET": ""]
         let bad: [([String], [String: String], String)] = [
-            (["--port", "http"], [:], "POSTLINE_PORT must be an integer from 0 to 65535."),
+            (["--port", "http"], [:], "postline: --port must be an integer from 0 to 65535."),
             ([], ["POSTLINE_PORT": "70000"], "POSTLINE_PORT must be an integer from 0 to 65535."),
             (
                 [], ["POSTLINE_OPERATIONS_PORT": "x"],
@@ -68,13 +68,17 @@ struct ServeTests {
                 [], ["POSTLINE_HTTP_PORT": "7432"],
                 "POSTLINE_PORT and POSTLINE_HTTP_PORT must not be the same: both are 7432."
             ),
-            (["--http-port", "x"], [:], "POSTLINE_HTTP_PORT must be an integer from 0 to 65535, or off."),
+            (
+                ["--http-port", "7432"], [:],
+                "POSTLINE_PORT and --http-port must not be the same: both are 7432."
+            ),
+            (["--http-port", "x"], [:], "postline: --http-port must be an integer from 0 to 65535, or off."),
             (
                 ["--http-host", "a b"], [:],
-                "POSTLINE_HTTP_HOST must be an address or a name of this machine, without a port, such as 127.0.0.1, or "
+                "--http-host must be an address or a name of this machine, without a port, such as 127.0.0.1, or "
                     + "0.0.0.0 for all that it has."
             ),
-            (["--console", "yes"], [:], "POSTLINE_CONSOLE must be one of on, off."),
+            (["--console", "yes"], [:], "--console must be one of on, off."),
             (
                 [], ["POSTLINE_HTTP_ORIGINS": "app.example.com"],
                 "POSTLINE_HTTP_ORIGINS must be origins, such as https://app.example.com, separated by commas, or *: "
@@ -84,8 +88,8 @@ struct ServeTests {
                 [], ["POSTLINE_HTTP_TRUSTED_PROXIES": "10.0.0.0/33"],
                 "POSTLINE_HTTP_TRUSTED_PROXIES must be addresses or networks, such as 10.0.0.0/8, separated by commas."
             ),
-            (["--pool-size", "0"], [:], "POSTLINE_POOL_SIZE must be an integer from 1 to 1000."),
-            (["--pool-size", "-1"], [:], "POSTLINE_POOL_SIZE must be an integer from 1 to 1000."),
+            (["--pool-size", "0"], [:], "--pool-size must be an integer from 1 to 1000."),
+            (["--pool-size", "-1"], [:], "--pool-size must be an integer from 1 to 1000."),
             ([], ["POSTLINE_DATABASE_URL": ""], "No database: set POSTLINE_DATABASE_URL"),
             ([], ["POSTLINE_JWT_SECRET": ""], "No token secret: set POSTLINE_JWT_SECRET"),
             ([], ["POSTLINE_JWT_SECRET": "short"], "POSTLINE_JWT_SECRET cannot be used: "),
@@ -215,6 +219,9 @@ struct ServeTests {
             try await Self.expectRefused(
                 [flag, "7"], good, [:], "Unknown option '\(flag)'. Did you mean '\(nearest)'?")
         }
+        try await Self.expectRefused(
+            ["--colour", "red"], good, [:],
+            "Unknown option '--colour'. `postline serve --help` lists those that there are.")
     }
 
     @Test("row 57: a variable that is no setting is a warning that names it and the nearest one; the node serves")
@@ -309,6 +316,25 @@ struct ServeTests {
             #expect(second.status == 0)
             #expect(second.output == "The database is up to date.\n")
             try await withNode(database) { node in _ = try await node.stranger().call("me.get") }
+        }
+    }
+
+    @Test("migrate names the functions that changed, and of those that are applied with them the number")
+    func migratesChange() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql("update app.migrations set hash = 'x' || substr(hash, 2) where name = 'functions'")
+            let one = try await Command.run(["migrate"], environment: environment(database))
+            #expect(one.status == 0, "\(one.errors)")
+            let named = #/Applied: functions and policies \(\d+ files, of which changed: functions/[a-z_/]+\.sql\)\.\n/#
+            #expect(one.output.wholeMatch(of: named) != nil, "\(one.output)")
+            let migration = "migrations/20261122000500_postgrest.sql"
+            try await database.psql(
+                "update app.migrations set hash = 'x' where name = 'functions'; "
+                    + "delete from app.migrations where name = '20261122000500_postgrest'")
+            let many = try await Command.run(["migrate"], environment: environment(database))
+            #expect(many.status == 0, "\(many.errors)")
+            #expect(many.output.hasPrefix("Applied: \(migration), functions and policies ("), "\(many.output)")
+            #expect(many.output.utf8.count < 200)
         }
     }
 

@@ -233,8 +233,8 @@ struct TLSTests {
                 try String(contentsOfFile: files.key, encoding: .utf8), to: mismatched)
             try other.issue()
             let bad: [(String, String, String)] = [
-                (files.certificate, "", "POSTLINE_TLS_CERTIFICATE needs its key: set POSTLINE_TLS_KEY."),
-                ("", files.key, "POSTLINE_TLS_KEY needs its certificate: set POSTLINE_TLS_CERTIFICATE."),
+                (files.certificate, "", "--tls-certificate needs its key: set POSTLINE_TLS_KEY."),
+                ("", files.key, "--tls-key needs its certificate: set POSTLINE_TLS_CERTIFICATE."),
                 (
                     "/nowhere.pem", files.key,
                     "POSTLINE_TLS_CERTIFICATE cannot be used: /nowhere.pem cannot be read."

@@ -1,9 +1,10 @@
 import BoundedWait
 import LineClient
-import Messaging
 import Postgres
 import PrivatePostgres
 import Testing
+
+@testable import Messaging
 
 @Suite("A node that reads from a standby", .timeLimit(.minutes(60)))
 struct StandbyTests {
@@ -154,6 +155,33 @@ struct StandbyTests {
             let epoch = good.split(separator: "/")[1]
             let forged = ForgedCursorTests.sealed(["1", String(epoch), "1:9223372036854775807:"])
             #expect(try await bob.sync(from: forged, live: false)[0]["reset"] == true)
+        }
+    }
+
+    @Test("is not waited for where it has all that is written, though the primary's log ends with a segment")
+    func segmentEnd() async throws {
+        try await withPrivateServer { primary, database in
+            try await withStandby(of: primary) { _, copy in
+                let settings = Feed.Settings(
+                    url: database.url, standbyURL: copy.url,
+                    limits: StatementLimits(statement: .seconds(60), lock: .seconds(30)))
+                let reactor = Reactor(name: "standby")
+                let watch = StandbyWatch(url: copy.url, settings: settings, reactor: reactor, logger: .quiet)
+                let rings = WakeSignal(on: reactor)
+                async let _: Void = watch.run(rings)
+                try await database.psql("select pg_switch_wal()")
+                let written = try await database.value("select pg_current_wal_flush_lsn()") ?? ""
+                rings.signal()
+                try await watch.due.next()
+                let mark = try #require(await watch.mark)
+                try await within("the standby to replay it") {
+                    while try await copy.value("select pg_last_wal_replay_lsn() >= '\(written)'") != "t" {
+                        try await Task.sleep(for: .milliseconds(5))
+                    }
+                }
+                let replayed = try await copy.value("select pg_last_wal_replay_lsn()")
+                #expect(try #require(LogPosition(replayed ?? "")) >= mark.end, "\(replayed ?? "") \(mark.end)")
+            }
         }
     }
 

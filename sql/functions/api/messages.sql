@@ -124,9 +124,6 @@ declare
     objects text;
     found_rows bigint;
 begin
-    if auth.uid() is null then
-        perform app.caller();
-    end if;
     if not coalesce(max_results between 1 and 200, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 200.');
     elsif before_seq is not null and after_seq is not null then
@@ -134,6 +131,7 @@ begin
     end if;
     page := app.message_page(conversation_id, before_seq, after_seq, max_results);
     if page.mark is null then
+        perform app.caller();
         perform app.refuse_hidden('There is no such conversation.');
     end if;
     select pg_catalog.array_agg(s.id), pg_catalog.array_agg(app.sender_members(s.id, s.object))

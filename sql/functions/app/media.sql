@@ -128,13 +128,14 @@ create or replace trigger follow_picture after update on public.messages
 create or replace function app.follow_avatar() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-    delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
+    if new.avatar_url is distinct from old.avatar_url then
+        delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
+    end if;
     return null;
 end
 $$;
-create or replace trigger follow_avatar after update on public.user_profiles
-    for each row when (old.avatar_url is not null and new.avatar_url is distinct from old.avatar_url)
-    execute function app.follow_avatar();
+create or replace trigger follow_avatar after update of avatar_url, is_deleted on public.user_profiles
+    for each row execute function app.follow_avatar();
 
 -- The bytes go after the row. One whose bytes may still be on their way goes once nobody can bring them any more.
 create or replace function app.queue_removal() returns trigger

@@ -33,7 +33,7 @@ language sql immutable parallel safe as $$
 $$;
 
 create view app.profile_objects with (security_invoker = true) as
-select p.id, p.username, p.public_changed_xid, p.is_guest, p.is_deleted, row_to_json(w) as object
+select p.id, p.username, p.changed_xid, p.public_changed_xid, p.is_guest, p.is_deleted, row_to_json(w) as object
   from public.user_profiles p
  cross join lateral (select
         p.id,
@@ -45,7 +45,8 @@ select p.id, p.username, p.public_changed_xid, p.is_guest, p.is_deleted, row_to_
         app.utc(p.updated_at) as updated_at) w;
 
 create view app.me_objects with (security_invoker = true) as
-select p.id, (left(p.object::text, -1) || ',' || substr(row_to_json(w)::text, 2))::json as object
+select p.id, p.changed_xid, p.public_changed_xid, p.object as profile,
+       (left(p.object::text, -1) || ',' || substr(row_to_json(w)::text, 2))::json as object
   from app.profile_objects p
   join public.user_private s on s.id = p.id
  cross join lateral (select s.biological_sex, trim_scale(s.height_cm) as height_cm, s.date_of_birth) physical

@@ -95,13 +95,20 @@ begin
     if patch ? 'full_name' and patch -> 'full_name' = 'null' then
         perform app.refuse_param('full_name', 'A name cannot be empty.');
     end if;
-    if patch ?| array['full_name', 'bio', 'website', 'location', 'language_code'] then
+    -- By itself, since there are triggers that follow a name.
+    if patch ? 'full_name' then
         update public.user_profiles p
-           set full_name = app.patched_text(patch, 'full_name', p.full_name),
-               bio = app.patched_text(patch, 'bio', p.bio),
-               website = app.patched_text(patch, 'website', p.website),
-               location = app.patched_text(patch, 'location', p.location),
-               language_code = app.patched_text(patch, 'language_code', p.language_code)
+           set full_name = app.patched_text(patch, 'full_name', p.full_name)
+         where p.id = me;
+    end if;
+    if patch ?| array['bio', 'website', 'location', 'language_code'] then
+        update public.user_profiles p
+           set bio = case when patch ? 'bio' then app.patched_text(patch, 'bio', null) else p.bio end,
+               website = case when patch ? 'website' then app.patched_text(patch, 'website', null) else p.website end,
+               location = case when patch ? 'location' then app.patched_text(patch, 'location', null)
+                               else p.location end,
+               language_code = case when patch ? 'language_code' then app.patched_text(patch, 'language_code', null)
+                                    else p.language_code end
          where p.id = me;
     end if;
 

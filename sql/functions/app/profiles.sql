@@ -10,6 +10,20 @@ begin
 end
 $$;
 
+-- An avatar is of a type and has what that needs, and no more; or there is none.
+create or replace function app.check_avatar_shape(profile public.user_profiles) returns void
+language plpgsql immutable set search_path = '' as $$
+begin
+    if profile.avatar_type not in ('built_in', 'custom') then
+        perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
+    elsif (profile.avatar_type is not distinct from 'built_in') <> (profile.avatar_id is not null) then
+        perform app.refuse_param('avatar_id', 'A built-in avatar has an "avatar_id", and no other has one.');
+    elsif (profile.avatar_type is not distinct from 'custom') <> (profile.avatar_url is not null) then
+        perform app.refuse_param('avatar_url', 'A custom avatar has an "avatar_url", and no other has one.');
+    end if;
+end
+$$;
+
 create or replace function app.check_date_of_birth(field text, value date) returns void
 language plpgsql stable set search_path = '' as $$
 begin
@@ -23,6 +37,9 @@ $$;
 create or replace function app.keep_profile() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
+    if tg_op = 'UPDATE' and (new.is_deleted or old.is_deleted) then
+        new := app.buried(new);
+    end if;
     if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
     end if;
@@ -56,6 +73,10 @@ begin
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
+    if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
+                           is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
+        perform app.check_avatar_shape(new);
+    end if;
     if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
        and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
         perform app.check_avatar_url('avatar_url', new.avatar_url);
@@ -67,7 +88,9 @@ begin
     end if;
     -- As an answer has them. Longer ones, from before this was held, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
-        if pg_catalog.octet_length(new.attributes::text)
+        if pg_catalog.jsonb_typeof(new.attributes) <> 'object' then
+            perform app.refuse_param('attributes', 'Attributes are an object.');
+        elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
             perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
         elsif app.has_huge_number(new.attributes) then

@@ -108,6 +108,18 @@ begin
 end
 $$;
 
+-- How far the log is written, as a standby says it that has replayed all of it.
+--
+-- Where a record ends with its page, PostgreSQL takes the next to begin after the header of a page that is not there
+-- yet, 24 bytes long, or 40 where a segment begins. A standby says the page's border, and as long as nobody writes it
+-- says no more. No record that begins on a page ends within 40 bytes of the border, and one that goes over it has not
+-- been replayed at the border: nothing that is written is left out.
+create or replace function app.log_end(written pg_lsn default pg_catalog.pg_current_wal_insert_lsn()) returns pg_lsn
+language sql stable set search_path = '' as $$
+    select written - case when p.bytes <= 40 then p.bytes else 0 end
+      from (select (written - pg_lsn '0/0') % pg_catalog.current_setting('wal_block_size')::integer as bytes) p
+$$;
+
 -- Whether something is seen by `other` that `seen` does not see: a cursor of `other` is not to be continued yet.
 create or replace function app.is_behind(seen pg_snapshot, other pg_snapshot) returns boolean
 language sql immutable parallel safe as $$

@@ -1,29 +1,31 @@
 -- Setting is_deleted makes a profile a tombstone, whoever sets it: nothing of the user stays but the messages.
 
-create or replace function app.bury() returns trigger
-language plpgsql security definer set search_path = '' as $$
+-- That of the version before, whose condition each change of a profile parsed.
+drop trigger if exists bury on public.user_profiles;
+drop function if exists app.bury();
+
+-- What app.keep_profile keeps of a user who is or was deleted.
+create or replace function app.buried(profile public.user_profiles) returns public.user_profiles
+language plpgsql set search_path = '' as $$
 begin
-    if not new.is_deleted then
+    if not profile.is_deleted then
         raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
             hint = 'The address is free: register it anew.';
     end if;
-    new.username := null;
-    new.full_name := null;
-    new.bio := null;
-    new.avatar_type := null;
-    new.avatar_id := null;
-    new.avatar_url := null;
-    new.website := null;
-    new.location := null;
-    new.language_code := null;
-    new.is_verified := false;
-    new.attributes := '{}';
-    return new;
+    profile.username := null;
+    profile.full_name := null;
+    profile.bio := null;
+    profile.avatar_type := null;
+    profile.avatar_id := null;
+    profile.avatar_url := null;
+    profile.website := null;
+    profile.location := null;
+    profile.language_code := null;
+    profile.is_verified := false;
+    profile.attributes := '{}';
+    return profile;
 end
 $$;
--- Before `keep`, which then sees what changed.
-create or replace trigger bury before update on public.user_profiles
-    for each row when (new.is_deleted or old.is_deleted) execute function app.bury();
 
 -- The account keeps its row, which the tombstone and the ended sessions stand on. A group goes on without the user,
 -- whose mark would else leave every message of it unread; a direct conversation has its two members for good.
@@ -32,6 +34,9 @@ language plpgsql security definer set search_path = '' as $$
 declare
     room uuid;
 begin
+    if old.is_deleted or not new.is_deleted then
+        return null;
+    end if;
     update auth.users u
        set email = null, phone = null, encrypted_password = null, raw_user_meta_data = '{}', email_change = '',
            phone_change = '', confirmation_token = '', recovery_token = '', email_change_token_new = '',
@@ -63,8 +68,8 @@ begin
     return null;
 end
 $$;
-create or replace trigger erase_user after update on public.user_profiles
-    for each row when (new.is_deleted and not old.is_deleted) execute function app.erase_user();
+create or replace trigger erase_user after update of is_deleted on public.user_profiles
+    for each row execute function app.erase_user();
 
 -- In the lock order, which the deletion alone does not keep.
 create or replace function app.leave_group(conversation_id uuid, user_id uuid) returns void

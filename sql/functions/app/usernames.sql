@@ -7,7 +7,9 @@ language plpgsql security definer set search_path = '' as $$
 declare
     allowed_at timestamptz;
 begin
-    if new.username is null then
+    if new.username is not distinct from old.username or old.username is null or new.is_deleted then
+        return new;
+    elsif new.username is null then
         perform app.refuse_param('username', 'A username can be changed, but not be given up.');
     end if;
     -- The profile's row is locked by now: of two changes the second sees what the first noted.
@@ -21,9 +23,8 @@ begin
 end
 $$;
 -- After `keep`, which folds the name.
-create or replace trigger keep_username before update on public.user_profiles
-    for each row when (new.username is distinct from old.username and old.username is not null and not new.is_deleted)
-    execute function app.keep_username();
+create or replace trigger keep_username before update of username on public.user_profiles
+    for each row execute function app.keep_username();
 
 -- After the row, not before it: a claim of a name that is just being given up waits at the unique index, and then
 -- finds the hold that was committed with it.
@@ -48,7 +49,7 @@ begin
     return null;
 end
 $$;
-create or replace trigger note_username after insert or update on public.user_profiles
+create or replace trigger note_username after insert or update of username, is_deleted on public.user_profiles
     for each row execute function app.note_username();
 
 -- Whether a user is a guest who is deleted, and not merged. Nobody can come back for its names: held, they would be

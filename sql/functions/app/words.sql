@@ -1,5 +1,6 @@
 -- app.search_names and app.words follow the names. Who comes to a word in the very moment in which its last user leaves
--- it may find it gone: spelt right the name is found all the same.
+-- it may find it gone: spelt right the name is found all the same. The last two, where they leave it at once, each find
+-- the other still there: it stays, and leads to nobody.
 create or replace function app.follow_words() returns trigger
 language plpgsql security definer set search_path = '' as $$
 declare
@@ -8,6 +9,10 @@ declare
     former_word text;
     person public.user_profiles;
 begin
+    if tg_op = 'UPDATE' and row(new.username, new.full_name, new.is_guest, new.is_deleted)
+                            is not distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted) then
+        return null;
+    end if;
     -- As it is now: another trigger may have changed the row again before this one's turn.
     select * into person from public.user_profiles p where p.id = new.id;
     if not person.is_guest and not person.is_deleted then
@@ -34,11 +39,9 @@ end
 $$;
 create or replace trigger follow_words after insert on public.user_profiles
     for each row when (not new.is_guest) execute function app.follow_words();
-create or replace trigger follow_words_changed after update on public.user_profiles
-    for each row when (
-        row(new.username, new.full_name, new.is_guest, new.is_deleted)
-        is distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted))
-    execute function app.follow_words();
+create or replace trigger follow_words_changed
+    after update of username, full_name, is_guest, is_deleted on public.user_profiles
+    for each row execute function app.follow_words();
 
 -- Whether somebody's name has that word. By the inverted index: to the planner a walk over all users looks shorter.
 create or replace function app.is_name_word(word text) returns boolean

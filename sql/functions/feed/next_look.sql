@@ -1,8 +1,14 @@
--- A look for a node that knows more kinds of rows than those of feed.look: its features are among `presence`, `mutes`
--- and `packed`. Nodes of the version before give up a look that has a kind which they do not know, and ask without.
+-- A look and the moment that it is of: the epoch, the snapshot, which is what the next look asks since, and how far the
+-- log must be on disk for all that the snapshot has seen to be, null where it is. They stand beside each row of
+-- feed.look, or, where nothing is new, in one row of nulls. With no `since` nothing but they is asked for.
+--
+-- Of the kinds of rows that not every node knows there are those that its features name: `presence` and `mutes`. Nodes
+-- give up a look that has a kind which they do not know.
 --
 -- With `packed` the audience of a row that has no tail stands in `tail`, as what array_send writes in hexadecimal. For
 -- a thousand conversations that takes a fifth of the time of writing the array.
+--
+-- It has no settings of its own: so the planner takes its body into the statement that calls it, and it costs nothing.
 create or replace function feed.next_look(since pg_snapshot, features text[]) returns table (
     epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint,
     audience uuid[], object text, tail text, marks bigint[])
@@ -21,12 +27,17 @@ language sql stable as $$
            case when l.tail is null and 'packed' = any (next_look.features)
                 then pg_catalog.encode(pg_catalog.array_send(l.audience), 'hex') else l.tail end,
            l.marks
-      from now n left join (
-            select k.* from feed.look(next_look.since) k where next_look.since is not null
-            union all
-            select k.* from feed.look_for_presence(next_look.since) k
-             where next_look.since is not null and 'presence' = any (next_look.features)
-            union all
-            select k.* from feed.look_for_mutes(next_look.since) k
-             where next_look.since is not null and 'mutes' = any (next_look.features)) l on true
+      from now n
+      left join (select k.* from feed.look(next_look.since) k where next_look.since is not null) l
+        on case when l.kind in ('behind', 'presence', 'opening_presence') then 'presence' = any (next_look.features)
+                when l.kind = 'own_conversation' then 'mutes' = any (next_look.features)
+                else true end
+$$;
+
+-- For nodes that know no features.
+create or replace function feed.next_look(since pg_snapshot) returns table (
+    epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint,
+    audience uuid[], object text, tail text, marks bigint[])
+language sql stable as $$
+    select * from feed.next_look(next_look.since, '{}')
 $$;

@@ -1,0 +1,307 @@
+-- Those of the version before.
+drop function if exists feed.look_for_presence(pg_snapshot);
+drop function if exists feed.look_for_mutes(pg_snapshot);
+
+-- What changed since a snapshot, for every kind of fact that clients hear of, as finished objects.
+--
+-- A row is new when its transaction was not visible in `since` and is now: it is at or beyond the snapshot's end, or
+-- was open in it and has ended. These are ranges of transaction ids, each a walk of the index on them, and most often
+-- there is one; of a transaction that is still open none of its rows is walked, which a bulk load may have millions of.
+-- The upper bound holds for every row there is, save those a dump brought from another cluster.
+--
+-- Most looks find nothing, or one kind of fact: so it is first asked of each table whether it has a row in all of the
+-- range, and what has none costs no more. To begin a statement costs more than to find a row by it.
+--
+-- One plan serves every call: a custom one would be made anew each time, dearer than the look. It walks indexes
+-- whatever the statistics say: after a bulk load, when all rows carry one transaction id, a look would read all tables.
+-- Nor does it remember what it has looked up: the memory for that is made and cleared for as many rows as the
+-- statistics say, two milliseconds a look.
+--
+-- A look is bounded: what one transaction or a long absence piled up beyond `most_…` is not told. One row then says
+-- `many`, and who is concerned is asked of feed.concerned. Deleted users are told in any case: their sessions end.
+--
+-- Of presence and mutes there are rows of these kinds:
+--
+--   behind            `user_id` has begun or ceased to hide its own presence, so that what it is shown of all others is
+--                     another now. It is not told here: the user's live sessions fall behind (`sync.lagged`), and the
+--                     page by which they come back says whether they are shown it (app.live_page, `sees_presence`)
+--   presence          `object` is what is shown of `user_id` now, for all in the conversations of `audience`; not for
+--                     the user's own sessions, nor for those of whom the page said that they see no presence
+--   opening_presence  what is shown of a member of a conversation that somebody has joined, as opening_profile is; for
+--                     the same receivers as that, without those who see no presence
+--   own_conversation  `object` is the conversation as `user_id` sees it, for that user alone
+--
+-- Whether a session sees presence holds as long as its subscription: whoever changes it falls behind. So the node need
+-- not be told who hides, and no look has to ask for it.
+create or replace function feed.look(since pg_snapshot) returns table (
+    kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
+    marks bigint[])
+language plpgsql stable strict set search_path = ''
+set plan_cache_mode = force_generic_plan set jit = off
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_memoize = off as $$
+#variable_conflict use_column
+declare
+    -- The ranges: each from a low on, and below its high.
+    lows xid8[] := array[pg_catalog.pg_snapshot_xmax(since)];
+    bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
+                            coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
+    highs xid8[] := array[bound];
+    earliest xid8;
+    -- Rows, and bytes of content, that one look tells of at most. Of presence it is all who come back when a node has
+    -- ended; a conversation of its audience takes 37 bytes.
+    most_rows constant integer := 5000;
+    most_profiles constant integer := 1000;
+    most_conversations constant integer := 1000;
+    most_mutes constant integer := 1000;
+    most_entered constant integer := 250;
+    most_bytes constant bigint := 16777216;
+    most_presence constant integer := 10000;
+    most_audience constant integer := 400000;
+    -- How many there are: first 1 where there may be one, and then counted, no further than the bounds.
+    memberships integer;
+    profiles integer;
+    conversations integer;
+    removals integer;
+    messages integer;
+    bytes bigint := 0;
+    presence integer;
+    audience integer := 0;
+    mutes integer;
+    entered uuid[] := '{}';
+begin
+    if pg_catalog.pg_snapshot_xmin(since) <> pg_catalog.pg_snapshot_xmax(since) then
+        lows := array(
+            select x from pg_catalog.pg_snapshot_xip(since) x
+             where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()) order by x) || lows;
+        highs := array(select (x::text::bigint + 1)::text::xid8 from unnest(lows) x limit cardinality(lows) - 1)
+            || highs;
+    end if;
+    earliest := lows[1];
+
+    select exists (select from public.conversation_members t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.user_profiles t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.conversations t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from app.former_members t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.messages t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.presence t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
+           exists (select from public.conversation_mutes t
+                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer
+      into memberships, profiles, conversations, removals, messages, presence, mutes;
+    if memberships + profiles + conversations + removals + messages + presence + mutes = 0 then
+        return;
+    end if;
+
+    if profiles > 0 then
+        return query
+        select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join public.user_profiles p on p.changed_xid >= s.low and p.changed_xid < s.high
+         where p.is_deleted;
+        select count(*) into profiles from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.user_profiles t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_profiles + 1) n;
+    end if;
+    if memberships > 0 then
+        select count(*) into memberships from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.conversation_members t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_rows + 1) n;
+        if memberships <= most_rows then
+            entered := array(
+                select distinct m.conversation_id
+                  from unnest(lows, highs) as s (low, high)
+                  join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+                 where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
+        end if;
+    end if;
+    if conversations > 0 then
+        select count(*) into conversations from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.conversations t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_conversations + 1) n;
+    end if;
+    if removals > 0 then
+        select count(*) into removals from (
+            select from unnest(lows, highs) as s (low, high)
+              join app.former_members t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_rows + 1) n;
+    end if;
+    if messages > 0 then
+        select count(*), coalesce(sum(n.length), 0) into messages, bytes from (
+            select pg_catalog.octet_length(t.content) as length
+              from unnest(lows, highs) as s (low, high)
+              join public.messages t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_rows + 1) n;
+    end if;
+    if presence > 0 then
+        select count(*) into presence from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.presence t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_presence + 1) n;
+        if presence <= most_presence then
+            select count(*) into audience from (
+                select from unnest(lows, highs) as s (low, high)
+                  join public.presence t on t.changed_xid >= s.low and t.changed_xid < s.high
+                  join public.conversation_members m on m.user_id = t.user_id
+                 limit most_audience + 1) n;
+        end if;
+    end if;
+    if mutes > 0 then
+        select count(*) into mutes from (
+            select from unnest(lows, highs) as s (low, high)
+              join public.conversation_mutes t on t.changed_xid >= s.low and t.changed_xid < s.high
+             limit most_mutes + 1) n;
+    end if;
+    if memberships > most_rows or profiles > most_profiles or conversations > most_conversations
+       or messages > most_rows or bytes > most_bytes or removals > most_rows
+       or pg_catalog.cardinality(entered) > most_entered
+       or presence > most_presence or audience > most_audience or mutes > most_mutes then
+        return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
+                            null::text, null::bigint[];
+        return;
+    end if;
+
+    if removals > 0 then
+        return query
+        select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join app.former_members f on f.changed_xid >= s.low and f.changed_xid < s.high;
+    end if;
+
+    if memberships > 0 then
+        -- A membership's changed_xid is never older than its joined_xid.
+        return query
+        select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+         where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    end if;
+
+    if profiles > 0 then
+        -- Of the two objects one is a part of the other, and to begin a statement is most of what they cost.
+        return query
+        with changed as materialized (
+            select o.*
+              from unnest(lows, highs) as s (low, high)
+              join app.me_objects o on o.changed_xid >= s.low and o.changed_xid < s.high)
+        select 'me', c.changed_xid::text, null::uuid, c.id, null::bigint, null::uuid[], c.object::text, null::text,
+               null::bigint[]
+          from changed c
+        union all
+        select 'profile', c.public_changed_xid::text, null::uuid, c.id, null::bigint, array(
+                   select m.conversation_id from public.conversation_members m where m.user_id = c.id
+                   union all
+                   select f.conversation_id from app.former_members f where f.user_id = c.id and f.wrote),
+               c.profile::text, null::text, null::bigint[]
+          from changed c
+         where not pg_catalog.pg_visible_in_snapshot(c.public_changed_xid, since);
+    end if;
+
+    if conversations > 0 then
+        return query
+        select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
+               c.marks || feed.mutes(c.id, c.user_ids)
+          from unnest(lows, highs) as s (low, high)
+          join app.conversation_parts c on c.changed_xid >= s.low and c.changed_xid < s.high;
+    end if;
+
+    if messages > 0 then
+        return query
+        select 'message', o.changed_xid::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join app.message_objects o on o.changed_xid >= s.low and o.changed_xid < s.high
+         order by o.conversation_id, o.seq;
+    end if;
+
+    if memberships > 0 then
+        return query
+        select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+         where pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    end if;
+    if messages > 0 then
+        -- A message moved its sender's mark, unless it is one that was edited. Marks already told are left out.
+        return query
+        select 'read', m.sent_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
+               null::text, null::bigint[]
+          from (select distinct n.conversation_id, n.sender_id
+                  from unnest(lows, highs) as s (low, high)
+                  join public.messages n on n.changed_xid >= s.low and n.changed_xid < s.high) w
+          join public.conversation_members m on m.conversation_id = w.conversation_id and m.user_id = w.sender_id
+         where not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
+           and pg_catalog.pg_visible_in_snapshot(m.changed_xid, since);
+    end if;
+
+    if entered <> '{}' then
+        return query
+        select 'opening_profile', null::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from public.conversation_members m join app.profile_objects o on o.id = m.user_id
+         where m.conversation_id = any(entered)
+         order by m.conversation_id, m.joined_at, m.user_id;
+        return query
+        select 'opening_message', null::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
+               null::text, null::bigint[]
+          from unnest(entered) as e (id)
+          join public.conversations c on c.id = e.id
+          join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
+         order by o.conversation_id, o.seq;
+    end if;
+
+    if presence > 0 then
+        return query
+        select 'behind', p.hidden_xid::text, null::uuid, p.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join public.presence p on p.changed_xid >= s.low and p.changed_xid < s.high
+         where not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since);
+        return query
+        select 'presence', p.changed_xid::text, null::uuid, p.user_id, null::bigint,
+               array(select m.conversation_id from public.conversation_members m where m.user_id = p.user_id),
+               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join public.presence p on p.changed_xid >= s.low and p.changed_xid < s.high;
+    end if;
+    if entered <> '{}' then
+        return query
+        select 'opening_presence', null::text, m.conversation_id, p.user_id, null::bigint, null::uuid[],
+               app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
+          from public.conversation_members m join public.presence p on p.user_id = m.user_id
+         where m.conversation_id = any(entered)
+         order by m.conversation_id, m.joined_at, m.user_id;
+    end if;
+
+    if mutes > 0 then
+        return query
+        select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
+               null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          join public.conversation_mutes x on x.changed_xid >= s.low and x.changed_xid < s.high
+          join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
+    end if;
+end
+$$;
+
+-- Until when each of these members has muted the conversation, in microseconds since 1970; 0: not at all.
+create or replace function feed.mutes(conversation_id uuid, members uuid[]) returns bigint[]
+language sql stable set search_path = '' as $$
+    select array(
+        select coalesce((extract(epoch from x.muted_until) * 1000000)::bigint, 0)
+          from unnest(members) with ordinality as m (id, place)
+          left join public.conversation_mutes x on x.conversation_id = mutes.conversation_id and x.user_id = m.id
+         order by m.place)
+$$;
