@@ -3765,7 +3765,7 @@ CREATE FUNCTION app.keep_profile() RETURNS trigger
     SET search_path TO ''
     AS $_$
 begin
-    if tg_op = 'UPDATE' and (new.is_deleted or old.is_deleted) then
+    if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
         new := app.buried(new);
     end if;
     if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
@@ -3804,6 +3804,10 @@ begin
     if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
                            is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
         perform app.check_avatar_shape(new);
+        if new.avatar_id is not null
+           and not exists (select from public.built_in_avatars a where a.id = new.avatar_id) then
+            perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
+        end if;
     end if;
     if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
        and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
@@ -3816,7 +3820,7 @@ begin
     end if;
     -- As an answer has them. Longer ones, from before this was held, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
-        if pg_catalog.jsonb_typeof(new.attributes) <> 'object' then
+        if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
             perform app.refuse_param('attributes', 'Attributes are an object.');
         elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
@@ -5896,11 +5900,11 @@ CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, 
 #variable_conflict use_column
 declare
     -- The ranges: each from a low on, and below its high.
-    lows xid8[] := array[pg_catalog.pg_snapshot_xmax(since)];
+    beyond xid8 := pg_catalog.pg_snapshot_xmax(since);
+    lows xid8[] := array[beyond];
     bound xid8 := (greatest(pg_catalog.pg_snapshot_xmax(pg_catalog.pg_current_snapshot())::text::bigint,
                             coalesce(pg_catalog.pg_current_xact_id_if_assigned()::text::bigint + 1, 0)))::text::xid8;
     highs xid8[] := array[bound];
-    earliest xid8;
     -- Rows, and bytes of content, that one look tells of at most. Of presence it is all who come back when a node has
     -- ended; a conversation of its audience takes 37 bytes.
     most_rows constant integer := 5000;
@@ -5912,41 +5916,42 @@ declare
     most_presence constant integer := 10000;
     most_audience constant integer := 400000;
     -- How many there are: first 1 where there may be one, and then counted, no further than the bounds.
-    memberships integer;
-    profiles integer;
-    conversations integer;
-    removals integer;
-    messages integer;
+    memberships integer := 1;
+    profiles integer := 1;
+    conversations integer := 1;
+    removals integer := 1;
+    messages integer := 1;
     bytes bigint := 0;
-    presence integer;
+    presence integer := 1;
     audience integer := 0;
-    mutes integer;
+    mutes integer := 1;
     entered uuid[] := '{}';
 begin
-    if pg_catalog.pg_snapshot_xmin(since) <> pg_catalog.pg_snapshot_xmax(since) then
+    if pg_catalog.pg_snapshot_xmin(since) <> beyond then
         lows := array(
             select x from pg_catalog.pg_snapshot_xip(since) x
              where pg_catalog.pg_visible_in_snapshot(x, pg_catalog.pg_current_snapshot()) order by x) || lows;
         highs := array(select (x::text::bigint + 1)::text::xid8 from unnest(lows) x limit cardinality(lows) - 1)
             || highs;
     end if;
-    earliest := lows[1];
-
-    select exists (select from public.conversation_members t
-                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
-           exists (select from public.user_profiles t
-                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
-           exists (select from public.conversations t
-                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
-           exists (select from app.former_members t
-                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
-           exists (select from public.messages t
-                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
-           exists (select from public.presence t
-                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer,
-           exists (select from public.conversation_mutes t
-                    where t.changed_xid >= earliest and t.changed_xid < bound)::integer
-      into memberships, profiles, conversations, removals, messages, presence, mutes;
+    -- Of several ranges it is not asked: between them lie rows of transactions that are still open.
+    if cardinality(lows) = 1 then
+        select exists (select from public.conversation_members t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.user_profiles t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.conversations t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from app.former_members t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.messages t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.presence t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer,
+               exists (select from public.conversation_mutes t
+                        where t.changed_xid >= beyond and t.changed_xid < bound)::integer
+          into memberships, profiles, conversations, removals, messages, presence, mutes;
+    end if;
     if memberships + profiles + conversations + removals + messages + presence + mutes = 0 then
         return;
     end if;
@@ -5956,54 +5961,63 @@ begin
         select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
                null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join public.user_profiles p on p.changed_xid >= s.low and p.changed_xid < s.high
+          cross join lateral (select * from public.user_profiles t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p
          where p.is_deleted;
         select count(*) into profiles from (
             select from unnest(lows, highs) as s (low, high)
-              join public.user_profiles t on t.changed_xid >= s.low and t.changed_xid < s.high
+              cross join lateral (select * from public.user_profiles t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_profiles + 1) n;
     end if;
     if memberships > 0 then
         select count(*) into memberships from (
             select from unnest(lows, highs) as s (low, high)
-              join public.conversation_members t on t.changed_xid >= s.low and t.changed_xid < s.high
+              cross join lateral (select * from public.conversation_members t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_rows + 1) n;
         if memberships <= most_rows then
             entered := array(
                 select distinct m.conversation_id
                   from unnest(lows, highs) as s (low, high)
-                  join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+                  cross join lateral (select * from public.conversation_members t
+                                       where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
                  where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
         end if;
     end if;
     if conversations > 0 then
         select count(*) into conversations from (
             select from unnest(lows, highs) as s (low, high)
-              join public.conversations t on t.changed_xid >= s.low and t.changed_xid < s.high
+              cross join lateral (select * from public.conversations t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_conversations + 1) n;
     end if;
     if removals > 0 then
         select count(*) into removals from (
             select from unnest(lows, highs) as s (low, high)
-              join app.former_members t on t.changed_xid >= s.low and t.changed_xid < s.high
+              cross join lateral (select * from app.former_members t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_rows + 1) n;
     end if;
     if messages > 0 then
         select count(*), coalesce(sum(n.length), 0) into messages, bytes from (
             select pg_catalog.octet_length(t.content) as length
               from unnest(lows, highs) as s (low, high)
-              join public.messages t on t.changed_xid >= s.low and t.changed_xid < s.high
+              cross join lateral (select * from public.messages t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_rows + 1) n;
     end if;
     if presence > 0 then
         select count(*) into presence from (
             select from unnest(lows, highs) as s (low, high)
-              join public.presence t on t.changed_xid >= s.low and t.changed_xid < s.high
+              cross join lateral (select * from public.presence t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_presence + 1) n;
         if presence <= most_presence then
             select count(*) into audience from (
                 select from unnest(lows, highs) as s (low, high)
-                  join public.presence t on t.changed_xid >= s.low and t.changed_xid < s.high
+                  cross join lateral (select * from public.presence t
+                                       where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
                   join public.conversation_members m on m.user_id = t.user_id
                  limit most_audience + 1) n;
         end if;
@@ -6011,7 +6025,8 @@ begin
     if mutes > 0 then
         select count(*) into mutes from (
             select from unnest(lows, highs) as s (low, high)
-              join public.conversation_mutes t on t.changed_xid >= s.low and t.changed_xid < s.high
+              cross join lateral (select * from public.conversation_mutes t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_mutes + 1) n;
     end if;
     if memberships > most_rows or profiles > most_profiles or conversations > most_conversations
@@ -6028,7 +6043,8 @@ begin
         select 'left', f.changed_xid::text, f.conversation_id, f.user_id, null::bigint, null::uuid[], null::text,
                null::text, null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join app.former_members f on f.changed_xid >= s.low and f.changed_xid < s.high;
+          cross join lateral (select * from app.former_members t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) f;
     end if;
 
     if memberships > 0 then
@@ -6037,7 +6053,8 @@ begin
         select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
                null::text, null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+          cross join lateral (select * from public.conversation_members t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
          where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
 
@@ -6047,7 +6064,8 @@ begin
         with changed as materialized (
             select o.*
               from unnest(lows, highs) as s (low, high)
-              join app.me_objects o on o.changed_xid >= s.low and o.changed_xid < s.high)
+              cross join lateral (select * from app.me_objects t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) o)
         select 'me', c.changed_xid::text, null::uuid, c.id, null::bigint, null::uuid[], c.object::text, null::text,
                null::bigint[]
           from changed c
@@ -6066,7 +6084,8 @@ begin
         select 'conversation', c.changed_xid::text, c.id, null::uuid, c.last_seq, c.user_ids, c.head, c.tail,
                c.marks || feed.mutes(c.id, c.user_ids)
           from unnest(lows, highs) as s (low, high)
-          join app.conversation_parts c on c.changed_xid >= s.low and c.changed_xid < s.high;
+          cross join lateral (select * from app.conversation_parts t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) c;
     end if;
 
     if messages > 0 then
@@ -6074,7 +6093,8 @@ begin
         select 'message', o.changed_xid::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
                null::text, null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join app.message_objects o on o.changed_xid >= s.low and o.changed_xid < s.high
+          cross join lateral (select * from app.message_objects t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) o
          order by o.conversation_id, o.seq;
     end if;
 
@@ -6083,7 +6103,8 @@ begin
         select 'read', m.changed_xid::text, m.conversation_id, m.user_id, m.last_read_seq, null::uuid[], null::text,
                null::text, null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join public.conversation_members m on m.changed_xid >= s.low and m.changed_xid < s.high
+          cross join lateral (select * from public.conversation_members t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
          where pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
     if messages > 0 then
@@ -6093,8 +6114,11 @@ begin
                null::text, null::bigint[]
           from (select distinct n.conversation_id, n.sender_id
                   from unnest(lows, highs) as s (low, high)
-                  join public.messages n on n.changed_xid >= s.low and n.changed_xid < s.high) w
-          join public.conversation_members m on m.conversation_id = w.conversation_id and m.user_id = w.sender_id
+                  cross join lateral (select * from public.messages t
+                                       where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) n) w
+          cross join lateral (
+                select * from public.conversation_members t
+                 where t.conversation_id = w.conversation_id and t.user_id = w.sender_id offset 0) m
          where not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)
            and pg_catalog.pg_visible_in_snapshot(m.changed_xid, since);
     end if;
@@ -6120,14 +6144,16 @@ begin
         select 'behind', p.hidden_xid::text, null::uuid, p.user_id, null::bigint, null::uuid[], null::text, null::text,
                null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join public.presence p on p.changed_xid >= s.low and p.changed_xid < s.high
+          cross join lateral (select * from public.presence t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p
          where not pg_catalog.pg_visible_in_snapshot(p.hidden_xid, since);
         return query
         select 'presence', p.changed_xid::text, null::uuid, p.user_id, null::bigint,
                array(select m.conversation_id from public.conversation_members m where m.user_id = p.user_id),
                app.presence_object(p.user_id, p.is_online, p.last_seen_at), null::text, null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join public.presence p on p.changed_xid >= s.low and p.changed_xid < s.high;
+          cross join lateral (select * from public.presence t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p;
     end if;
     if entered <> '{}' then
         return query
@@ -6143,7 +6169,8 @@ begin
         select 'own_conversation', x.changed_xid::text, o.id, o.user_id, null::bigint, null::uuid[], o.object,
                null::text, null::bigint[]
           from unnest(lows, highs) as s (low, high)
-          join public.conversation_mutes x on x.changed_xid >= s.low and x.changed_xid < s.high
+          cross join lateral (select * from public.conversation_mutes t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) x
           join app.conversation_objects o on o.id = x.conversation_id and o.user_id = x.user_id;
     end if;
 end
@@ -6934,7 +6961,7 @@ CREATE TRIGGER postline_proven_account AFTER UPDATE ON auth.users FOR EACH ROW W
 
 CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.kind)::text = 'direct'::text)) EXECUTE FUNCTION app.add_participants();
 
-CREATE TRIGGER erase_user AFTER UPDATE OF is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
+CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
 
 CREATE TRIGGER follow_avatar AFTER UPDATE OF avatar_url, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.follow_avatar();
 

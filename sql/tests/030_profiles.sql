@@ -33,7 +33,9 @@ select throws_ok(format('update public.user_profiles set website = %L where id =
     'PL001', null, 'website ' || bad)
   from unnest(array['http://x.example', 'javascript:alert(1)', 'https://', 'https:// x', 'https://x y']) bad;
 select throws_ok('update public.user_profiles set language_code = ''e'' where id = tests.id(''alice'')', 'PL001');
-select throws_ok('update public.user_profiles set attributes = ''[]'' where id = tests.id(''alice'')', 'PL001');
+select throws_ok(format('update public.user_profiles set attributes = %L where id = tests.id(''alice'')', bad),
+    'PL001', 'Attributes are an object.', 'attributes ' || coalesce(bad, 'null'))
+  from unnest(array['[]', 'null', null]) bad;
 select lives_ok('update public.user_profiles set language_code = ''pt-BR'' where id = tests.id(''alice'')');
 
 -- One avatar shape at a time.
@@ -47,7 +49,7 @@ select throws_ok('update public.user_profiles set avatar_type = ''custom'', '
     'PL001');
 select throws_ok(
     'update public.user_profiles set avatar_type = ''built_in'', avatar_id = ''nope'' where id = tests.id(''alice'')',
-    '23503');
+    'PL001', 'There is no such built-in avatar.', 'a built-in avatar that there is not is refused by its field');
 select lives_ok(
     'update public.user_profiles set avatar_type = ''built_in'', avatar_id = ''fox'' where id = tests.id(''alice'')');
 select lives_ok('update public.user_profiles set avatar_type = ''custom'', avatar_id = null, '

@@ -209,5 +209,22 @@ select results_eq($$select epoch, snapshot, kind from feed.next_look('4:4:')$$,
     'select app.epoch(), pg_current_snapshot()::text, null::text', 'nothing new: the moment alone');
 select tests.owner();
 
+-- Whatever the tables hold, a look reads what has changed.
+select tests.age();
+set local session_replication_role = replica;
+insert into public.messages (conversation_id, seq, sender_id, content, created_at, changed_xid, sent_xid)
+select tests.id('direct'), 1000 + i, tests.id('alice'), 'old', now(), '3', '3' from generate_series(1, 5000) i;
+set local session_replication_role = origin;
+analyze public.messages;
+select tests.say('direct', 'alice', 'one among many');
+create function tests.entries_read() returns bigint language sql as $$
+    select sum(pg_stat_get_xact_tuples_returned(i.indexrelid))::bigint
+           + pg_stat_get_xact_tuples_returned('public.messages'::regclass)
+      from pg_index i where i.indrelid = 'public.messages'::regclass
+$$;
+select tests.entries_read() as before \gset
+select is(cardinality(tests.look()), 2, 'one of many messages is found, and the mark that it moved');
+select cmp_ok(tests.entries_read() - :before, '<', 200::bigint, 'by itself: what was there before is not read');
+
 select * from finish();
 rollback;

@@ -37,7 +37,7 @@ $$;
 create or replace function app.keep_profile() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
-    if tg_op = 'UPDATE' and (new.is_deleted or old.is_deleted) then
+    if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
         new := app.buried(new);
     end if;
     if tg_op = 'INSERT' or new.full_name is distinct from old.full_name then
@@ -76,6 +76,10 @@ begin
     if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
                            is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
         perform app.check_avatar_shape(new);
+        if new.avatar_id is not null
+           and not exists (select from public.built_in_avatars a where a.id = new.avatar_id) then
+            perform app.refuse_param('avatar_id', 'There is no such built-in avatar.');
+        end if;
     end if;
     if (tg_op = 'INSERT' or new.avatar_url is distinct from old.avatar_url) and not app.is_merging()
        and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
@@ -88,7 +92,7 @@ begin
     end if;
     -- As an answer has them. Longer ones, from before this was held, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
-        if pg_catalog.jsonb_typeof(new.attributes) <> 'object' then
+        if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
             perform app.refuse_param('attributes', 'Attributes are an object.');
         elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then

@@ -68,7 +68,8 @@ begin
     return null;
 end
 $$;
-create or replace trigger erase_user after update of is_deleted on public.user_profiles
+-- After each update, also one that does not name the column: a trigger of an operator's own may set it.
+create or replace trigger erase_user after update on public.user_profiles
     for each row execute function app.erase_user();
 
 -- In the lock order, which the deletion alone does not keep.
