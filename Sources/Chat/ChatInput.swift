@@ -26,16 +26,21 @@ enum AppEvent: Sendable {
     case draw
 }
 
-/// Brings standard input and signals into a stream of events.
+/// Brings standard input and signals into a stream of events. There is one at a time: two would share what is typed.
 struct ChatInput {
     private let sources: [any DispatchSourceSignal]
+    private let reading = DispatchGroup()
+    private let end = ReadingEnd()
 
-    /// Begins to read and to listen; ends with the process.
+    /// Begins to read and to listen.
     init(_ sink: AsyncStream<AppEvent>.Continuation) {
-        // Reading blocks, so it has a thread of its own; it ends with the input or the process.
-        DispatchQueue(label: "postline.chat.input").async {
-            while let bytes = Terminal.read() { sink.yield(.input(bytes)) }
-            sink.yield(.input(nil))
+        // Reading blocks, so it has a thread of its own.
+        let end = end
+        DispatchQueue(label: "postline.chat.input").async(group: reading) {
+            while end.waitForInput() {
+                guard let bytes = Terminal.read() else { return _ = sink.yield(.input(nil)) }
+                sink.yield(.input(bytes))
+            }
         }
         let queue = DispatchQueue(label: "postline.chat.signals")
         let signals: [(Int32, AppEvent)] = [
@@ -53,6 +58,11 @@ struct ChatInput {
         _ = signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Stops listening for signals.
-    func cancel() { for source in sources { source.cancel() } }
+    /// Stops reading and listening, once: what is typed from now on is somebody else's.
+    func cancel() {
+        for source in sources { source.cancel() }
+        end.tell()
+        // A reader that cannot be told does not keep the process from its end.
+        _ = reading.wait(timeout: .now() + 1)
+    }
 }

@@ -61,6 +61,8 @@ package struct TerminalChat {
             // The session that was kept is over, after a long time or from elsewhere: it begins anew, as without it.
             while isKept, case .broken(_, wasOnline: false) = ending, client.account == .nobody {
                 isKept = false
+                // Line mode has said it.
+                if isOnScreen, email != nil { Terminal.write("This session was ended: sign in again.\n") }
                 try await signIn(client, email: email)
                 ending = await talk(client, isTemporary: folder.isTemporary)
             }
@@ -78,10 +80,12 @@ package struct TerminalChat {
         }
     }
 
+    private var isOnScreen: Bool { Terminal.isInteractive && !isPlain }
+
     private func talk(_ client: PostlineClient, isTemporary: Bool) async -> Ending {
         let (events, sink) = AsyncStream.makeStream(of: AppEvent.self)
         let effects = ChatEffects(view: ClientView(client, sink: sink)) { sink.yield(.chat($0)) }
-        return Terminal.isInteractive && !isPlain
+        return isOnScreen
             ? await ScreenChat(
                 effects: effects, events: events, sink: sink, address: "\(host):\(port)", isTemporary: isTemporary
             ).run()

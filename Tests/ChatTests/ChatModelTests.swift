@@ -53,6 +53,26 @@ struct ChatModelTests {
         #expect(outputs.count == 3)
     }
 
+    @Test("in a world that was restored, which counts from further back, what is said is told and marked as read")
+    func restored() {
+        var scene = Scene()
+        for number in 3...9 { scene.say("\(number)") }
+        var model = Fixture.model(scene)
+        _ = model.perform(.open("bob"))
+        #expect(model.sawNewest() == [.effect(.markRead(conversationID: Fixture.direct, seq: 9))])
+        scene.messages[Fixture.direct]?.removeAll { $0.seq ?? 0 > 2 }
+        scene.change { ($0.lastSeq, $0.lastReadSeq) = (2, 2) }
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+        scene.say("after it")
+        let outputs = model.handle(.shows(scene.shown))
+        guard case .notice(.news(.message(let message)))? = outputs.first else {
+            Issue.record("what is said is not told")
+            return
+        }
+        #expect(message.content == "after it" && outputs.count == 1)
+        #expect(model.sawNewest() == [.effect(.markRead(conversationID: Fixture.direct, seq: 3))])
+    }
+
     @Test("messages of a conversation that is not followed are told once they are here")
     func follows() {
         var scene = Scene()

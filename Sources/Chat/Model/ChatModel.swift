@@ -130,6 +130,11 @@ struct ChatModel: Sendable {
             followed.remove(id)
             if openID == id { close() }
         }
+        // A world that was restored counts from further back.
+        for conversation in shown.conversations {
+            told[conversation.id] = told[conversation.id].map { min($0, conversation.lastSeq) }
+            marked[conversation.id] = marked[conversation.id].map { min($0, conversation.lastSeq) }
+        }
         news += newMessages()
         news += News.ofEdits(from: old, to: shown)
         var outputs = news.map { ChatOutput.notice(.news($0)) }

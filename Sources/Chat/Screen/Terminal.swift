@@ -68,12 +68,14 @@ enum Terminal {
 
     /// Asks for a line that is not shown while it is typed; nil where the person does not want to.
     static func readSecret(prompt: String) -> String? {
+        let modes = TerminalModes()
+        // Without signals too: a Ctrl-C must not leave the terminal silent. What was typed before is dropped.
+        modes?.set { $0.c_lflag &= ~tcflag_t(ECHO | ISIG) }
         write(prompt)
-        defer { write("\n") }
-        guard let modes = TerminalModes() else { return readLine() }
-        // Without signals too: a Ctrl-C must not leave the terminal silent.
-        modes.set { $0.c_lflag &= ~tcflag_t(ECHO | ISIG) }
-        defer { modes.restore() }
+        defer {
+            write("\n")
+            modes?.restore()
+        }
         guard let line = readLine(), !line.contains("\u{3}") else { return nil }
         return line
     }

@@ -93,6 +93,15 @@ enum StoreSchema {
                     ) without rowid;
                     """)
         }
+        migrator.registerMigration("3") { database in
+            try database.execute(
+                sql: """
+                    alter table profile add column generation integer not null default 0;
+
+                    -- What is here may be of two worlds: the next sync brings the whole of the one that there is.
+                    delete from setting where name = 'cursor';
+                    """)
+        }
         return migrator
     }
 }

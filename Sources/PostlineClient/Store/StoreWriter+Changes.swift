@@ -4,7 +4,8 @@ import GRDB
 /// What the server says.
 extension StoreWriter {
     /// Takes in what the server says, by the protocol's rule: what is older than what is here changes nothing
-    /// (`docs/protocol.md`, section 3, Changes).
+    /// (`docs/protocol.md`, section 3, Changes). What is here of a world before a reset is older than anything that
+    /// comes, whatever its version: a database that was restored counts from further back.
     func apply(_ changes: Changes) throws {
         if changes.reset { try beginReset() }
         for id in changes.left { try leave(id) }
@@ -20,22 +21,28 @@ extension StoreWriter {
         if !changes.more { try endReset() }
     }
 
-    /// A whole world comes. What is here stays until all of it has come, and so does what it does not have: the pages may
-    /// be cut off, and begin anew.
+    /// A whole world comes. What is here stays until all of it has come, and so does what it does not have: the pages
+    /// may be cut off, and begin anew.
     func beginReset() throws {
         let generation = (try reader.setting("generation").flatMap { Int($0) } ?? 0) + 1
         try set("generation", "\(generation)")
         try set("is_resetting", "true")
+        try set("is_me_former", "true")
+        // Of these there is no conversation that would tell that they are former.
+        try database.execute(sql: "delete from message where conversation_id not in (select id from conversation)")
     }
 
-    /// The world has come: what did not come with it is no part of it any more.
+    /// The world has come: what did not come with it is no part of it any more. What is the device's own stays.
     func endReset() throws {
         guard try reader.setting("is_resetting") != nil else { return }
         try set("is_resetting", nil)
         let gone = try String.fetchAll(
-            database, sql: "select id from conversation where generation < ?", arguments: [try generation])
-        for id in gone { try leave(id) }
-        try database.execute(sql: "delete from presence where generation < ?", arguments: [try generation])
+            database, sql: "select id from conversation where generation < ? or version < 0",
+            arguments: [try generation])
+        for id in gone { try forget(id) }
+        for table in ["presence", "profile"] {
+            try database.execute(sql: "delete from \(table) where generation < ?", arguments: [try generation])
+        }
     }
 
     var generation: Int {
@@ -43,14 +50,24 @@ extension StoreWriter {
     }
 
     func leave(_ conversationID: String) throws {
-        for table in ["member", "message", "draft"] {
+        try forget(conversationID)
+        try setDraft(nil, in: conversationID)
+    }
+
+    /// Forgets what the server has said of a conversation.
+    func forget(_ conversationID: String) throws {
+        for table in ["member", "message"] {
             try database.execute(sql: "delete from \(table) where conversation_id = ?", arguments: [conversationID])
         }
         try database.execute(sql: "delete from conversation where id = ?", arguments: [conversationID])
     }
 
     func apply(_ me: Me) throws {
-        if let held = try reader.serversMe(), held.version > me.version { return }
+        if try reader.setting("is_me_former") != nil {
+            try set("is_me_former", nil)
+        } else if let held = try reader.serversMe(), held.version > me.version {
+            return
+        }
         try set("me", try StoreJSON.encode(me))
     }
 
@@ -58,9 +75,10 @@ extension StoreWriter {
         guard profile.id != userID else { return }
         try database.cachedStatement(
             sql: """
-                insert into profile values (?, ?, ?) on conflict do update set version = excluded.version, json = excluded.json
-                where excluded.version >= version
+                insert into profile values (?, ?, ?, ?) on conflict do update set version = excluded.version,
+                    json = excluded.json, generation = excluded.generation
+                where excluded.version >= version or excluded.generation > generation
                 """
-        ).execute(arguments: [profile.id, profile.version, try StoreJSON.encode(profile)])
+        ).execute(arguments: [profile.id, profile.version, try StoreJSON.encode(profile), try generation])
     }
 }

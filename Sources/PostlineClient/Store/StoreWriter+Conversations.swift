@@ -35,6 +35,14 @@ extension StoreWriter {
         }
         try mark(conversation.id, conversation.lastReadSeq)
         guard conversation.version >= held.version else { return }
+        if held.version < 0 {
+            try database.execute(
+                sql: "update conversation set kind = ?, created_by = ?, created_at = ?, first_seq = ? where id = ?",
+                arguments: [
+                    conversation.kind.rawValue, conversation.createdBy, conversation.createdAt.timeIntervalSince1970,
+                    try heldRange(conversation.id)?.lowerBound ?? conversation.lastSeq + 1, conversation.id,
+                ])
+        }
         try database.execute(
             sql: "update conversation set title = ?, version = ?, updated_at = ?, muted_until = ? where id = ?",
             arguments: [
@@ -44,21 +52,26 @@ extension StoreWriter {
         try setMembers(conversation)
     }
 
-    /// What is held of a conversation; of one from before a reset nothing but the row.
+    /// What is held of a conversation. Of one from before a reset nothing is that would stand against what comes: its
+    /// row has a version below all, and is shown until the conversation comes.
     func renewed(_ id: String) throws -> (version: Int, lastSeq: Int)? {
         guard
             let row = try Row.fetchOne(
                 database.cachedStatement(sql: "select version, last_seq, generation from conversation where id = ?"),
                 arguments: [id])
         else { return nil }
-        if row["generation"] as Int != (try generation) {
-            // What was edited or deleted while nobody looked is not told of after a reset.
-            try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id])
-            try database.execute(
-                sql: "update conversation set generation = ?, first_seq = last_seq + 1 where id = ?",
-                arguments: [try generation, id])
-        }
-        return (row["version"], row["last_seq"])
+        guard row["generation"] as Int != (try generation) else { return (row["version"], row["last_seq"]) }
+        // What was edited or deleted while nobody looked is not told of after a reset.
+        try database.execute(sql: "delete from message where conversation_id = ?", arguments: [id])
+        try database.execute(sql: "update member set last_read_seq = 0 where conversation_id = ?", arguments: [id])
+        try database.execute(
+            sql: """
+                update conversation set generation = ?, version = -1, first_seq = 1, last_seq = 0,
+                    last_message_content = null, last_message_time = null, last_message_sender_id = null,
+                    last_read_seq = 0 where id = ?
+                """,
+            arguments: [try generation, id])
+        return (-1, 0)
     }
 
     /// Sets the members; a mark that is here and further on stays.
@@ -78,6 +91,7 @@ extension StoreWriter {
     }
 
     func apply(_ read: WireRead) throws {
+        _ = try renewed(read.conversationID)
         try database.execute(
             sql: "update member set last_read_seq = max(last_read_seq, ?) where conversation_id = ? and user_id = ?",
             arguments: [read.lastReadSeq, read.conversationID, read.userID])

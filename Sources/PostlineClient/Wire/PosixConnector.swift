@@ -28,7 +28,10 @@ struct PosixConnector: Connector {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    if let security { try pipeline.addHandler(Self.handler(security, for: server.host)) }
+                    if let security {
+                        try pipeline.addHandler(PlainServerDetector(server, inbox))
+                        try pipeline.addHandler(Self.handler(security, for: server.host))
+                    }
                     try pipeline.addLines(of: server, to: inbox)
                 }
             }

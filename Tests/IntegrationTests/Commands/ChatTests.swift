@@ -92,7 +92,7 @@ struct ChatTests {
         }
     }
 
-    @Test("a wrong password, a server that is not there and the port of HTTP are told in a sentence")
+    @Test("a wrong password, a server that is not there or speaks no TLS and the port of HTTP are told in a sentence")
     func refusals() async throws {
         try await withNode { node in
             let wrong = try await Command.run(
@@ -103,6 +103,16 @@ struct ChatTests {
                 ["chat", "alice@example.com", "--port", "\(node.httpPort)"], environment: ["POSTLINE_PASSWORD": "x"])
             #expect(misled.status == 1)
             #expect(misled.errors.contains(":\(node.httpPort) speaks HTTP."), "\(misled.errors)")
+            for port in [node.port, node.httpPort] {
+                let encrypted = try await Command.run(
+                    ["chat", "alice@example.com", "--tls", "--port", "\(port)"],
+                    environment: ["POSTLINE_PASSWORD": TestNode.password])
+                #expect(encrypted.status == 1)
+                #expect(
+                    encrypted.errors
+                        == "postline: The server at 127.0.0.1:\(port) does not speak TLS on that port: "
+                        + "leave --tls (isEncrypted) away.\n")
+            }
         }
         let nowhere = try await Command.run(
             ["chat", "alice@example.com", "--port", "1"], environment: ["POSTLINE_PASSWORD": "x"])

@@ -1,0 +1,53 @@
+import BoundedWait
+import Foundation
+import Messaging
+import Testing
+
+@Suite("postline chat on a terminal", .timeLimit(.minutes(60)))
+struct ChatTerminalTests {
+    @Test("a session that was ended elsewhere is told, the password is asked for, and no key that is typed is lost")
+    func endedSession() async throws {
+        let home = FileManager.default.temporaryDirectory.appending(path: "postline-chat-test-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: home) }
+        try await withNode { node in
+            let arguments = ["chat", Person.erin.email, "--port", "\(node.port)"]
+            let first = try Command(
+                arguments, environment: ["XDG_STATE_HOME": home.path, "POSTLINE_PASSWORD": TestNode.password])
+            defer { first.signal(SIGKILL) }
+            try await first.says("* connected as Erin")
+            try first.type("/quit")
+            #expect(try await first.exit() == 0)
+            let ended = try await Command.run(
+                ["admin", "end-sessions", "erin"],
+                environment: ["POSTLINE_ADMIN_DATABASE_URL": node.database.adminURL])
+            #expect(ended.status == 0, "\(ended.errors)")
+
+            let chat = try terminal(arguments, ["XDG_STATE_HOME": home.path, "TERM": "xterm"])
+            defer { chat.signal(SIGKILL) }
+            try await chat.says("This session was ended: sign in again.\r\nPassword: ")
+            try chat.type("wrong")
+            try await chat.says("The email address or the password is wrong.\r\nPassword: ")
+            let asked = chat.output.count
+            try chat.type(TestNode.password)
+            // The screen is taken once more, with the world on it.
+            try await chat.says("Alice Moreau", from: asked)
+            try chat.type("/open alice\rEvery key of this is mine.\r")
+            try await within("the message") {
+                while try await node.database.column(
+                    "select count(*) from messages where content = 'Every key of this is mine.'") != ["1"]
+                {}
+            }
+            // A line that this ends with has begun a second one.
+            try chat.type("\u{7F}/quit\r")
+            #expect(try await chat.exit() == 0)
+        }
+    }
+
+    /// The program on a terminal of its own, whose keys are this command's input and whose screen is its output.
+    private func terminal(_ arguments: [String], _ environment: [String: String]) throws -> Command {
+        let spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+        return try Command(
+            ["python3", "-c", spawn, try Command.executable().path] + arguments, of: "/usr/bin/env",
+            environment: environment)
+    }
+}
