@@ -24,9 +24,14 @@ struct ChatCommand: ParsableCommand {
         var arguments = unsafe ([program.string] + arguments).map { unsafe strdup($0) } + [nil]
         // It returns only where there is nothing to become; the copies end with the process.
         unsafe execv(program.string, &arguments)
-        throw Failure.say(
-            "The chat is a program of its own, and there is none at \(program): build it with `swift build --product postline-chat`.",
-            .failure)
+        throw Failure.say(Self.absence(of: program.string), .failure)
+    }
+
+    /// Says that there is no such program, and how to build it where it is looked for.
+    static func absence(of program: String) -> String {
+        let isRelease = FilePath(program).removingLastComponent().lastComponent == "release"
+        let build = "swift build\(isRelease ? " -c release" : "") --product postline-chat"
+        return "The chat is a program of its own, and there is none at \(program): build it with `\(build)`."
     }
 
     private static var program: FilePath {

@@ -23,7 +23,7 @@ struct Dev: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reported {
             let settings = try Settings(options)
-            try settings.requireNoDatabase(options)
+            try settings.requireNoDatabase()
             try Self.requireWorld(directory)
             // With so little to do most of the log is whole pages, of which compression leaves two thirds. `on` is the
             // one way that every PostgreSQL has.
@@ -55,14 +55,14 @@ struct Dev: AsyncParsableCommand {
 
 extension Settings {
     /// - Throws: where a database is named, which `dev` would not use.
-    fileprivate func requireNoDatabase(_ options: SettingOptions) throws {
+    fileprivate func requireNoDatabase() throws {
         let given = [
             ("database_url", databaseURL), ("listen_database_url", listenDatabaseURL),
             ("replica_database_url", replicaDatabaseURL), ("admin_database_url", adminDatabaseURL),
         ]
         guard let (key, _) = given.first(where: { $0.1 != nil }) else { return }
         throw SettingsError(
-            "`postline dev` has a PostgreSQL of its own and does not use \(options.name(of: key)): leave that out, or "
+            "`postline dev` has a PostgreSQL of its own and does not use \(name(of: key)): leave that out, or "
                 + "run `postline serve`.")
     }
 }
@@ -71,6 +71,9 @@ extension Settings {
 private struct DevWorld {
     private static let database = "postline"
     private static let password = "postline-dev"
+
+    /// What stands in the seed's hashes of that password, and in no other's: their salt.
+    private static let salt = "$cG9zdGxpbmUtZGV2LXNhbHQ$"
 
     private let postgres: PrivatePostgres
     private let directory: String
@@ -104,8 +107,9 @@ private struct DevWorld {
         let people = try await postgres.psql(
             """
             select u.email || chr(9) || coalesce(p.full_name, '') from auth.users u \
-            left join public.user_profiles p on p.id = u.id where u.email is not null \
-            order by u.created_at, u.email limit 12
+            left join public.user_profiles p on p.id = u.id \
+            where u.email is not null and strpos(u.encrypted_password, '\(Self.salt)') > 0 \
+            order by u.created_at, u.email
             """, database: Self.database
         ).split(separator: "\n").map { line in
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)

@@ -127,6 +127,19 @@ class Changes(unittest.TestCase):
         self.assertEqual(request("GET", "/v1/changes?messages_per_conversation=101", token=token()).status, 400)
         self.assertEqual(request("GET", "/v1/changes?since=1", token=token()).status, 400)
 
+    def test_a_field_that_it_does_not_take_is_told_with_the_nearest_one_or_with_all(self):
+        error = request("GET", "/v1/changes?mesages_per_conversation=0", token=token()).json
+        self.assertEqual(
+            error["message"],
+            '/v1/changes takes no "mesages_per_conversation": did you mean "messages_per_conversation"?')
+        self.assertEqual(error["data"]["field"], "mesages_per_conversation")
+        self.assertEqual(error["data"]["suggestion"], "messages_per_conversation")
+        error = request("GET", "/v1/changes?since=1", token=token()).json
+        self.assertEqual(
+            error["message"],
+            '/v1/changes takes no "since". It takes "cursor", "messages_per_conversation", "ticket".')
+        self.assertNotIn("suggestion", error["data"])
+
     def test_a_ticket_opens_one_stream_and_no_other(self):
         bearer = token("erin")
         answer = request("POST", "/v1/changes/ticket", {}, bearer)

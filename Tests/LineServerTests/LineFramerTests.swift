@@ -67,6 +67,24 @@ struct LineFramerTests {
         }
     }
 
+    @Test(
+        "the fields of a request of HTTP are no lines, in whatever pieces they come; without one they are, and JSON is")
+    func http() {
+        let cases: [(String, [String])] = [
+            ("GET / HTTP/1.1\r\nHost: a\r\nX-Y_2:\r\n\r\nb\r\n", ["GET / HTTP/1.1", "b"]),
+            ("GET / HTTP/1.0\nHost: a\n\n{\"a\":1}\n", ["GET / HTTP/1.0", "{\"a\":1}"]),
+            ("GET / HTTP/1.1\nHost: a\n{\"a\":1}\nHost: a\n", ["GET / HTTP/1.1", "{\"a\":1}", "Host: a"]),
+            ("GET / HTTP/1.1\n[1]\n \"a\":1\n: a\n", ["GET / HTTP/1.1", "[1]", " \"a\":1", ": a"]),
+            ("GET / HTTP/1.1\nA: a\nGET / HTTP/1.1\nA: a\n", ["GET / HTTP/1.1", "GET / HTTP/1.1"]),
+            ("Host: a\nGET /\nHost: a\n", ["Host: a", "GET /", "Host: a"]),
+        ]
+        for (stream, lines) in cases {
+            let expected = lines.map { Event.line($0) }
+            #expect(events([Array(stream.utf8)], limit: 64) == expected, "\(stream)")
+            #expect(events(stream.utf8.map { [$0] }, limit: 64) == expected, "\(stream)")
+        }
+    }
+
     @Test("a thousand lines in one piece are taken one by one, and what is not asked for stays")
     func manyLines() {
         var framer = LineFramer(maxLineBytes: 100)

@@ -111,20 +111,7 @@ extension Envelope.Item {
     }
 }
 
-extension ByteBuffer {
-    /// Whether it ends as the first line of a request of HTTP does.
-    fileprivate var isRequestOfHTTP: Bool {
-        let version = readableBytesView.suffix("HTTP/1.1".utf8.count)
-        return version.starts(with: "HTTP/".utf8)
-    }
-}
-
 extension ProtocolError {
-    fileprivate static let http = ProtocolError(
-        .parseError,
-        "This is HTTP, and this port is for lines of JSON. HTTP has a port of its own, 7433 unless it was set otherwise "
-            + "(POSTLINE_HTTP_PORT).")
-
     /// - Parameter text: what it was that was to be JSON.
     package init(_ error: JSONError, in text: String = "line") {
         switch error {

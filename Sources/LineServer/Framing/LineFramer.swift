@@ -8,6 +8,8 @@ import NIOCore
 ///
 /// A line is a slice of the bytes in which it came, without a copy, unless it came in several pieces: those are gathered
 /// in storage of the line's own.
+///
+/// Of a request of HTTP its first line is one, whose answer says which port it wants; the fields of its header are not.
 struct LineFramer {
     /// What the bytes held, in their order.
     enum Event: Equatable {
@@ -40,6 +42,9 @@ struct LineFramer {
     private var discarded: Int?
 
     private var isEndless = false
+
+    /// Whether the newest line is the first of a request of HTTP, but for its fields.
+    private var isInHTTP = false
 
     /// How much storage was let go of that lines may still be slices of.
     private var releasedBytes = 0
@@ -106,7 +111,10 @@ struct LineFramer {
             releasedBytes += line.storageCapacity
         }
         consume(count + 1)
-        return length > 0 ? line.readSlice(length: length).map { .line($0) } : nil
+        guard length > 0, let line = line.readSlice(length: length) else { return nil }
+        if isInHTTP, line.isFieldOfHTTP { return nil }
+        isInHTTP = line.isRequestOfHTTP
+        return .line(line)
     }
 
     /// No line end is in sight.

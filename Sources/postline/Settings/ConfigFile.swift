@@ -3,6 +3,8 @@ internal import Messaging
 
 /// The settings of a config file: one JSON object, whose keys are settings and whose values are texts or numbers.
 struct ConfigFile: Sendable {
+    let path: String
+
     /// The settings' values as texts, by key.
     let values: [String: String]
 
@@ -31,6 +33,7 @@ struct ConfigFile: Sendable {
                 throw SettingsError("In the config file \(path), \(member.name) must be a text or a number.")
             }
         }
+        self.path = path
         self.values = values
     }
 }

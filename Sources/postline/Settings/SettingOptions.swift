@@ -19,9 +19,6 @@ struct SettingOptions: ParsableArguments, CustomReflectable {
         self.given = given
     }
 
-    /// By which name a user knows that setting: its flag where that was given, else its variable.
-    func name(of key: String) -> String { given[key] == nil ? SettingNames.variable(key) : SettingNames.flag(key) }
-
     init(from decoder: any Decoder) throws {
         let flags = try decoder.container(keyedBy: Flag.self)
         config = try flags.decode(Option<String?>.self, forKey: Self.config).wrappedValue

@@ -56,6 +56,8 @@ struct Settings: Sendable {
     /// Environment variables that begin as settings do and are none, in order.
     private(set) var unknownVariables: [String] = []
 
+    private var origins = SettingOrigins()
+
     /// The defaults.
     init() {}
 
@@ -64,20 +66,23 @@ struct Settings: Sendable {
         let environment = EnvironmentVariablesProvider().prefixKeys(with: ["postline"])
         var providers: [any ConfigProvider] = [Self.provider(of: options.given), environment]
         let named = options.config ?? ConfigReader(provider: environment).string(forKey: "config")
-        if let path = named, !path.isEmpty {
-            providers.append(Self.provider(of: try ConfigFile(path).values))
-        }
+        let file = try named.flatMap { $0.isEmpty ? nil : try ConfigFile($0) }
+        if let file { providers.append(Self.provider(of: file.values)) }
+        origins = SettingOrigins(options, file)
         let config = ConfigReader(providers: providers)
         for setting in Setting.all {
             guard let text = config.string(forKey: ConfigKey([setting.key])) else { continue }
-            try setting.read(text, as: options.name(of: setting.key), into: &self)
+            try setting.read(text, as: name(of: setting.key), into: &self)
         }
         unknownVariables = ProcessInfo.processInfo.environment.keys
             .filter { $0.hasPrefix(SettingNames.prefix) && !SettingNames.isKnown($0) }.sorted()
-        try refuseHalfCertificate(options)
+        try refuseHalfCertificate()
         try refuseTwoVerifiers()
-        try refuseSharedPort(options)
+        try refuseSharedPort()
     }
+
+    /// By which name a user knows that setting: as it was given, else its variable.
+    func name(of key: String) -> String { origins.name(of: key) }
 
     /// Texts by key, as one of the places in which settings are looked for.
     private static func provider(of values: [String: String]) -> EnvironmentVariablesProvider {
@@ -85,12 +90,12 @@ struct Settings: Sendable {
             environmentVariables: Dictionary(uniqueKeysWithValues: values.map { ($0.key.uppercased(), $0.value) }))
     }
 
-    private func refuseHalfCertificate(_ options: SettingOptions) throws(SettingsError) {
+    private func refuseHalfCertificate() throws(SettingsError) {
         if tlsCertificate != nil, tlsKey == nil {
-            throw SettingsError("\(options.name(of: "tls_certificate")) needs its key: set POSTLINE_TLS_KEY.")
+            throw SettingsError("\(name(of: "tls_certificate")) needs its key: set POSTLINE_TLS_KEY.")
         }
         if tlsCertificate == nil, tlsKey != nil {
-            throw SettingsError("\(options.name(of: "tls_key")) needs its certificate: set POSTLINE_TLS_CERTIFICATE.")
+            throw SettingsError("\(name(of: "tls_key")) needs its certificate: set POSTLINE_TLS_CERTIFICATE.")
         }
     }
 
@@ -101,7 +106,7 @@ struct Settings: Sendable {
     }
 
     /// Nothing can be served where something else is. Of two names for one address listening finds it out.
-    private func refuseSharedPort(_ options: SettingOptions) throws(SettingsError) {
+    private func refuseSharedPort() throws(SettingsError) {
         let places = [
             ("port", lines.host, lines.port), ("http_port", httpHost ?? lines.host, httpPort ?? 0),
             ("operations_port", operationsHost, operationsPort ?? 0),
@@ -111,7 +116,7 @@ struct Settings: Sendable {
                 guard host == otherHost || [host, otherHost].contains(where: { ["0.0.0.0", "::"].contains($0) }) else {
                     continue
                 }
-                let (name, other) = (options.name(of: key), options.name(of: otherKey))
+                let (name, other) = (name(of: key), name(of: otherKey))
                 throw SettingsError("\(name) and \(other) must not be the same: both are \(port).")
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Messaging
 import Testing
 
 @Suite("postline dev", .timeLimit(.minutes(60)))
@@ -28,5 +29,41 @@ struct DevTests {
             unknown.errors
                 == "postline: Unknown option '--colour'. `postline dev --help` lists those that there are.\n")
         #expect(!FileManager.default.fileExists(atPath: "\(directory)/new"))
+    }
+
+    @Test("a restart names those of the seed who have its password, and nobody who came later or has another one")
+    func people() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
+            .path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let first = try await Self.greeted(in: directory) { client in
+            _ = try await client.call(
+                "auth.register", ["email": "robin@example.com", "password": "one of my own", "full_name": "Robin Ray"])
+        }
+        #expect(first == Person.allCases.map { "user: \($0.email) postline-dev" })
+        let second = try await Self.greeted(in: directory) { client in
+            try await client.signIn(.bob)
+            _ = try await client.call(
+                "auth.change_password", ["current_password": "postline-dev", "new_password": "one of my own"])
+        }
+        #expect(second == first)
+        let third = try await Self.greeted(in: directory) { _ in }
+        #expect(third == first.filter { !$0.contains(Person.bob.email) })
+    }
+
+    /// Whom a start of that world names, which ends once `body` has done something in it.
+    private static func greeted(
+        in directory: String, _ body: (TestClient) async throws -> Void
+    ) async throws -> [String] {
+        let dev = try Command(["dev", "--directory", directory, "--port", "0"])
+        defer { dev.signal(SIGKILL) }
+        let greeting = try await dev.says("stop: ")
+        let port = try #require(greeting.firstMatch(of: /lines: 127\.0\.0\.1:(\d+)/).flatMap { Int($0.1) })
+        let client = try await TestClient.connect(port: port)
+        try await body(client)
+        await client.close()
+        dev.signal(SIGINT)
+        #expect(try await dev.exit() == 0)
+        return greeting.split(separator: "\n").filter { $0.hasPrefix("user: ") }.map(String.init)
     }
 }

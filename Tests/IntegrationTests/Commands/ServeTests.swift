@@ -132,14 +132,27 @@ struct ServeTests {
             (#"{"host": ["127.0.0.1"]}"#, "host must be a text or a number."),
             (#"{"host": null}"#, "host must be a text or a number."),
             (#"{"port": 7432, "port": 7433}"#, "has the key port twice."),
-            (#"{"port": 70000}"#, "POSTLINE_PORT must be an integer from 0 to 65535."),
-            (#"{"rate_limits": "of"}"#, "POSTLINE_RATE_LIMITS must be one of on, off."),
+            (
+                #"{"port": 70000}"#,
+                "postline: port in the config file \(config.path) must be an integer from 0 to 65535."
+            ),
+            (
+                #"{"pool_size": "many"}"#,
+                "pool_size in the config file \(config.path) must be an integer from 1 to 1000."
+            ),
+            (#"{"rate_limits": "of"}"#, "rate_limits in the config file \(config.path) must be one of on, off."),
         ]
         let good = ["POSTLINE_DATABASE_URL": "postgresql:///nowhere", "POSTLINE_JWT_SECRET": TestNode.secret]
         for (text, sentence) in bad {
             try Data(text.utf8).write(to: config)
             try await Self.expectRefused(["--config", config.path], good, [:], sentence)
         }
+        // What is looked for before it is named where it is given.
+        try Data(#"{"pool_size": "many"}"#.utf8).write(to: config)
+        let variable = ["POSTLINE_POOL_SIZE": "few"]
+        try await Self.expectRefused(["--config", config.path], good, variable, "postline: POSTLINE_POOL_SIZE must be")
+        try await Self.expectRefused(
+            ["--config", config.path, "--pool-size", "none"], good, variable, "postline: --pool-size must be")
     }
 
     @Test("row 52: a connection string that is none is no database that is away: exit 78, and nothing of it is told")

@@ -1,0 +1,16 @@
+import Testing
+
+@testable import postline
+
+@Suite("postline chat")
+struct ChatCommandTests {
+    @Test("where there is no chat beside it, it says how to build one of its own configuration")
+    func absence() {
+        let release = ChatCommand.absence(of: "/p/.build/x86_64-unknown-linux-gnu/release/postline-chat")
+        #expect(release.hasSuffix("build it with `swift build -c release --product postline-chat`."))
+        let debug = ChatCommand.absence(of: "/p/release/.build/debug/postline-chat")
+        #expect(
+            debug.hasSuffix(
+                "none at /p/release/.build/debug/postline-chat: build it with `swift build --product postline-chat`."))
+    }
+}
