@@ -300,14 +300,14 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // The benchmarks, a bare C program that they compare the push of a change with, and what counts pushes for them.
+        // The benchmarks, a bare C program that they compare the push of a change with, and the clients they measure by.
         .target(name: "CNotifyPeer", dependencies: ["CPostgres"]),
-        .target(name: "CWatchers"),
+        .target(name: "CClients"),
         .executableTarget(
             name: "postline-bench",
             dependencies: [
+                "CClients",
                 "CNotifyPeer",
-                "CWatchers",
                 "EventLoops",
                 "LineClient",
                 "LineServer",
@@ -446,7 +446,7 @@ let service: Set = [
     "LineServer",
 ]
 let embedding: Set = ["embed-files", "EmbedFiles"]
-let benchmarks: Set = ["CNotifyPeer", "CWatchers", "postline-bench"]
+let benchmarks: Set = ["CNotifyPeer", "CClients", "postline-bench"]
 /// What tests share.
 let shared: Set = ["BoundedWait", "FuzzedLines", "SchemaValidation", "TestSupport"]
 let unitTests = shared.union([

@@ -5918,6 +5918,7 @@ declare
     -- How many there are: first 1 where there may be one, and then counted, no further than the bounds.
     memberships integer := 1;
     profiles integer := 1;
+    deletions integer := 0;
     conversations integer := 1;
     removals integer := 1;
     messages integer := 1;
@@ -5957,18 +5958,20 @@ begin
     end if;
 
     if profiles > 0 then
-        return query
-        select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
-               null::bigint[]
-          from unnest(lows, highs) as s (low, high)
-          cross join lateral (select * from public.user_profiles t
-                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p
-         where p.is_deleted;
-        select count(*) into profiles from (
-            select from unnest(lows, highs) as s (low, high)
+        select count(*), count(*) filter (where n.is_deleted) into profiles, deletions from (
+            select t.is_deleted from unnest(lows, highs) as s (low, high)
               cross join lateral (select * from public.user_profiles t
                                    where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) t
              limit most_profiles + 1) n;
+        if deletions > 0 or profiles > most_profiles then
+            return query
+            select 'deleted', p.changed_xid::text, null::uuid, p.id, null::bigint, null::uuid[], null::text, null::text,
+                   null::bigint[]
+              from unnest(lows, highs) as s (low, high)
+              cross join lateral (select * from public.user_profiles t
+                                   where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) p
+             where p.is_deleted;
+        end if;
     end if;
     if memberships > 0 then
         select count(*) into memberships from (
@@ -6538,9 +6541,11 @@ CREATE VIEW app.me_objects WITH (security_invoker='true') AS
  SELECT p.id,
     p.changed_xid,
     p.public_changed_xid,
-    p.object AS profile,
-    ((("left"((p.object)::text, '-1'::integer) || ','::text) || substr((row_to_json(w.*))::text, 2)))::json AS object
-   FROM (((app.profile_objects p
+    o.profile,
+    ((("left"((o.profile)::text, '-1'::integer) || ','::text) || substr((row_to_json(w.*))::text, 2)))::json AS object
+   FROM ((((app.profile_objects p
+     CROSS JOIN LATERAL ( SELECT p.object
+         OFFSET 0) o(profile))
      JOIN public.user_private s ON ((s.id = p.id)))
      CROSS JOIN LATERAL ( SELECT s.biological_sex,
             trim_scale(s.height_cm) AS height_cm,

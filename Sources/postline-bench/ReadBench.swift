@@ -12,8 +12,8 @@ struct ReadBench {
     let say: @Sendable (String) -> Void
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
-        var readers: [(LineClient, String)] = []
-        for pair in world.pairs.prefix(connections) {
+        let pairs = world.pairs.prefix(connections)
+        for pair in pairs {
             let client = try await world.connect(pair.sender)
             for number in 1...60 {
                 _ = try await client.call(
@@ -23,8 +23,10 @@ struct ReadBench {
                         "content": .string("Message \(number): the tide is at half past six, so be there before."),
                     ])
             }
-            readers.append((client, pair.conversationID))
+            await client.close()
         }
+        let readers = try await Askers.connect(
+            pairs.map { ($0.sender, $0.conversationID) }, port: world.port, group: world.threads)
         let pgbench = PgBench(
             installation: world.installation, url: await world.postgres.url(database: "postline"),
             directory: world.directory)
@@ -40,15 +42,15 @@ struct ReadBench {
             say("round \(number): postline \(Int(ours.perSecond))/s, pgbench \(Int(theirs.perSecond))/s")
             comparison.add(ours, theirs)
         }
-        for (client, _) in readers { await client.close() }
+        readers.end()
         return (
             comparison.table,
             [BenchFigure(name: "list_ratio_\(count)", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.8))]
         )
     }
 
-    private static func round(_ readers: [(LineClient, String)], for time: Duration) async throws -> BenchRound {
-        try await BenchLoop.run(readers, for: time, method: "messages.list", write)
+    private static func round(_ readers: Askers, for time: Duration) async throws -> BenchRound {
+        try await readers.ask("messages.list", for: time, write)
     }
 
     /// The params of one read.

@@ -21,13 +21,12 @@ struct SendBench {
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         let pushed = PushCounter()
-        var senders: [(LineClient, String)] = []
         var receivers: [LineClient] = []
         // Others than pgbench's, of whose messages there are more than are told.
-        for pair in world.pairs.dropFirst(PgBench.mostClients).prefix(connections) {
-            receivers.append(try await world.connect(pair.receiver) { pushed.take($0) })
-            senders.append((try await world.connect(pair.sender), pair.conversationID))
-        }
+        let pairs = world.pairs.dropFirst(PgBench.mostClients).prefix(connections)
+        for pair in pairs { receivers.append(try await world.connect(pair.receiver) { pushed.take($0) }) }
+        let senders = try await Askers.connect(
+            pairs.map { ($0.sender, $0.conversationID) }, port: world.port, group: world.threads)
         let pgbench = PgBench(
             installation: world.installation, url: await world.postgres.url(database: "postline"),
             directory: world.directory)
@@ -48,7 +47,8 @@ struct SendBench {
             say("round \(number): postline \(Int(ours.perSecond))/s, pgbench \(Int(theirs.perSecond))/s")
             comparison.add(ours, theirs)
         }
-        for client in receivers + senders.map(\.0) { await client.close() }
+        for client in receivers { await client.close() }
+        senders.end()
         let figure =
             count == 1
             ? BenchFigure(name: "send_alone_p50_ratio", value: comparison.p50Ratio, unit: "ratio", goal: .below(1.6))
@@ -59,8 +59,8 @@ struct SendBench {
     }
 
     /// All senders send, one message after another, until the time is over.
-    private static func round(_ senders: [(LineClient, String)], for time: Duration) async throws -> BenchRound {
-        try await BenchLoop.run(senders, for: time, method: "messages.send", write)
+    private static func round(_ senders: Askers, for time: Duration) async throws -> BenchRound {
+        try await senders.ask("messages.send", for: time, write)
     }
 
     /// The params of one send.

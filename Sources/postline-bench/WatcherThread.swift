@@ -1,13 +1,5 @@
-internal import CWatchers
+internal import CClients
 internal import Threads
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
 
 /// The one thread that reads for all watchers, in C: a fan-out to a thousand is a thousand reads, and whatever one of
 /// them costs is in the time of every server that is measured.
@@ -32,17 +24,14 @@ enum WatcherThread {
         return nil
     }()
 
-    /// Reads a socket from now on, by a descriptor of its own.
+    /// Reads a socket from now on, and closes it when nothing more comes.
     static func read(_ socket: CInt, for counter: MarkCounter) throws(BenchError) {
         if let failure { throw failure }
-        let own = dup(socket)
-        guard own >= 0 else { throw BenchError("A watcher's socket cannot be taken over (error \(errno)).") }
-        counter.begin(own)
+        counter.begin(socket)
         let owner = unsafe Unmanaged.passRetained(counter)
-        let error = unsafe watchers_add(own, owner.toOpaque())
+        let error = unsafe watchers_add(socket, owner.toOpaque())
         if error == 0 { return }
         unsafe owner.release()
-        close(own)
         throw BenchError("A watcher's socket cannot be read from (error \(error)).")
     }
 

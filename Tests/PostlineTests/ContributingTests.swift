@@ -35,7 +35,7 @@ struct ContributingTests {
         for target in targets {
             let name = target.firstMatch(of: /name: "(\w[\w-]*)"/)?.1 ?? "?"
             // Of C alone.
-            if ["CNotifyPeer", "CWatchers"].contains(name) { continue }
+            if ["CNotifyPeer", "CClients"].contains(name) { continue }
             #expect(target.contains("swiftSettings: settings"), "\(name)")
         }
     }

@@ -44,10 +44,12 @@ select p.id, p.username, p.changed_xid, p.public_changed_xid, p.is_guest, p.is_d
         app.utc(p.created_at) as created_at,
         app.utc(p.updated_at) as updated_at) w;
 
+-- The profile is written once where both are asked for, which is what `offset 0` sees to.
 create view app.me_objects with (security_invoker = true) as
-select p.id, p.changed_xid, p.public_changed_xid, p.object as profile,
-       (left(p.object::text, -1) || ',' || substr(row_to_json(w)::text, 2))::json as object
+select p.id, p.changed_xid, p.public_changed_xid, o.profile,
+       (left(o.profile::text, -1) || ',' || substr(row_to_json(w)::text, 2))::json as object
   from app.profile_objects p
+ cross join lateral (select p.object offset 0) as o (profile)
   join public.user_private s on s.id = p.id
  cross join lateral (select s.biological_sex, trim_scale(s.height_cm) as height_cm, s.date_of_birth) physical
  cross join lateral (select

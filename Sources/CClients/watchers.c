@@ -1,18 +1,10 @@
 #include "watchers.h"
 
-#include <errno.h>
+#include "queue.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
-
-#ifdef __linux__
-#include <sys/epoll.h>
-typedef struct epoll_event event_t;
-#else
-#include <sys/event.h>
-typedef struct kevent event_t;
-#endif
 
 struct watcher {
     int descriptor;
@@ -27,11 +19,7 @@ static unsigned char mark[2];
 int watchers_open(unsigned char first, unsigned char second) {
     mark[0] = first;
     mark[1] = second;
-#ifdef __linux__
-    queue = epoll_create1(EPOLL_CLOEXEC);
-#else
-    queue = kqueue();
-#endif
+    queue = queue_open();
     return queue < 0 ? errno : 0;
 }
 
@@ -39,17 +27,8 @@ int watchers_add(int descriptor, void *owner) {
     struct watcher *watcher = malloc(sizeof *watcher);
     if (watcher == NULL) return ENOMEM;
     *watcher = (struct watcher){.descriptor = descriptor, .owner = owner};
-    event_t event;
-#ifdef __linux__
-    event = (event_t){.events = EPOLLIN, .data.ptr = watcher};
-    int result = epoll_ctl(queue, EPOLL_CTL_ADD, descriptor, &event);
-#else
-    EV_SET(&event, descriptor, EVFILT_READ, EV_ADD, 0, 0, watcher);
-    int result = kevent(queue, &event, 1, NULL, 0, NULL);
-#endif
-    if (result == 0) return 0;
-    int error = errno;
-    free(watcher);
+    int error = queue_add(queue, descriptor, watcher);
+    if (error != 0) free(watcher);
     return error;
 }
 
@@ -72,24 +51,16 @@ static void read_from(struct watcher *watcher, void (*found)(void *owner, long c
         if (count > 0) found(watcher->owner, count);
     } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {
         found(watcher->owner, -1);
-#ifdef __linux__
-        // Closing alone would leave it in the queue as long as another descriptor of the socket is open.
-        epoll_ctl(queue, EPOLL_CTL_DEL, watcher->descriptor, NULL);
-#endif
+        queue_remove(queue, watcher->descriptor);
         close(watcher->descriptor);
         free(watcher);
     }
 }
 
 void watchers_run(void (*found)(void *owner, long count)) {
-    static event_t events[256];
+    void *ready[QUEUE_MOST];
     while (1) {
-#ifdef __linux__
-        int count = epoll_wait(queue, events, 256, -1);
-        for (int index = 0; index < count; index++) read_from(events[index].data.ptr, found);
-#else
-        int count = kevent(queue, NULL, 0, events, 256, NULL);
-        for (int index = 0; index < count; index++) read_from(events[index].udata, found);
-#endif
+        int count = queue_wait(queue, ready, -1);
+        for (int index = 0; index < count; index++) read_from(ready[index], found);
     }
 }

@@ -1,0 +1,70 @@
+#ifndef QUEUE_H
+#define QUEUE_H
+
+/// Sockets that have something to read: epoll(7), or kqueue(2) where that is what there is.
+
+#include <errno.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/epoll.h>
+#else
+#include <sys/event.h>
+#include <time.h>
+#endif
+
+/// How many `queue_wait` gives at most.
+enum { QUEUE_MOST = 256 };
+
+/// @return the queue, or -1 with errno.
+static inline int queue_open(void) {
+#ifdef __linux__
+    return epoll_create1(EPOLL_CLOEXEC);
+#else
+    return kqueue();
+#endif
+}
+
+/// @return 0, or the error's number.
+static inline int queue_add(int queue, int descriptor, void *owner) {
+#ifdef __linux__
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = owner};
+    int result = epoll_ctl(queue, EPOLL_CTL_ADD, descriptor, &event);
+#else
+    struct kevent event;
+    EV_SET(&event, descriptor, EVFILT_READ, EV_ADD, 0, 0, owner);
+    int result = kevent(queue, &event, 1, NULL, 0, NULL);
+#endif
+    return result == 0 ? 0 : errno;
+}
+
+/// Takes one out, which its closing does not as long as another descriptor of the socket is open.
+static inline void queue_remove(int queue, int descriptor) {
+#ifdef __linux__
+    epoll_ctl(queue, EPOLL_CTL_DEL, descriptor, NULL);
+#else
+    struct kevent event;
+    EV_SET(&event, descriptor, EVFILT_READ, EV_DELETE, 0, 0, NULL);
+    kevent(queue, &event, 1, NULL, 0, NULL);
+#endif
+}
+
+/// Waits for those that are ready.
+///
+/// @param milliseconds how long at most; -1 for ever.
+/// @return how many there are; 0 when the time is over, or the thread was interrupted.
+static inline int queue_wait(int queue, void *owners[QUEUE_MOST], int milliseconds) {
+#ifdef __linux__
+    struct epoll_event events[QUEUE_MOST];
+    int count = epoll_wait(queue, events, QUEUE_MOST, milliseconds);
+    for (int index = 0; index < count; index++) owners[index] = events[index].data.ptr;
+#else
+    struct kevent events[QUEUE_MOST];
+    struct timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L};
+    int count = kevent(queue, NULL, 0, events, QUEUE_MOST, milliseconds < 0 ? NULL : &time);
+    for (int index = 0; index < count; index++) owners[index] = events[index].udata;
+#endif
+    return count < 0 ? 0 : count;
+}
+
+#endif

@@ -1,0 +1,123 @@
+internal import CClients
+internal import LineClient
+internal import NIOCore
+internal import NIOPosix
+internal import Threads
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// People who each ask one thing after another, over connections that one thread serves in C: as pgbench does, so that
+/// of the two none has the dearer clients.
+struct Askers: Sendable {
+    private let sockets: [CInt]
+
+    /// What stands with each, such as the conversation that it asks for.
+    private let texts: [String]
+
+    var count: Int { sockets.count }
+
+    /// Signs all in.
+    static func connect(
+        _ people: [(user: BenchWorld.User, text: String)], port: Int, group: MultiThreadedEventLoopGroup
+    ) async throws -> Askers {
+        var sockets: [CInt] = []
+        for (user, _) in people {
+            let method = #""method":"session.authenticate","params":{"access_token":"\#(user.accessToken)"}"#
+            let socket = try await BareConnection.open(
+                port: port, group: group, saying: #"{"jsonrpc":"2.0","id":0,\#(method)}"# + "\n",
+                // The hello, and the answer.
+                until: .lines(2)
+            ) { $0 }
+            sockets.append(socket)
+        }
+        return Askers(sockets: sockets, texts: people.map(\.text))
+    }
+
+    /// Closes all connections; nothing may be asked any more.
+    func end() { for socket in sockets { close(socket) } }
+
+    /// All ask until the time is over.
+    ///
+    /// - Parameter write: writes the params of one request of whoever stands with this text.
+    /// - Throws: `BenchError` where an answer is no result, or does not come for half a minute.
+    func ask(
+        _ method: String, for time: Duration, _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
+    ) async throws -> BenchRound {
+        let start = ContinuousClock.now
+        let latencies = try await withCheckedThrowingContinuation {
+            (done: CheckedContinuation<[Duration], any Error>) in
+            do {
+                try BareThread.start(name: "askers") { [self] in
+                    done.resume(
+                        with: Result { try run(Questions(texts: texts, method: method, write: write), for: time) })
+                }
+            } catch {
+                done.resume(throwing: error)
+            }
+        }
+        let elapsed = (ContinuousClock.now - start) / .seconds(1)
+        return BenchRound(perSecond: Double(latencies.count) / elapsed, latencies: Percentiles(latencies))
+    }
+
+    /// On the thread that calls it.
+    private func run(_ questions: Questions, for time: Duration) throws(BenchError) -> [Duration] {
+        var refusal = [CChar](repeating: 0, count: 512)
+        // The questions outlive the call, which is all in which they are used.
+        let error = unsafe askers_run(
+            sockets, CInt(sockets.count), UInt64(time / .nanoseconds(1)),
+            { owner, number, line, capacity in
+                guard let owner = unsafe owner, let line = unsafe line else { return 0 }
+                let questions = unsafe Unmanaged<Questions>.fromOpaque(owner).takeUnretainedValue()
+                return unsafe questions.put(
+                    Int(number), into: UnsafeMutableRawBufferPointer(start: line, count: capacity))
+            },
+            { owner, nanoseconds in
+                guard let owner = unsafe owner else { return }
+                let questions = unsafe Unmanaged<Questions>.fromOpaque(owner).takeUnretainedValue()
+                questions.latencies.append(.nanoseconds(Int64(nanoseconds)))
+            },
+            Unmanaged.passUnretained(questions).toOpaque(), &refusal, refusal.count)
+        return try withExtendedLifetime(questions) { () throws(BenchError) in
+            switch error {
+            case 0: return questions.latencies
+            case EPROTO:
+                throw BenchError(
+                    String(decoding: refusal.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self))
+            case ETIMEDOUT: throw BenchError("A request was not answered within 30 seconds.")
+            default: throw BenchError("A request was not answered (error \(error)).")
+            }
+        }
+    }
+
+    /// What is asked, and how long the answers took.
+    private final class Questions {
+        private let texts: [String]
+        private let write: (String, inout ByteBuffer) -> Void
+        private let start: String
+        private var line = ByteBuffer()
+        var latencies: [Duration] = []
+
+        init(texts: [String], method: String, write: @escaping (String, inout ByteBuffer) -> Void) {
+            self.texts = texts
+            self.write = write
+            start = #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":"#
+        }
+
+        /// Writes the next question of that number, and gives how many bytes it has; 0 where there is no room for it.
+        func put(_ number: Int, into memory: UnsafeMutableRawBufferPointer) -> Int {
+            line.clear()
+            line.writeString(start)
+            write(texts[number], &line)
+            line.writeStaticString("}\n")
+            guard line.readableBytes <= memory.count else { return 0 }
+            unsafe memory.copyBytes(from: line.readableBytesView)
+            return line.readableBytes
+        }
+    }
+}
