@@ -50,17 +50,20 @@ struct Askers: Sendable {
         _ method: String, for time: Duration, _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
     ) async throws -> BenchRound {
         let start = ContinuousClock.now
-        let latencies = try await withCheckedThrowingContinuation {
-            (done: CheckedContinuation<[Duration], any Error>) in
+        let result = await suspended { (done: CheckedContinuation<Result<[Duration], any Error>, Never>) in
             do {
                 try BareThread.start(name: "askers") { [self] in
                     done.resume(
-                        with: Result { try run(Questions(texts: texts, method: method, write: write), for: time) })
+                        returning: Result {
+                            try run(Questions(texts: texts, method: method, write: write), for: time)
+                        })
                 }
             } catch {
-                done.resume(throwing: error)
+                return .over(.failure(error))
             }
+            return .kept
         }
+        let latencies = try result.get()
         let elapsed = (ContinuousClock.now - start) / .seconds(1)
         return BenchRound(perSecond: Double(latencies.count) / elapsed, latencies: Percentiles(latencies))
     }

@@ -96,6 +96,23 @@ select tests.age();
 update public.user_profiles set bio = 'gone' where id = tests.id('mallory');
 select results_eq($$select audience from tests.looked('profile')$$,
     $$select '{}'::uuid[]$$, 'who only listened is not');
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
+select is(tests.look(),
+    array['joined group mallory', 'conversation group 4', 'opening_profile group alice', 'opening_profile group bob',
+        'opening_profile group mallory', 'opening_profile group carol', 'opening_message group alice 1',
+        'opening_message group alice 2', 'opening_message group alice 3', 'opening_message group carol 4'],
+    'one who joins is told whose messages stand there, also of who has left');
+select tests.age();
+delete from public.conversation_members where user_id = tests.id('mallory');
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('mallory'));
+set local session_replication_role = replica;
+insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
+select tests.id('group'), gen_random_uuid(), true, '3' from generate_series(1, 5001);
+reset session_replication_role;
+select is(tests.look(), array['many'], 'where thousands have written and left, that is asked for in pages');
+delete from app.former_members where user_id not in (select id from tests.ids);
+delete from public.conversation_members where user_id = tests.id('mallory');
 
 select tests.age();
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('group'), tests.id('carol'));

@@ -268,6 +268,22 @@ select is(tests.account(format('accounts.delete_user(%L, null)', tests.id('mallo
 select tests.age();
 select is((tests.sync('mallory')).conversation_ids, '{}', 'who is deleted streams on in none');
 
+-- Whoever wrote and left is part of the world of those who stay, and of those who come.
+select tests.make_user(name) from unnest(array['dave', 'erin', 'frank']) name;
+with c as (insert into public.conversations (kind, title) values ('group', 'Crew') returning id)
+insert into tests.ids select 'crew', id from c;
+insert into public.conversation_members (conversation_id, user_id)
+select tests.id('crew'), tests.id(who) from unnest(array['dave', 'erin', 'frank']) who;
+select tests.say('crew', 'erin', 'Goodbye.');
+delete from public.conversation_members where user_id in (tests.id('erin'), tests.id('frank'));
+select tests.age();
+select is(tests.words((tests.sync('dave', null)).changes), array['me', 'profile erin', 'conversation crew', 'crew 1'],
+    'a reset has who wrote and left, and not who only listened');
+select is((tests.walk('dave', null, 390)).changes, (tests.sync('dave', null)).changes, 'in pages too');
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
+select is((tests.news('bob'))[1:2], array['profile dave', 'profile erin'], 'who comes is told of it as well');
+select is(tests.news('dave'), array['profile bob', 'conversation crew'], 'and who knows of it is not told again');
+
 -- What the service calls: the same page, and whether it may become a cursor at once.
 select tests.authenticate_as('alice');
 select results_eq($$

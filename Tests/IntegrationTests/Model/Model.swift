@@ -72,8 +72,12 @@ struct Model: Sendable {
             if rooms[id]?.roles[user] == nil { violations.append("conversation \(id), which it is not in") }
             newcomers.formUnion((rooms[id]?.joined ?? [:]).filter { before[$0.key] != $0.value }.keys)
         }
-        // The server does not know whom a client knows from elsewhere.
-        for object in changes.list("profiles") { violations += take(profile: object, isExpectedAgain: newcomers) }
+        // The server does not know whom a client knows from elsewhere: nor of those who wrote in what is new to it, and
+        // left.
+        for object in changes.list("profiles") {
+            violations += take(
+                profile: object, isExpectedAgain: !fresh.isEmpty || newcomers.contains(object.text("id")))
+        }
         if rooms.isEmpty, changes.ids("left").isEmpty, !changes.list("profiles").isEmpty {
             violations.append("profiles, though it is in no conversation")
         }
@@ -131,10 +135,10 @@ struct Model: Sendable {
         return []
     }
 
-    private mutating func take(profile object: JSON, isExpectedAgain: Set<String>) -> [String] {
+    private mutating func take(profile object: JSON, isExpectedAgain: Bool) -> [String] {
         let (id, version) = (object.text("id"), object.number("version"))
         let held = profiles[id]?.version ?? 0
-        guard version > held || (version == held && isExpectedAgain.contains(id)) else {
+        guard version > held || (version == held && isExpectedAgain) else {
             return ["profile \(id) came with version \(version) after \(held)"]
         }
         profiles[id] = (version, object.face)

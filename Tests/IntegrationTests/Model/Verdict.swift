@@ -67,7 +67,7 @@ struct Verdict: Sendable {
                 await device.broken("it differs in \(id) at: \(message)")
             }
         }
-        // It may know more people than those: who was in a conversation that it has left, or wrote in one that it is in.
+        // It may know more people than those: who was in a conversation that it has left, or left one and wrote nothing.
         let faces = try await select(as: device.user, Self.faces, [device.user])
         for line in Set(faces).subtracting(model.faces).sorted().prefix(3) {
             await device.broken("it lacks: \(line)")
@@ -183,7 +183,12 @@ struct Verdict: Sendable {
         select concat_ws(' ', 'profile', p.id, coalesce(p.full_name, '-'), coalesce(p.bio, '-'),
                          coalesce(p.avatar_type, '-'), coalesce(p.avatar_id, '-'), coalesce(p.avatar_url, '-'))
           from public.user_profiles p
-         where p.id <> $1::uuid and p.id in (select user_id from public.conversation_members)
+         where p.id <> $1::uuid
+           and p.id in (select m.user_id from public.conversation_members m
+                        union
+                        select f.user_id from app.former_members f
+                         where f.wrote
+                           and f.conversation_id in (select m.conversation_id from public.conversation_members m))
         """
 
     private static let history = """

@@ -210,8 +210,8 @@ begin
                   from app.profile_objects o
                  where o.id <> me and (after_id is null or o.id > after_id)
                    and o.id in (
-                        -- Who shares a conversation with the user, or did and wrote in it. In a reset: who shares
-                        -- one. In a delta whole profiles of those new to the user stand among the changed ones.
+                        -- Who shares a conversation with the user, or did and wrote in it. In a delta whole profiles
+                        -- of those new to the user stand among the changed ones.
                         select m.user_id from public.conversation_members m
                           join public.user_profiles p on p.id = m.user_id
                          where m.conversation_id = any(mine)
@@ -222,8 +222,8 @@ begin
                         union
                         select f.user_id from app.former_members f
                           join public.user_profiles p on p.id = f.user_id
-                         where not whole and f.wrote and f.conversation_id = any(mine)
-                           and app.is_news(p.public_changed_xid, since, until))
+                         where f.wrote and f.conversation_id = any(mine)
+                           and (f.conversation_id = any(entered) or app.is_news(p.public_changed_xid, since, until)))
                    and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
                  order by o.id
             loop

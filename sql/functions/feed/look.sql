@@ -71,6 +71,8 @@ declare
     audience integer := 0;
     mutes integer := 1;
     entered uuid[] := '{}';
+    -- Who left those, and wrote in them before.
+    writers integer := 0;
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
         lows := array(
@@ -131,6 +133,11 @@ begin
                                        where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
                  where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since));
         end if;
+        if entered <> '{}' then
+            select count(*) into writers from (
+                select from app.former_members f where f.conversation_id = any(entered) and f.wrote
+                 limit most_rows + 1) n;
+        end if;
     end if;
     if conversations > 0 then
         select count(*) into conversations from (
@@ -178,7 +185,7 @@ begin
     end if;
     if memberships > most_rows or profiles > most_profiles or conversations > most_conversations
        or messages > most_rows or bytes > most_bytes or removals > most_rows
-       or pg_catalog.cardinality(entered) > most_entered
+       or pg_catalog.cardinality(entered) > most_entered or writers > most_rows
        or presence > most_presence or audience > most_audience or mutes > most_mutes then
         return query select 'many', null::text, null::uuid, null::uuid, null::bigint, null::uuid[], null::text,
                             null::text, null::bigint[];
@@ -272,11 +279,16 @@ begin
 
     if entered <> '{}' then
         return query
-        select 'opening_profile', null::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], o.object::text,
+        select 'opening_profile', null::text, w.conversation_id, w.user_id, null::bigint, null::uuid[], o.object::text,
                null::text, null::bigint[]
-          from public.conversation_members m join app.profile_objects o on o.id = m.user_id
-         where m.conversation_id = any(entered)
-         order by m.conversation_id, m.joined_at, m.user_id;
+          from (select m.conversation_id, m.user_id, m.joined_at from public.conversation_members m
+                 where m.conversation_id = any(entered)
+                union all
+                -- Whose messages stand there.
+                select f.conversation_id, f.user_id, 'infinity' from app.former_members f
+                 where f.conversation_id = any(entered) and f.wrote) w
+          join app.profile_objects o on o.id = w.user_id
+         order by w.conversation_id, w.joined_at, w.user_id;
         return query
         select 'opening_message', null::text, o.conversation_id, o.sender_id, o.seq, null::uuid[], o.object::text,
                null::text, null::bigint[]
