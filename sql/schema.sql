@@ -2147,7 +2147,8 @@ begin
                         select f.user_id from app.former_members f
                           join public.user_profiles p on p.id = f.user_id
                          where f.wrote and f.conversation_id = any(mine)
-                           and (f.conversation_id = any(entered) or app.is_news(p.public_changed_xid, since, until)))
+                           and (f.conversation_id = any(entered) or app.is_news(f.joined_xid, since, until)
+                                or app.is_news(p.public_changed_xid, since, until)))
                    and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
                  order by o.id
             loop
@@ -4478,6 +4479,7 @@ declare
     me uuid := auth.uid();
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
     changed uuid[];
+    is_left boolean;
 begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
@@ -4500,6 +4502,11 @@ begin
         select f.user_id from app.former_members f
          where f.changed_xid >= oldest order by f.changed_xid limit most);
     of_leaving := pg_catalog.cardinality(changed) = most or me = any (changed);
+    -- Who left may have come and written since.
+    is_left := pg_catalog.cardinality(changed) = most
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join app.former_members f on f.user_id = u
+             where f.wrote and f.conversation_id = any (mine));
     changed := array(
         select p.id from public.user_profiles p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
@@ -4508,7 +4515,8 @@ begin
             exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
                      where m.conversation_id = any (mine))
             or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
-                        where f.conversation_id = any (mine)));
+                        where f.conversation_id = any (mine)))
+        or is_left;
     changed := array(
         select p.user_id from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
@@ -4769,10 +4777,12 @@ CREATE FUNCTION app.note_removal() RETURNS trigger
     AS $$
 begin
     perform app.touch_conversation(old.conversation_id);
-    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid)
-    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id())
+    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)
+    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id(), old.joined_xid)
     on conflict (conversation_id, user_id) do update
-       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid;
+       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
+           -- Whose messages stood there already was told of by then.
+           joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
     if old.role = 'owner' then
         perform app.seat_owner(old.conversation_id);
     end if;
@@ -5245,6 +5255,7 @@ begin
     update public.conversation_members set changed_xid = '3' where changed_xid > horizon;
     update public.conversation_members set sent_xid = '3' where sent_xid > horizon;
     update app.former_members set changed_xid = '3' where changed_xid > horizon;
+    update app.former_members set joined_xid = '3' where joined_xid > horizon;
     update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
      where sent_xid > horizon or changed_xid > horizon;
     update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;
@@ -5633,7 +5644,7 @@ begin
             union all
             select unnest(array[m.changed_xid, m.sent_xid]) from public.messages m where m.changed_xid = any(asked)
             union all
-            select f.changed_xid from app.former_members f where f.changed_xid = any(asked)
+            select unnest(array[f.changed_xid, f.joined_xid]) from app.former_members f where f.changed_xid = any(asked)
             union all
             select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
             union all
@@ -5739,11 +5750,14 @@ begin
          where not exists (select from public.conversation_members m
                             where m.conversation_id = take_seat.conversation_id and m.user_id = account);
     else
-        -- One that went from there: the account did, when it did.
-        insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
-        select f.conversation_id, account, true, f.changed_xid from app.former_members f
-         where f.conversation_id = take_seat.conversation_id and f.user_id = guest
-        on conflict on constraint former_members_pkey do update set wrote = true;
+        -- One that went from there: the account came and went just now, so that those who are there are told of it.
+        insert into app.former_members as f (conversation_id, user_id, wrote, joined_xid)
+        select take_seat.conversation_id, account, true, pg_catalog.pg_current_xact_id()
+         where not exists (select from public.conversation_members m
+                            where m.conversation_id = take_seat.conversation_id and m.user_id = account)
+        on conflict on constraint former_members_pkey do update
+           set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
+         where not f.wrote;
     end if;
     update public.conversation_members m
        set role = case when 'owner' in (m.role, seat.role) then 'owner'
@@ -6066,6 +6080,18 @@ begin
           cross join lateral (select * from public.conversation_members t
                                where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
          where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    end if;
+
+    if removals > 0 then
+        -- Who came, wrote and went since: those who are there have its messages, and were not told that it joined.
+        return query
+        select 'profile', f.joined_xid::text, null::uuid, f.user_id, null::bigint, array[f.conversation_id],
+               o.object::text, null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          cross join lateral (select * from app.former_members t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) f
+          join app.profile_objects o on o.id = f.user_id
+         where f.wrote and not pg_catalog.pg_visible_in_snapshot(f.joined_xid, since);
     end if;
 
     if profiles > 0 then
@@ -6465,7 +6491,8 @@ CREATE TABLE app.former_members (
     conversation_id uuid NOT NULL,
     user_id uuid NOT NULL,
     wrote boolean NOT NULL,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    joined_xid xid8 DEFAULT '3'::xid8 NOT NULL
 );
 
 CREATE TABLE app.identities (

@@ -52,16 +52,19 @@ static inline void queue_remove(int queue, int descriptor) {
 /// Waits for those that are ready.
 ///
 /// @param milliseconds how long at most; -1 for ever.
-/// @return how many there are; 0 when the time is over, or the thread was interrupted.
+/// @return how many there are; 0 when the time is over.
 static inline int queue_wait(int queue, void *owners[QUEUE_MOST], int milliseconds) {
+    int count;
 #ifdef __linux__
     struct epoll_event events[QUEUE_MOST];
-    int count = epoll_wait(queue, events, QUEUE_MOST, milliseconds);
+    do count = epoll_wait(queue, events, QUEUE_MOST, milliseconds);
+    while (count < 0 && errno == EINTR);
     for (int index = 0; index < count; index++) owners[index] = events[index].data.ptr;
 #else
     struct kevent events[QUEUE_MOST];
     struct timespec time = {.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1000000L};
-    int count = kevent(queue, NULL, 0, events, QUEUE_MOST, milliseconds < 0 ? NULL : &time);
+    do count = kevent(queue, NULL, 0, events, QUEUE_MOST, milliseconds < 0 ? NULL : &time);
+    while (count < 0 && errno == EINTR);
     for (int index = 0; index < count; index++) owners[index] = events[index].udata;
 #endif
     return count < 0 ? 0 : count;

@@ -1,10 +1,12 @@
 /// An error as a client gets it.
-public struct ProtocolError: Error, Sendable, Equatable {
+public struct ProtocolError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The stable name to switch on.
     public let code: ErrorCode
 
     /// A sentence for a person, which says the way out where there is one.
     public let message: String
+
+    public var description: String { message }
 
     /// The members of `error.data` beside `code` and `retryable`, such as `field`.
     public let data: [JSONObject.Member]

@@ -138,8 +138,8 @@ private struct DevWorld {
     ) -> String {
         let program = CommandLine.arguments.first ?? "postline"
         let port = address.port == 7432 ? "" : " --port \(address.port)"
-        // One's own certificate is its own authority.
-        let trust = certificate.map { " --tls-ca \($0)" } ?? ""
+        // One's own certificate is its own authority, and most often for that name.
+        let trust = certificate.map { " --host localhost --tls-ca \($0)" } ?? ""
         var lines = ["lines: \(address.host):\(address.port)"]
         if let http { lines.append("console: \(http.url(isEncrypted: certificate != nil))/") }
         if let operations { lines.append("operations: http://\(operations.host):\(operations.port)/metrics") }

@@ -136,6 +136,15 @@ struct Node: Sendable {
         }
     }
 
+    /// Checks that this binary can serve the database as it is.
+    ///
+    /// - Throws: `SettingsError` where it cannot, `MigrationError.unreachable` where that cannot be asked.
+    func requireSchema() async throws {
+        if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
+            throw SettingsError(shortfall)
+        }
+    }
+
     /// Waits until the database can be reached, and checks that this binary can serve it.
     ///
     /// - Throws: `SettingsError` where it is not migrated, the login role has rights that it must not have, or the
@@ -145,9 +154,7 @@ struct Node: Sendable {
         while true {
             do {
                 if migrating { _ = try await settings.migrate(logger: logger) }
-                if let shortfall = try await Migrator.shortfall(url: databaseURL, logger: logger) {
-                    throw SettingsError(shortfall)
-                }
+                try await requireSchema()
                 try await checkDoorbell()
                 return
             } catch MigrationError.unreachable(let why) {

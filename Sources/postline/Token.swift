@@ -21,6 +21,7 @@ struct Token: AsyncParsableCommand {
             // Nothing is served, and whoever asks need not be one who may read the key.
             settings.tlsCertificate = nil
             let node = try await Node(settings)
+            try await node.requireSchema()
             do {
                 print(try await node.service.accessToken(forEmail: email))
             } catch let error as ProtocolError {

@@ -164,6 +164,17 @@ struct OwnAccountTests {
         #expect(model.perform(.logout(everywhere: true)) == [.effect(.account(.logout(everywhere: true)))])
     }
 
+    @Test("that the connection goes is no news to who signs out, unless that failed")
+    func logoutIsQuiet() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        _ = model.perform(.logout(everywhere: false))
+        scene.state = .offline(since: Fixture.time(0))
+        #expect(model.handle(.shows(scene.shown)) == [])
+        #expect(model.handle(.failed("It failed.")) == [.notice(.failed("It failed."))])
+        #expect(model.handle(.shows(scene.shown)) == [.notice(.link(.offline))])
+    }
+
     @Test("who signs out leaves, with a word")
     func signedOut() {
         var model = Fixture.model()

@@ -167,6 +167,7 @@ begin
     update public.conversation_members set joined_xid = age where joined_xid > past;
     update public.conversation_members set sent_xid = age where sent_xid > past;
     update app.former_members set changed_xid = age where changed_xid > past;
+    update app.former_members set joined_xid = age where joined_xid > past;
     update public.messages set changed_xid = age where changed_xid > past;
     update public.messages set sent_xid = age where sent_xid > past;
     update public.presence set changed_xid = age where changed_xid > past;

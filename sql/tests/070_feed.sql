@@ -243,5 +243,22 @@ select tests.entries_read() as before \gset
 select is(cardinality(tests.look()), 2, 'one of many messages is found, and the mark that it moved');
 select cmp_ok(tests.entries_read() - :before, '<', 200::bigint, 'by itself: what was there before is not read');
 
+-- Who joins, writes and leaves between two looks.
+with c as (insert into public.conversations (kind, title) values ('group', 'Crew') returning id)
+insert into tests.ids select 'crew', id from c;
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('alice'));
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
+select tests.say('crew', 'bob', 'Hello, and goodbye.');
+delete from public.conversation_members where conversation_id = tests.id('crew') and user_id = tests.id('bob');
+select is(tests.look(), array['left crew bob', 'profile bob', 'conversation crew 1', 'message crew bob 1'],
+    'is told of to those who are there');
+select results_eq($$select audience, object::json ->> 'id' from tests.looked('profile')$$,
+    $$select array[tests.id('crew')], tests.id('bob')::text$$, 'by the whole profile');
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
+delete from public.conversation_members where conversation_id = tests.id('crew') and user_id = tests.id('bob');
+select is(tests.look(), array['left crew bob', 'conversation crew 1'], 'once');
+
 select * from finish();
 rollback;

@@ -283,6 +283,16 @@ select is((tests.walk('dave', null, 390)).changes, (tests.sync('dave', null)).ch
 insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('bob'));
 select is((tests.news('bob'))[1:2], array['profile dave', 'profile erin'], 'who comes is told of it as well');
 select is(tests.news('dave'), array['profile bob', 'conversation crew'], 'and who knows of it is not told again');
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('frank'));
+select tests.say('crew', 'frank', 'Hello, and goodbye.');
+delete from public.conversation_members where user_id in (tests.id('bob'), tests.id('frank'));
+select is(tests.news('dave'), array['profile frank', 'conversation crew', 'crew 2'],
+    'who came, wrote and left since is told of');
+select tests.age();
+insert into public.conversation_members (conversation_id, user_id) values (tests.id('crew'), tests.id('frank'));
+delete from public.conversation_members where user_id in (tests.id('frank'));
+select is(tests.news('dave'), array['conversation crew'], 'and no second time');
 
 -- What the service calls: the same page, and whether it may become a cursor at once.
 select tests.authenticate_as('alice');

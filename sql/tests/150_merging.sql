@@ -155,9 +155,12 @@ select ok((select wrote from app.former_members
     'whose profile is told there');
 -- The one with each other.
 select is(tests.marks('guest alice'), null, 'a conversation of guest and account with each other goes');
-select results_eq($$
+select set_eq($$
     select conversation_id from app.former_members where user_id = tests.id('alice') and changed_xid > '3'
-$$, $$select tests.id('guest alice')$$, 'which is all that the account hears to have left');
+$$, array[tests.id('guest alice'), tests.id('gone')], 'and that and what it wrote in is all that it hears to have left');
+select is((select joined_xid > '3' from app.former_members
+            where conversation_id = tests.id('gone') and user_id = tests.id('alice')), true,
+    'so that those who are there are told of it');
 
 -- Nothing lost, nothing twice.
 select set_eq('select id, content, created_at from public.messages where content is distinct from ''next''',
@@ -248,7 +251,8 @@ select is(tests.named(tests.heard('carol') -> 'conversations'),
 select ok(tests.named(tests.heard('carol') -> 'profiles') @> array['alice'], 'and its profile');
 select ok(tests.named(tests.heard('alice') -> 'conversations') @> array['club', 'common', 'guest carol'],
     'the account gets its conversations');
-select is(tests.named(tests.heard('alice') -> 'left'), array['guest alice'], 'and loses one');
+select is(tests.named(tests.heard('alice') -> 'left'), array['gone', 'guest alice'],
+    'and loses one, and hears of another that it wrote in and is not in');
 
 -- A token that was rotated, whose answer was lost; too much to keep; a deleted guest.
 select tests.make_user('second', true);

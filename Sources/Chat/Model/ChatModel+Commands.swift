@@ -70,7 +70,7 @@ extension ChatModel {
             return [.notice(.question(asked))]
         case .done(let action):
             question = nil
-            return [.effect(.account(action))]
+            return changeAccount(by: action)
         case .given(let reason):
             question = nil
             return [.notice(.failed(reason))]
@@ -102,7 +102,15 @@ extension ChatModel {
                 : "Nobody can come back to a guest's account. /upgrade EMAIL keeps it."
             return [.notice(.failed("\(loss) \(again)"))]
         }
-        return [.effect(.account(.logout(everywhere: everywhere)))]
+        return changeAccount(by: .logout(everywhere: everywhere))
+    }
+
+    private mutating func changeAccount(by action: AccountAction) -> [ChatOutput] {
+        switch action {
+        case .logout, .delete: isSigningOut = true
+        case .upgrade, .signIn, .changePassword: break
+        }
+        return [.effect(.account(action))]
     }
 
     private var usernameNow: String {

@@ -10,6 +10,8 @@ struct ChatModel: Sendable {
     private(set) var wasOnline = false
     /// Whether it was said that signing out now loses what is not sent.
     var wasWarnedOfLoss = false
+    /// Whether the user is leaving this account: that the connection goes with it is no news.
+    var isSigningOut = false
     /// The conversation that is open.
     private(set) var openID: String?
     /// The conversations whose messages are to be shown.
@@ -74,6 +76,7 @@ struct ChatModel: Sendable {
             return [.effect(.quit(saying: sentence))]
         case .failed(let reason):
             loadsBefore = nil
+            isSigningOut = false
             return [.notice(.failed(reason))]
         }
     }
@@ -165,7 +168,7 @@ struct ChatModel: Sendable {
     }
 
     private mutating func linkNotices() -> [ChatOutput] {
-        guard !shown.isSigningIn else { return [] }
+        guard !shown.isSigningIn, !isSigningOut else { return [] }
         let state: LinkState
         switch shown.state {
         case .connecting, .catchingUp, .signedOut(nil): return []

@@ -21,6 +21,8 @@ struct MediaSweeper: Sendable {
             } catch is CancellationError {
                 return
             } catch {
+                // The database may have been closed before this is told.
+                if Task.isCancelled { return }
                 logger.warning("pictures cannot be removed now", metadata: ["error": "\(error)"])
             }
             rounds += 1

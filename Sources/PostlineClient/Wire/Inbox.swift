@@ -103,15 +103,20 @@ final class Inbox: Sendable {
     /// Why there is no first line.
     private static func ending(_ failure: (any Error)?) -> PostlineError {
         switch failure {
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
-            PostlineError(
-                .notTrusted, "No trusted connection can be made to the server: \(failure.map { "\($0)" } ?? "")")
+        case let error as NIOSSLError where "\(error)".contains("CERTIFICATE_VERIFY_FAILED"):
+            untrusted("its certificate is by nobody whom this device trusts, or it is not valid now")
+        case is NIOSSLExtraError: untrusted("its certificate is for another name")
+        case is NIOSSLError, is BoringSSLError: untrusted("the handshake failed")
         case let error as PostlineError: error
         default:
             PostlineError(
-                .offline, "The server closed the connection before it said hello: is that its port for lines?",
+                .offline, "The server closed the connection before it said hello: is that its port for lines, and without TLS?",
                 isRetryable: true)
         }
+    }
+
+    private static func untrusted(_ reason: String) -> PostlineError {
+        PostlineError(.notTrusted, "No trusted connection can be made to the server: \(reason).")
     }
 }
 

@@ -24,6 +24,9 @@ struct ServeTests {
             let result = try await Command.run(["serve"], environment: environment(database))
             #expect(result.status == 78)
             #expect(result.errors.contains("postline: The database is not migrated: run `postline migrate`"))
+            let token = try await Command.run(["token", "alice@example.com"], environment: environment(database))
+            #expect(token.status == 78)
+            #expect(token.errors.hasPrefix("postline: The database is not migrated: run `postline migrate`"))
         }
     }
 

@@ -64,19 +64,21 @@ struct Model: Sendable {
         }
         var fresh: Set<String> = []
         var newcomers: Set<String> = []
+        var leavers: Set<String> = []
         for object in changes.list("conversations") {
             let id = object.text("id")
             if rooms[id] == nil { fresh.insert(id) }
             let before = rooms[id]?.joined ?? [:]
             violations += take(conversation: object)
+            leavers.formUnion(before.keys.filter { rooms[id]?.joined[$0] == nil })
             if rooms[id]?.roles[user] == nil { violations.append("conversation \(id), which it is not in") }
             newcomers.formUnion((rooms[id]?.joined ?? [:]).filter { before[$0.key] != $0.value }.keys)
         }
         // The server does not know whom a client knows from elsewhere: nor of those who wrote in what is new to it, and
-        // left.
+        // left; nor whether it knows those who came, wrote and left from the time before.
         for object in changes.list("profiles") {
-            violations += take(
-                profile: object, isExpectedAgain: !fresh.isEmpty || newcomers.contains(object.text("id")))
+            let isExpectedAgain = !fresh.isEmpty || newcomers.union(leavers).contains(object.text("id"))
+            violations += take(profile: object, isExpectedAgain: isExpectedAgain)
         }
         if rooms.isEmpty, changes.ids("left").isEmpty, !changes.list("profiles").isEmpty {
             violations.append("profiles, though it is in no conversation")

@@ -23,6 +23,7 @@ declare
     me uuid := auth.uid();
     oldest xid8 := pg_catalog.pg_snapshot_xmin(since);
     changed uuid[];
+    is_left boolean;
 begin
     select coalesce(pg_catalog.array_agg(c.id order by c.id), '{}'),
            coalesce(pg_catalog.bool_or(not pg_catalog.pg_visible_in_snapshot(c.changed_xid, since)
@@ -45,6 +46,11 @@ begin
         select f.user_id from app.former_members f
          where f.changed_xid >= oldest order by f.changed_xid limit most);
     of_leaving := pg_catalog.cardinality(changed) = most or me = any (changed);
+    -- Who left may have come and written since.
+    is_left := pg_catalog.cardinality(changed) = most
+        or changed <> '{}' and exists (
+            select from unnest(changed) u join app.former_members f on f.user_id = u
+             where f.wrote and f.conversation_id = any (mine));
     changed := array(
         select p.id from public.user_profiles p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
@@ -53,7 +59,8 @@ begin
             exists (select from unnest(changed) u join public.conversation_members m on m.user_id = u
                      where m.conversation_id = any (mine))
             or exists (select from unnest(changed) u join app.former_members f on f.user_id = u
-                        where f.conversation_id = any (mine)));
+                        where f.conversation_id = any (mine)))
+        or is_left;
     changed := array(
         select p.user_id from public.presence p
          where p.changed_xid >= oldest order by p.changed_xid limit most);
@@ -223,7 +230,8 @@ begin
                         select f.user_id from app.former_members f
                           join public.user_profiles p on p.id = f.user_id
                          where f.wrote and f.conversation_id = any(mine)
-                           and (f.conversation_id = any(entered) or app.is_news(p.public_changed_xid, since, until)))
+                           and (f.conversation_id = any(entered) or app.is_news(f.joined_xid, since, until)
+                                or app.is_news(p.public_changed_xid, since, until)))
                    and (until is null or pg_catalog.pg_visible_in_snapshot(o.public_changed_xid, until))
                  order by o.id
             loop

@@ -185,10 +185,12 @@ create or replace function app.note_removal() returns trigger
 language plpgsql security definer set search_path = '' as $$
 begin
     perform app.touch_conversation(old.conversation_id);
-    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid)
-    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id())
+    insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)
+    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id(), old.joined_xid)
     on conflict (conversation_id, user_id) do update
-       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid;
+       set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
+           -- Whose messages stood there already was told of by then.
+           joined_xid = case when f.wrote then f.joined_xid else excluded.joined_xid end;
     if old.role = 'owner' then
         perform app.seat_owner(old.conversation_id);
     end if;

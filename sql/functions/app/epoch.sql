@@ -59,6 +59,7 @@ begin
     update public.conversation_members set changed_xid = '3' where changed_xid > horizon;
     update public.conversation_members set sent_xid = '3' where sent_xid > horizon;
     update app.former_members set changed_xid = '3' where changed_xid > horizon;
+    update app.former_members set joined_xid = '3' where joined_xid > horizon;
     update public.messages set sent_xid = least(sent_xid, '3'), changed_xid = '3'
      where sent_xid > horizon or changed_xid > horizon;
     update public.conversation_mutes set changed_xid = '3' where changed_xid > horizon;

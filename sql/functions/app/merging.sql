@@ -180,11 +180,14 @@ begin
          where not exists (select from public.conversation_members m
                             where m.conversation_id = take_seat.conversation_id and m.user_id = account);
     else
-        -- One that went from there: the account did, when it did.
-        insert into app.former_members (conversation_id, user_id, wrote, changed_xid)
-        select f.conversation_id, account, true, f.changed_xid from app.former_members f
-         where f.conversation_id = take_seat.conversation_id and f.user_id = guest
-        on conflict on constraint former_members_pkey do update set wrote = true;
+        -- One that went from there: the account came and went just now, so that those who are there are told of it.
+        insert into app.former_members as f (conversation_id, user_id, wrote, joined_xid)
+        select take_seat.conversation_id, account, true, pg_catalog.pg_current_xact_id()
+         where not exists (select from public.conversation_members m
+                            where m.conversation_id = take_seat.conversation_id and m.user_id = account)
+        on conflict on constraint former_members_pkey do update
+           set wrote = true, changed_xid = excluded.changed_xid, joined_xid = excluded.joined_xid
+         where not f.wrote;
     end if;
     update public.conversation_members m
        set role = case when 'owner' in (m.role, seat.role) then 'owner'

@@ -95,7 +95,7 @@ begin
             union all
             select unnest(array[m.changed_xid, m.sent_xid]) from public.messages m where m.changed_xid = any(asked)
             union all
-            select f.changed_xid from app.former_members f where f.changed_xid = any(asked)
+            select unnest(array[f.changed_xid, f.joined_xid]) from app.former_members f where f.changed_xid = any(asked)
             union all
             select unnest(array[p.changed_xid, p.hidden_xid]) from public.presence p where p.changed_xid = any(asked)
             union all

@@ -212,6 +212,18 @@ begin
          where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
     end if;
 
+    if removals > 0 then
+        -- Who came, wrote and went since: those who are there have its messages, and were not told that it joined.
+        return query
+        select 'profile', f.joined_xid::text, null::uuid, f.user_id, null::bigint, array[f.conversation_id],
+               o.object::text, null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          cross join lateral (select * from app.former_members t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) f
+          join app.profile_objects o on o.id = f.user_id
+         where f.wrote and not pg_catalog.pg_visible_in_snapshot(f.joined_xid, since);
+    end if;
+
     if profiles > 0 then
         -- Of the two objects one is a part of the other, and to begin a statement is most of what they cost.
         return query
