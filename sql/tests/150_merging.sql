@@ -157,7 +157,8 @@ select ok((select wrote from app.former_members
 select is(tests.marks('guest alice'), null, 'a conversation of guest and account with each other goes');
 select set_eq($$
     select conversation_id from app.former_members where user_id = tests.id('alice') and changed_xid > '3'
-$$, array[tests.id('guest alice'), tests.id('gone')], 'and that and what it wrote in is all that it hears to have left');
+$$, array[tests.id('guest alice'), tests.id('gone')],
+    'and that and what it wrote in is all that it hears to have left');
 select is((select joined_xid > '3' from app.former_members
             where conversation_id = tests.id('gone') and user_id = tests.id('alice')), true,
     'so that those who are there are told of it');
