@@ -110,7 +110,8 @@ final class Inbox: Sendable {
         case let error as PostlineError: error
         default:
             PostlineError(
-                .offline, "The server closed the connection before it said hello: is that its port for lines, and without TLS?",
+                .offline,
+                "The server closed the connection before it said hello: is that its port for lines, and without TLS?",
                 isRetryable: true)
         }
     }
