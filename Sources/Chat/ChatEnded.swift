@@ -4,6 +4,6 @@ package struct ChatEnded: Error, CustomStringConvertible {
     package let description: String
 
     static let revoked = ChatEnded(
-        description: "This session was ended from elsewhere: it was signed out, the password was changed, the account was "
-            + "disabled, or the server has begun anew. Sign in again.")
+        description: "This session was ended from elsewhere: it was signed out, the password was changed, the account "
+            + "was disabled, or the server has begun anew. Sign in again.")
 }
