@@ -127,6 +127,15 @@ extension Command {
         }
     }
 
+    /// Returns when standard output holds the mark behind where it last holds the text.
+    func says(_ text: String, then mark: String) async throws {
+        _ = try await wait("“\(text)”, then “\(mark)” on standard output") { state in
+            state.output.range(of: text, options: .backwards).flatMap {
+                state.output[$0.upperBound...].contains(mark) ? true : nil
+            }
+        }
+    }
+
     @discardableResult
     func complains(_ text: String) async throws -> String {
         try await wait("“\(text)” on standard error") { $0.errors.contains(text) ? $0.errors : nil }
