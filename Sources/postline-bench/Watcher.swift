@@ -4,8 +4,8 @@ internal import NIOPosix
 /// A connection that only notes when how much came: the same for every server that is measured, so that none pays for
 /// its client.
 ///
-/// It is read by the ``WatcherThread``. What is counted are marks: two bytes that stand once in each
-/// change, and nowhere else in what is sent.
+/// It is read by the ``WatcherThread``. What is counted are marks: two bytes that stand once in each change, and nowhere
+/// else in what is sent.
 struct Watcher: Sendable {
     /// The first two bytes of 🌊, with which the texts of measured changes begin. The first alone may also be the length
     /// of a WebSocket's frame.

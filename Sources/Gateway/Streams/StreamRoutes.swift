@@ -71,23 +71,11 @@ enum StreamRoutes {
     /// What a stream of changes takes in its query.
     private static let fields = ["cursor", "messages_per_conversation", "ticket"]
 
-    /// As a method says it of its params.
-    private static func unknown(_ name: String) -> ProtocolError {
-        let shown = String(name.prefix(60))
-        let refusal = "/v1/changes takes no \"\(shown)\""
-        let field = JSONObject.Member(name: "field", value: .string(shown))
-        if let nearest = Suggestion.nearest(to: name, among: fields) {
-            return ProtocolError(
-                .invalidParams, "\(refusal): did you mean \"\(nearest)\"?",
-                data: [field, .init(name: "suggestion", value: .string(nearest))])
-        }
-        let taken = fields.map { "\"\($0)\"" }.joined(separator: ", ")
-        return ProtocolError(.invalidParams, "\(refusal). It takes \(taken).", data: [field])
-    }
-
     private static func eventStream(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
         let query = exchange.request.target
-        for (name, _) in query.query where !fields.contains(name) { throw unknown(name) }
+        for (name, _) in query.query where !fields.contains(name) {
+            throw .unknownField(String(name.prefix(60)), named: name, of: "/v1/changes", among: fields)
+        }
         let count = try query["messages_per_conversation"].map { text throws(ProtocolError) in
             guard let count = Int(text), (0...100).contains(count) else {
                 throw ProtocolError(

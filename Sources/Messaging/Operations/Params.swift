@@ -46,18 +46,10 @@ struct Params: Sendable {
     private static func unknown(_ name: String, in parent: String?, of operation: Operation) -> ProtocolError {
         let path = Self.path(in: parent)
         let shown = path + Self.shown(name)
-        let refusal = "\"\(operation.method)\" takes no \"\(shown)\""
-        let field = JSONObject.Member(name: "field", value: .string(shown))
-        if let suggestion = Suggestion.parameter(for: name, in: parent, of: operation) {
-            let place = suggestion.method.map { " of \"\($0)\"" } ?? ""
-            let method = suggestion.method.map { [JSONObject.Member(name: "method", value: .string($0))] } ?? []
-            return ProtocolError(
-                .invalidParams, "\(refusal): did you mean \"\(suggestion.name)\"\(place)?",
-                data: [field, .init(name: "suggestion", value: .string(suggestion.name))] + method)
-        }
-        let names = operation.names(in: parent).map { "\"\(path)\($0)\"" }.joined(separator: ", ")
-        let taken = names.isEmpty ? "It takes no params." : "It takes \(names)."
-        return ProtocolError(.invalidParams, "\(refusal). \(taken)", data: [field])
+        return .unknownField(
+            shown, of: "\"\(operation.method)\"",
+            meant: Suggestion.parameter(for: name, in: parent, of: operation),
+            among: operation.names(in: parent).map { path + $0 })
     }
 
     /// What stands before the names of an object's members; nothing before those of the params.
