@@ -289,9 +289,8 @@ begin
             for part in
                 select o.id, o.object
                   from app.conversation_objects o
-                  join public.conversations c on c.id = o.id
                  where o.id = any(given) and o.user_id = me and (after_id is null or o.id > after_id)
-                   and (until is null or pg_catalog.pg_visible_in_snapshot(c.changed_xid, until))
+                   and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
                  order by o.id
             loop
                 conversations := conversations || part.object;
@@ -329,25 +328,44 @@ begin
                           from unnest(slice) as a (id)
                           join public.conversations c on c.id = a.id),
                     -- What a condition on messages compares with is a column here: under row-level security an
-                    -- expression with `coalesce` could not be a condition of their index.
+                    -- expression with `coalesce` could not be a condition of their index. What messages share is
+                    -- asked once, and not of each: from the statistics, which know how long conversations are on
+                    -- average, the planner could take it that nothing is asked twice.
                     conversation as materialized (
-                        select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond from newest n)
-                    -- The sent: the newest of the conversation, in a delta those of them that are new.
-                    select c.id, o.seq, o.object::text as object, null::boolean as limited
-                      from conversation c
-                      join app.message_objects o on o.conversation_id = c.id
-                     where o.seq > c.beyond and o.seq <= c.newest
-                       and (c.entered or not pg_catalog.pg_visible_in_snapshot(o.sent_xid, since))
-                       and (until is null or pg_catalog.pg_visible_in_snapshot(o.changed_xid, until))
-                    union all
-                    -- The edited and deleted that were sent before.
-                    select c.id, o.seq, o.object::text, null
-                      from conversation c
-                      join app.message_objects o on o.conversation_id = c.id
-                     where not c.entered and o.version > 1 and o.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
-                       and (c.after_seq is null or o.seq > c.after_seq)
-                       and app.is_news(o.changed_xid, since, until)
-                       and pg_catalog.pg_visible_in_snapshot(o.sent_xid, since)
+                        select n.*, greatest(n.newest - n.most, coalesce(n.after_seq, 0)) as beyond,
+                               (select min(r.last_read_seq) from public.conversation_members r
+                                 where r.conversation_id = n.id) as mark
+                          from newest n),
+                    message as materialized (
+                        -- The sent: the newest of the conversation, in a delta those of them that are new.
+                        select c.id, c.mark, m as message
+                          from conversation c
+                          join public.messages m on m.conversation_id = c.id
+                         where m.seq > c.beyond and m.seq <= c.newest
+                           and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
+                           and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
+                        union all
+                        -- The edited and deleted that were sent before.
+                        select c.id, c.mark, m
+                          from conversation c
+                          join public.messages m on m.conversation_id = c.id
+                         where not whole and not c.entered
+                           and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+                           and (c.after_seq is null or m.seq > c.after_seq)
+                           and app.is_news(m.changed_xid, since, until)
+                           and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)),
+                    senders as materialized (
+                        select pg_catalog.array_agg(s.id) as ids,
+                               pg_catalog.array_agg(app.sender_members(s.id, s.object)) as members
+                          from (select distinct (m.message).sender_id as id from message m) i
+                         cross join lateral (
+                                select s.id, s.object from app.sender_objects s where s.id = i.id offset 0) s)
+                    select m.id, (m.message).seq,
+                           app.message_object(
+                               m.message, app.conversation_member(m.id),
+                               s.members[pg_catalog.array_position(s.ids, (m.message).sender_id)], m.mark) as object,
+                           null::boolean as limited
+                      from senders s cross join message m
                     union all
                     -- The limited: a message that the view holds and does not give.
                     select c.id, 0, null, true

@@ -84,7 +84,7 @@ select c.id, c.last_seq, c.changed_xid, m.user_ids, m.marks,
 
 -- A conversation as one of its members sees it.
 create view app.conversation_objects with (security_invoker = true) as
-select c.id, m.user_id,
+select c.id, m.user_id, c.changed_xid,
        c.head || m.last_read_seq || ',"unread_count":' || c.last_seq - m.last_read_seq
            || ',"muted_until":' || app.quoted(app.utc(x.muted_until)) || c.tail as object
   from public.conversation_members m
@@ -112,7 +112,7 @@ $$;
 -- Who sent a message, as the members of the message's object that say so.
 create function app.sender_members(id uuid, sender json) returns text
 language sql immutable parallel safe as $$
-    select pg_catalog.concat(',"sender_id":"', id, '","sender":', sender)
+    select ',"sender_id":"' || id::text || '","sender":' || sender::text
 $$;
 
 create or replace function app.sender_of(id uuid) returns text
