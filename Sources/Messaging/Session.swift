@@ -269,16 +269,17 @@ extension Session {
 
     /// Writes as the signed-in user, and lets the feed know.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
+        let feed = service.feed
+        feed.isWriting()
         do throws(ProtocolError) {
             // The feed looks while the answer is on its way.
-            let rows = try await service.database.rows(function, parameters, as: caller) { [feed = service.feed] in
-                feed.changed()
-            }
+            let rows = try await service.database.rows(function, parameters, as: caller) { feed.hasWritten() }
             hasSent()
             return Answer(.result(rows.buffer(0, 0)))
         } catch {
             // Also after a failure: the connection may have been lost when the commit was done.
-            hasWritten()
+            hasSent()
+            feed.hasWritten()
             throw error
         }
     }

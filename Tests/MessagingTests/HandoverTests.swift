@@ -48,10 +48,12 @@ struct HandoverTests {
         handover.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
         loops[0].write()
         #expect(handover.isUnderWay)
+        #expect(handover.lastTime == .zero)
         async let end: Void = handover.end()
         loops[1].write()
         try await end
         #expect(!handover.isUnderWay)
+        #expect(handover.lastTime > .zero)
     }
 
     @Test("passes over who is gone")

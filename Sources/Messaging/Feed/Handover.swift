@@ -7,6 +7,9 @@ final class Handover: Sendable {
     private let unwritten = Atomic(0)
     private let written: WakeSignal
 
+    /// When the one that is under way began, and how long the last one took until all was written.
+    private let times = Mutex((began: ContinuousClock.now, took: Duration.zero))
+
     /// To write to so many takes a loop longer than it takes the feed to find the next ones; the first few, so that it
     /// begins.
     static let receiversAtOnce = 128
@@ -16,6 +19,9 @@ final class Handover: Sendable {
 
     /// Whether an event loop is still to write something.
     var isUnderWay: Bool { unwritten.load(ordering: .acquiring) > 0 }
+
+    /// How long the last one took.
+    var lastTime: Duration { times.withLock(\.took) }
 
     /// Returns when all is written. For one task at a time.
     ///
@@ -28,6 +34,7 @@ final class Handover: Sendable {
     /// that it writes while the rest is given out. What one session gets stays in order.
     func deliver(_ deliveries: [Fanout.Delivery], to sinks: [Fanout.SubscriptionID: any ClientSink]) {
         var parts: [Part] = []
+        if !isUnderWay { times.withLock { $0.began = .now } }
         for delivery in deliveries {
             // They are few: as many as there are processors.
             for index in parts.indices { parts[index].begin(delivery.push) }
@@ -55,7 +62,9 @@ final class Handover: Sendable {
         if pushes.isEmpty { return }
         unwritten.add(1, ordering: .relaxed)
         part.target.push(pushes) { [self] in
-            if unwritten.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 { written.signal() }
+            guard unwritten.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+            times.withLock { $0.took = .now - $0.began }
+            written.signal()
         }
     }
 

@@ -41,8 +41,9 @@ final class SendGroups: Sendable {
     private let logger: Logger
     private let sizes: Recorder
 
-    /// Told that something may have been written.
-    private let changed: @Sendable () -> Void
+    /// Told that something is being written, and that it may have been.
+    private let isWriting: @Sendable () -> Void
+    private let hasWritten: @Sendable () -> Void
 
     private let queue: Mutex<Queue>
 
@@ -52,14 +53,16 @@ final class SendGroups: Sendable {
 
     /// - Parameters:
     ///   - patience: how long a text waits for its turn; it learns that when it would be.
-    ///   - changed: called when a group may have been written.
+    ///   - isWriting: called when a group is about to be written.
+    ///   - hasWritten: called when it may have been.
     init(
         database: Database, patience: Duration, logger: Logger, metrics: any MetricsFactory,
-        changed: @escaping @Sendable () -> Void
+        isWriting: @escaping @Sendable () -> Void, hasWritten: @escaping @Sendable () -> Void
     ) {
         self.database = database
         self.logger = logger
-        self.changed = changed
+        self.isWriting = isWriting
+        self.hasWritten = hasWritten
         queue = Mutex(Queue(patience: patience))
         sizes = Recorder(label: "postline_send_group_size", factory: metrics)
     }
@@ -92,6 +95,7 @@ final class SendGroups: Sendable {
         case .over(let outcomes): return outcomes
         case .alone:
             sizes.record(1)
+            isWriting()
             let outcome = await sendAlone(texts[0])
             ended(texts)
             return [outcome]
@@ -117,7 +121,7 @@ extension SendGroups {
 
     private func ended(_ texts: [OutgoingText]) {
         perform(queue.withLock { $0.ended(texts) })
-        changed()
+        hasWritten()
     }
 
     /// Gives each group that is begun its answers, until there will be none.
@@ -129,6 +133,7 @@ extension SendGroups {
             if group.isEmpty { return }
             let texts = group.flatMap(\.texts)
             sizes.record(texts.count)
+            isWriting()
             let result = await query(texts)
             ended(texts)
             // The next group goes to the database before those of this one learn what became of it.

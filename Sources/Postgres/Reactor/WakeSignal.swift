@@ -37,6 +37,17 @@ public actor WakeSignal {
         }
     }
 
+    /// Returns once there was a signal since the last time, or at that time. For one task at a time.
+    ///
+    /// - Throws: where the task is cancelled.
+    public func next(by time: ContinuousClock.Instant) async throws(CancellationError) {
+        while !isSignalled.exchange(false, ordering: .acquiringAndReleasing), .now < time {
+            if Task.isCancelled { throw CancellationError() }
+            wake(at: time)
+            await wait()
+        }
+    }
+
     /// Returns at that time, whether there is a signal or not.
     ///
     /// - Throws: where the task is cancelled.
@@ -45,11 +56,15 @@ public actor WakeSignal {
         defer { isPausing = false }
         while .now < time {
             if Task.isCancelled { throw CancellationError() }
-            let timer = timer ?? reactor.watch(nil) { [weak self] _ in self?.assumeIsolated { $0.wake() } }
-            self.timer = timer
-            reactor.setDeadline(time, of: timer)
+            wake(at: time)
             await wait()
         }
+    }
+
+    private func wake(at time: ContinuousClock.Instant) {
+        let timer = timer ?? reactor.watch(nil) { [weak self] _ in self?.assumeIsolated { $0.wake() } }
+        self.timer = timer
+        reactor.setDeadline(time, of: timer)
     }
 
     private func wait() async {
