@@ -2002,6 +2002,8 @@ CREATE FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "posi
     LANGUAGE plpgsql STABLE
     SET search_path TO ''
     SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $_$
 declare
     me uuid := app.caller();
@@ -4397,6 +4399,8 @@ $$;
 CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
     SET search_path TO ''
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
     AS $$
 declare
     me uuid := auth.uid();

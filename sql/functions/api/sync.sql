@@ -80,12 +80,16 @@ $$;
 -- position in it is the last key given. The function is STABLE: all its queries run on the caller's one snapshot. What
 -- changed after `until` is left out of later pages, and found by the delta that follows. What was not given by this
 -- function is answered with a reset.
+--
+-- It keeps to indexes: a session that made its plans while tables were small would else read the whole of them, until
+-- autovacuum has seen to them.
 create or replace function api.sync(
     epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer,
     max_bytes integer,
     out epoch_now text, out snapshot text, out reset boolean, out next_position text, out changes text,
     out conversation_ids text)
-language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql stable
+set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     me uuid := app.caller();
     is_standby boolean := pg_catalog.pg_is_in_recovery();

@@ -2,9 +2,11 @@
 -- anew in every query that calls it. A deleted user, who stays in direct conversations, is no member to them: its token
 -- may have time left.
 
--- For reads of many rows: `conversation_id = any(array(select app.my_conversations()))`, run once a query.
+-- For reads of many rows: `conversation_id = any(array(select app.my_conversations()))`, run once a query. It keeps to
+-- the index, however small the table was when the session made its plan.
 create or replace function app.my_conversations() returns setof uuid
-language plpgsql stable security definer set search_path = '' rows 50 as $$
+language plpgsql stable security definer
+set search_path = '' set enable_seqscan = off set enable_bitmapscan = off rows 50 as $$
 declare
     me uuid := auth.uid();
 begin
