@@ -84,7 +84,7 @@ struct GrowthBench {
         var rates: (empty: [Double], grown: [Double]) = ([], [])
         for isGrown in round % 2 == 0 ? [false, true, true, false] : [true, false, false, true] {
             let rate = try await BenchLoop.run(
-                isGrown ? grown : empty, for: .seconds(seconds) / 6, method: method, write
+                isGrown ? grown : empty, for: .seconds(max(seconds, 6)) / 6, method: method, write
             ).perSecond
             if isGrown { rates.grown.append(rate) } else { rates.empty.append(rate) }
         }
