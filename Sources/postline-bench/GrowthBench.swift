@@ -82,13 +82,14 @@ struct GrowthBench {
         // Each is first and last in turn: who is second comes while the database still writes down what the first has
         // sent, and the machine is not as fast at every moment.
         var rates: (empty: [Double], grown: [Double]) = ([], [])
-        for isGrown in round % 2 == 0 ? [false, true, true, false] : [true, false, false, true] {
+        let turns = round % 2 == 0 ? [false, true, true, false] : [true, false, false, true]
+        for isGrown in turns + turns {
             let rate = try await BenchLoop.run(
                 isGrown ? grown : empty, for: .seconds(max(seconds, 6)) / 6, method: method, write
             ).perSecond
             if isGrown { rates.grown.append(rate) } else { rates.empty.append(rate) }
         }
-        return Pair(empty: rates.empty.reduce(0, +) / 2, grown: rates.grown.reduce(0, +) / 2)
+        return Pair(empty: rates.empty.reduce(0, +) / 4, grown: rates.grown.reduce(0, +) / 4)
     }
 
     /// The people who are measured: alike in both databases.
