@@ -4405,7 +4405,10 @@ CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
 declare
     me uuid := auth.uid();
 begin
-    return query select m.conversation_id from public.conversation_members m where m.user_id = me and not m.is_deleted;
+    -- By the profile, which nobody brings back, and asked once: of each row it costs the longest lists a fifth more.
+    return query
+    select m.conversation_id from public.conversation_members m
+     where m.user_id = me and not exists (select from public.user_profiles p where p.id = me and p.is_deleted);
 end
 $$;
 

@@ -13,6 +13,9 @@ extension Feed {
         var pace: Duration = .milliseconds(5)
         var sweep: Duration = .seconds(1)
 
+        /// How long a look waits at most for what this node is writing.
+        var sharing: Duration = .milliseconds(10)
+
         /// How often, and how many times, it is asked whether others' commits have sealed what a look saw.
         var durabilityPace: Duration = .milliseconds(1)
         var durabilityPolls = 5
