@@ -81,15 +81,16 @@ struct GrowthBench {
     ) async throws -> Pair {
         // Each is first and last in turn: who is second comes while the database still writes down what the first has
         // sent, and the machine is not as fast at every moment.
-        var rates: (empty: [Double], grown: [Double]) = ([], [])
+        var sums = (empty: 0.0, grown: 0.0)
         let turns = round % 2 == 0 ? [false, true, true, false] : [true, false, false, true]
         for isGrown in turns + turns {
             let rate = try await BenchLoop.run(
                 isGrown ? grown : empty, for: .seconds(max(seconds, 6)) / 6, method: method, write
             ).perSecond
-            if isGrown { rates.grown.append(rate) } else { rates.empty.append(rate) }
+            if isGrown { sums.grown += rate } else { sums.empty += rate }
         }
-        return Pair(empty: rates.empty.reduce(0, +) / 4, grown: rates.grown.reduce(0, +) / 4)
+        // Each had half of twice as many turns.
+        return Pair(empty: sums.empty / Double(turns.count), grown: sums.grown / Double(turns.count))
     }
 
     /// The people who are measured: alike in both databases.

@@ -14,7 +14,7 @@ struct OpenWritesTests {
         writes.begin()
         writes.end()
         signal.signal()
-        try await writes.end(by: far, signal)
+        try await writes.wait(until: far, on: signal)
         try await signal.next()
         #expect(.now < far)
     }
@@ -23,7 +23,7 @@ struct OpenWritesTests {
     func some() async throws {
         writes.begin()
         writes.begin()
-        async let end: Void = writes.end(by: far, signal)
+        async let end: Void = writes.wait(until: far, on: signal)
         for _ in 0..<2 {
             writes.end()
             signal.signal()
@@ -36,7 +36,7 @@ struct OpenWritesTests {
     func late() async throws {
         writes.begin()
         let limit = ContinuousClock.now + .milliseconds(1)
-        try await writes.end(by: limit, signal)
+        try await writes.wait(until: limit, on: signal)
         #expect(.now >= limit)
     }
 }

@@ -231,7 +231,7 @@ extension Feed {
             // What this node is writing shares it too, where the last one took long to give out: of eight changes that
             // come at once the first to commit would else be given out alone, and the others after it.
             if !visit.isAtStandby {
-                try await openWrites.end(by: .now + min(handover.lastTime / 2, settings.sharing), due)
+                try await openWrites.wait(until: .now + min(handover.lastTime / 2, settings.sharing), on: due)
             }
             next = .now + settings.pace
         }
