@@ -1,3 +1,4 @@
+import Messaging
 import Metrics
 import Synchronization
 
@@ -23,7 +24,7 @@ final class GatewayMetrics: Sendable {
             timers[key] = timer
             return timer
         }
-        timer.recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        timer.recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 }
 

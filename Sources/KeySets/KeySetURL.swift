@@ -21,7 +21,7 @@ public struct KeySetURL: KeySetSource {
         let body: ByteBuffer
         do {
             response = try await HTTPClient.shared.execute(
-                request, timeout: .nanoseconds(Int64(timeout / .nanoseconds(1))))
+                request, timeout: TimeAmount(timeout))
             body = try await response.body.collect(upTo: 65_536)
         } catch {
             throw KeySetError("\(url) does not answer with a key set: \(error)")

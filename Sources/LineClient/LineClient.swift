@@ -74,7 +74,7 @@ public actor LineClient {
         let address = "\(host):\(port)"
         let loop = group.any()
         let firstLine = loop.makePromise(of: ByteBuffer.self)
-        let limit = TimeAmount.nanoseconds(Int64(timeout / .nanoseconds(1)))
+        let limit = TimeAmount(timeout)
         let channel: any Channel
         do {
             channel = try await ClientBootstrap(group: loop)

@@ -10,7 +10,7 @@ struct MailMetrics: Sendable {
     func settled(_ kind: MailOrder.Kind, _ outcome: MailOutcome, after duration: Duration) {
         let dimensions = [("kind", kind.rawValue), ("outcome", outcome.name)]
         Counter(label: "postline_mails_total", dimensions: dimensions, factory: factory).increment()
-        Timer(label: "postline_mail_seconds", factory: factory).recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        Timer(label: "postline_mail_seconds", factory: factory).recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 }
 

@@ -70,22 +70,22 @@ public struct FolderStore: MediaStore {
     private var url: String { base.url.withLock(\.self) }
 
     public func upload(of picture: Picture) -> PictureUpload {
-        let expires = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + MediaTimes.upload)
+        let expires = Expiry(in: MediaTimes.upload)
         let signature = sign(Self.words(of: picture, until: expires))
         let query =
             "for=\(picture.purpose.rawValue)&type=\(picture.type.rawValue.replacing("/", with: "%2F"))"
             + "&bytes=\(picture.bytes)&expires=\(expires.seconds)&signature=\(signature)"
         return PictureUpload(
             url: "\(url)/v1/media/\(picture.id)?\(query)", headers: [("Content-Type", picture.type.rawValue)],
-            expiresAt: expires)
+            expiresAt: expires.date)
     }
 
     public func address(of id: ID, _ purpose: Picture.Purpose) -> String { "\(url)/v1/media/\(id)" }
 
     public func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
-        let expires = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down) + MediaTimes.reading)
+        let expires = Expiry(in: MediaTimes.reading)
         let signature = sign(Self.words(reading: id, until: expires))
-        return ("\(address(of: id, .message))?expires=\(expires.seconds)&signature=\(signature)", expires)
+        return ("\(address(of: id, .message))?expires=\(expires.seconds)&signature=\(signature)", expires.date)
     }
 
     public func accept(_ picture: Picture) async throws -> MediaVerdict {
@@ -110,7 +110,7 @@ public struct FolderStore: MediaStore {
             for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
                 let path = "\(folder)/\(name)"
                 let changed = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
-                if let changed, changed.timeIntervalSinceNow < -MediaTimes.upload {
+                if let changed, changed.timeIntervalSinceNow < -TimeInterval(MediaTimes.upload) {
                     try? FileManager.default.removeItem(atPath: path)
                 }
             }
@@ -128,10 +128,11 @@ extension FolderStore {
         guard query.count == 5, fields.count == 5,
             let purpose = fields["for"].flatMap(Picture.Purpose.init),
             let type = fields["type"].flatMap(PictureType.init), let bytes = fields["bytes"].flatMap({ Int($0) }),
-            let expires = Self.date(fields["expires"]), let signature = fields["signature"]
+            let expires = fields["expires"].flatMap({ Expiry($0, within: MediaTimes.upload) }),
+            let signature = fields["signature"]
         else { return nil }
         let picture = Picture(id: id, purpose: purpose, type: type, bytes: bytes)
-        return isSigned(Self.words(of: picture, until: expires), signature) && expires > Date() ? picture : nil
+        return isSigned(Self.words(of: picture, until: expires), signature) ? picture : nil
     }
 
     /// Where a picture is that an address shows, and until when; nil where it shows none to whoever has no more than the
@@ -139,11 +140,11 @@ extension FolderStore {
     public func file(_ id: ID, readBy query: [(name: String, value: String)]) -> (path: String, until: Date?)? {
         if query.isEmpty { return (path(of: id, .avatar), nil) }
         let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
-        guard query.count == 2, fields.count == 2, let expires = Self.date(fields["expires"]),
-            let signature = fields["signature"], expires > Date(),
-            isSigned(Self.words(reading: id, until: expires), signature)
+        guard query.count == 2, fields.count == 2,
+            let expires = fields["expires"].flatMap({ Expiry($0, within: MediaTimes.reading) }),
+            let signature = fields["signature"], isSigned(Self.words(reading: id, until: expires), signature)
         else { return nil }
-        return (path(of: id, .message), expires)
+        return (path(of: id, .message), expires.date)
     }
 
     /// Begins to take a picture.
@@ -162,11 +163,11 @@ extension FolderStore {
 
     private static func folder(_ purpose: Picture.Purpose) -> String { "\(purpose.rawValue)s" }
 
-    private static func words(of picture: Picture, until: Date) -> String {
+    private static func words(of picture: Picture, until: Expiry) -> String {
         "PUT \(picture.id) \(picture.purpose.rawValue) \(picture.type.rawValue) \(picture.bytes) \(until.seconds)"
     }
 
-    private static func words(reading id: ID, until: Date) -> String { "GET \(id) \(until.seconds)" }
+    private static func words(reading id: ID, until: Expiry) -> String { "GET \(id) \(until.seconds)" }
 
     private func sign(_ words: String) -> String {
         HMAC<SHA256>.authenticationCode(for: Array(words.utf8), using: key).hexadecimal
@@ -176,12 +177,27 @@ extension FolderStore {
         guard let code = [UInt8](hexadecimal: signature) else { return false }
         return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: Array(words.utf8), using: key)
     }
-
-    private static func date(_ text: String?) -> Date? {
-        text.flatMap { Int64($0) }.map { Date(timeIntervalSince1970: TimeInterval($0)) }
-    }
 }
 
-extension Date {
-    fileprivate var seconds: String { "\(Int64(timeIntervalSince1970))" }
+/// The time until which an address is valid: a whole number of seconds, as it is written and signed.
+private struct Expiry {
+    /// Seconds since 1970.
+    let seconds: Int64
+
+    var date: Date { Date(timeIntervalSince1970: TimeInterval(seconds)) }
+
+    /// - Parameter validity: seconds from now.
+    init(in validity: Int64) {
+        seconds = Date().wholeSeconds + validity
+    }
+
+    /// Returns nil unless the text is a number in its shortest form, in the future, and no farther in it than an address
+    /// of ours can be.
+    init?(_ text: String, within validity: Int64) {
+        let now = Date().wholeSeconds
+        guard let seconds = Int64(text), text == "\(seconds)", seconds > now,
+            seconds <= now + validity + MediaTimes.clockDifference
+        else { return nil }
+        self.seconds = seconds
+    }
 }

@@ -62,8 +62,10 @@ public enum MediaSettings: Sendable {
 
 /// How long addresses are good.
 enum MediaTimes {
-    /// One to put a picture to. app.queue_removal waits a little longer than this.
-    static let upload: TimeInterval = 3_600
-    /// One to read a message's picture by: whoever is a member no more reads it for as long.
-    static let reading: TimeInterval = 600
+    /// Seconds for which an upload address is valid. `app.queue_removal` waits a little longer.
+    static let upload: Int64 = 3_600
+    /// Seconds for which an address shows a message's picture, also to a user who has left the conversation since.
+    static let reading: Int64 = 600
+    /// Seconds by which the clocks of two nodes may differ.
+    static let clockDifference: Int64 = 60
 }

@@ -70,7 +70,7 @@ public struct S3Store: MediaStore {
         let headers = [("Content-Type", picture.type.rawValue), ("Content-Length", "\(picture.bytes)")]
         return PictureUpload(
             url: url("PUT", settings.bucket, Self.upload(picture.id), headers, seconds: Int(MediaTimes.upload)),
-            headers: headers, expiresAt: Date() + MediaTimes.upload)
+            headers: headers, expiresAt: Date() + TimeInterval(MediaTimes.upload))
     }
 
     public func address(of id: ID, _ purpose: Picture.Purpose) -> String {
@@ -82,7 +82,7 @@ public struct S3Store: MediaStore {
 
     public func signedAddress(of id: ID) -> (url: String, expiresAt: Date) {
         let url = url("GET", settings.bucket, Self.key(id, .message), seconds: Int(MediaTimes.reading))
-        return (url, Date() + MediaTimes.reading)
+        return (url, Date() + TimeInterval(MediaTimes.reading))
     }
 
     public func accept(_ picture: Picture) async throws -> MediaVerdict {

@@ -124,7 +124,7 @@ public final class MessagingService: Service, SessionFactory {
         var options = PoolOptions(size: configuration.poolSize, waitLimit: configuration.poolWait)
         options.connection = .logging(to: logger)
         let waits = Timer(label: "postline_pool_wait_seconds", factory: metrics)
-        options.onWait = { waits.recordNanoseconds(Int64($0 / .nanoseconds(1))) }
+        options.onWait = { waits.recordNanoseconds($0.count(of: .nanoseconds(1))) }
         pool = Pool(url: configuration.databaseURL, options: options)
         database = Database(pool: pool, limits: configuration.limits)
         standbyPool = configuration.standbyDatabaseURL.map { Pool(url: $0, options: options) }

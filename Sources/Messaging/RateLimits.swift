@@ -152,7 +152,7 @@ public struct Rates: Sendable {
 extension ProtocolError {
     /// - Parameter retryAfter: is told in whole seconds, at least one.
     static func rateLimited(_ why: String, retryAfter: Duration) -> ProtocolError {
-        let seconds = max(1, Int((retryAfter / .seconds(1)).rounded(.up)))
+        let seconds = max(1, Int(clamping: (retryAfter + .nanoseconds(999_999_999)).count(of: .seconds(1))))
         return ProtocolError(
             .rateLimited, "\(why) Try again in \(seconds) s.",
             data: [.init(name: "retry_after", value: .integer(seconds))])

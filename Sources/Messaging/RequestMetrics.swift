@@ -32,7 +32,7 @@ struct RequestMetrics: Sendable {
                 dimensions: [("method", operation?.method ?? "unknown"), ("code", code?.rawValue ?? "ok")],
                 factory: factory)
         }
-        timer.recordNanoseconds(Int64(duration / .nanoseconds(1)))
+        timer.recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 
     private static let numbers = Dictionary(

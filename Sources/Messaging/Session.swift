@@ -69,7 +69,7 @@ actor Session: LineSession {
             "request answered",
             metadata: [
                 "request": "\(id)", "method": "\(operation?.method ?? "unknown")", "code": "\(code?.rawValue ?? "ok")",
-                "ms": "\(Int64(duration / .milliseconds(1)))",
+                "ms": "\(duration.count(of: .milliseconds(1)))",
             ])
     }
 

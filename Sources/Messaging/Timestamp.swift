@@ -3,7 +3,7 @@ public import FoundationEssentials
 /// An instant as the protocol writes it: RFC 3339 in UTC with microseconds.
 public enum Timestamp {
     public static func text(_ date: Date) -> String {
-        text(microseconds: Int64((date.timeIntervalSince1970 * 1_000_000).rounded(.down)))
+        text(microseconds: Int64(exactly: (date.timeIntervalSince1970 * 1_000_000).rounded(.down)) ?? 0)
     }
 
     /// - Parameter microseconds: since 1970.

@@ -29,7 +29,7 @@ struct PushMetrics: Sendable {
         let dimensions = [("provider", platform.rawValue), ("outcome", name)]
         Counter(label: "postline_device_pushes_total", dimensions: dimensions, factory: factory).increment()
         Timer(label: "postline_push_seconds", dimensions: [("provider", platform.rawValue)], factory: factory)
-            .recordNanoseconds(Int64(duration / .nanoseconds(1)))
+            .recordNanoseconds(duration.count(of: .nanoseconds(1)))
     }
 
     func gaveUp(_ count: Int) { givenUp.increment(by: count) }

@@ -22,7 +22,7 @@ package struct SignedWebhook: Sendable {
     /// - Throws: what kept it from being answered.
     package func post(_ body: some Encodable, id: String) async throws -> ProviderAnswer {
         let bytes = try body.json()
-        let timestamp = "\(Int(Date().timeIntervalSince1970))"
+        let timestamp = "\(Int64(exactly: Date().timeIntervalSince1970.rounded(.down)) ?? 0)"
         // The time is signed too, so that what was recorded cannot be said again later.
         var code = HMAC<SHA256>(key: SymmetricKey(data: Array(secret.utf8)))
         code.update(data: Array("\(timestamp).".utf8))

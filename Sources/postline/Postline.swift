@@ -13,6 +13,7 @@ struct Postline: AsyncParsableCommand {
     static let version = "0.1.0"
 
     static func main() async {
+        ProcessCrash.endsAtOnce()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -71,7 +71,7 @@ enum MediaRoutes {
             throw .noPicture
         }
         guard let type else { throw .noPicture }
-        let age = until.map { max(0, Int($0.timeIntervalSinceNow)) }
+        let age = until.map { max(0, $0.wholeSeconds - Date().wholeSeconds) }
         var answer = HTTPAnswer(
             .ok,
             [

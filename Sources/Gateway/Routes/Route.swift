@@ -65,7 +65,7 @@ extension ProtocolError {
             case ("retry_after", .number(let number)): return number.integer
             case ("retry_at", .string(let text)):
                 let time = try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text)
-                return time.map { max(1, Int64($0.timeIntervalSinceNow.rounded(.up))) }
+                return time.map { max(1, ($0.wholeSeconds - Date().wholeSeconds)) }
             default: continue
             }
         }

@@ -115,7 +115,7 @@ final class PresenceReporter: Sendable {
         let rows = try await database.rows(
             Self.report,
             [
-                "\(node)", "\(Int64(lease / .seconds(1)))", Self.array(report.arrived), Self.array(report.gone),
+                "\(node)", "\(lease.count(of: .seconds(1)))", Self.array(report.arrived), Self.array(report.gone),
                 "\(report.isWhole)",
             ], as: .feed)
         return rows.text(0, 0) == "t"

@@ -18,7 +18,7 @@ struct APNs: PushProvider {
         token = CachedToken {
             let keys = JWTKeyCollection()
             await keys.add(ecdsa: settings.key, kid: JWKIdentifier(string: settings.keyID))
-            let claims = Claims(iss: settings.teamID, iat: Int(Date().timeIntervalSince1970))
+            let claims = Claims(iss: settings.teamID, iat: Int(clamping: Date().wholeSeconds))
             return (try await keys.sign(claims, kid: JWKIdentifier(string: settings.keyID)), .seconds(2_400))
         }
     }
@@ -84,7 +84,7 @@ struct APNs: PushProvider {
                 // A badge is what a person sees, too.
                 ("apns-push-type", "alert"), ("apns-priority", isShown ? "10" : "5"),
                 ("apns-collapse-id", "\(push.order.conversation)"),
-                ("apns-expiration", "\(Int(Date().timeIntervalSince1970) + 86_400)"),
+                ("apns-expiration", "\(Date().wholeSeconds + 86_400)"),
                 ("content-type", "application/json"),
             ], try payload.json())
     }

@@ -52,7 +52,7 @@ struct FCM: PushProvider {
     ) async throws -> (String, Duration) {
         let keys = JWTKeyCollection()
         await keys.add(rsa: account.key, digestAlgorithm: .sha256)
-        let now = Int(Date().timeIntervalSince1970)
+        let now = Int(clamping: Date().wholeSeconds)
         let assertion = try await keys.sign(
             Claims(
                 iss: account.clientEmail, scope: "https://www.googleapis.com/auth/firebase.messaging",

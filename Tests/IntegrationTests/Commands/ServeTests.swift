@@ -53,6 +53,17 @@ struct ServeTests {
 
     private static let signed = "select obj_description('api'::regnamespace, 'pg_namespace')"
 
+    @Test("a node that traps ends at once, without a backtrace", arguments: [SIGILL, SIGTRAP, SIGSEGV, SIGABRT])
+    func trapped(_ signal: Int32) async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            node.command.signal(signal)
+            #expect(try await node.command.exit() == -signal)
+            let output = node.command.output + node.command.errors
+            #expect(!output.contains("Program crashed") && !output.contains("Backtrace"), "\(output)")
+        }
+    }
+
     @Test("row 52: a bad configuration is one clear sentence that names the setting, and exit 78")
     func badConfiguration() async throws {
         let external = ["POSTLINE_AUTH": "external", "POSTLINE_JWT_SECRET": ""]

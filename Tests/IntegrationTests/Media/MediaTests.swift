@@ -86,6 +86,29 @@ struct MediaTests {
         }
     }
 
+    @Test("no query of a picture's address ends the node", arguments: ["GET", "PUT"])
+    func queries(_ method: String) async throws {
+        try await withPictures { node, _ in
+            let numbers = [
+                "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "0", "-1",
+                "+1", "1e300", "1e-300", "NaN", "inf", "0x7fffffffffffffff", "4102444800", "99999999999999999999999",
+                "%00", "", "٣", " 1",
+            ]
+            let id = ID.random()
+            for number in numbers {
+                let other = method == "PUT" ? "&for=avatar&type=image%2Fpng&bytes=\(number)" : ""
+                for query in [
+                    "expires=\(number)&signature=00\(other)", "expires=1\(other)&signature=\(number)",
+                    "expires=\(number)&expires=\(number)&signature=00", "\(number)=\(number)",
+                ] {
+                    let target = "/v1/media/\(id)?\(query.replacing(" ", with: "%20").replacing("٣", with: "%D9%A3"))"
+                    let status = try await PictureAnswer.request(method, "http://127.0.0.1:\(node.httpPort)\(target)").status
+                    #expect((400..<500).contains(status), "\(target)")
+                }
+            }
+        }
+    }
+
     @Test("row 67: what is longer, shorter, of another type, late, forged or put twice is refused, and nothing is kept")
     func refused() async throws {
         try await withPictures { node, folder in
