@@ -1,6 +1,6 @@
 -- What must hold of every object there is, also of those to come.
 begin;
-select plan(11);
+select plan(12);
 
 select is_empty($$
     select c.oid::regclass from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -16,11 +16,22 @@ select is_empty($$
        and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')
 $$, 'row 38: every view runs with its caller''s rights');
 
+-- A body in SQL (prosqlbody) needs no search_path: its names were resolved when it was created.
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosecdef
-       and not coalesce(p.proconfig @> array['search_path=""'], false)
-$$, 'row 38: every definer function pins an empty search_path');
+     where n.nspname in ('public', 'app', 'api', 'rest', 'accounts', 'feed', 'admin') and p.prosqlbody is null
+       and not coalesce(p.proconfig && array['search_path=pg_catalog, pg_temp',
+                                             'search_path=extensions, public, pg_temp'], false)
+       and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+       and p.prolang <> (select oid from pg_language where lanname = 'c')
+$$, 'row 38: every function resolves names in pg_catalog before pg_temp');
+
+select is_empty($$
+    select d.datname, r from pg_database d,
+           unnest(array['anon', 'authenticated', 'service_role', 'postline_feed', 'postline_accounts',
+                        'postline_sender', 'tests_login']) as r
+     where d.datname = current_database() and has_database_privilege(r, d.oid, 'temporary')
+$$, 'no role of a request may create temporary objects');
 
 select is_empty($$
     select p.oid::regprocedure from pg_proc p join pg_namespace n on n.oid = p.pronamespace

@@ -5,7 +5,7 @@
 -- nothing else.
 create or replace function accounts.register(
     email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
     name text := app.checked_name('full_name', full_name, 'A name');
@@ -43,14 +43,14 @@ $$;
 -- For the nodes of the version before, which send no mail.
 create or replace function accounts.register(
     email text, password_hash text, username text, full_name text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return accounts.register(email, password_hash, username, full_name, false, null);
 end
 $$;
 
 create or replace function accounts.credentials(email text) returns table (user_id uuid, password_hash text)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
@@ -62,7 +62,7 @@ $$;
 
 -- Whether an operator, or another auth server, keeps the account out for now.
 create or replace function app.is_banned(account auth.users) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return coalesce(account.banned_until > pg_catalog.now(), false);
 end
@@ -70,7 +70,7 @@ $$;
 
 -- The stored hash of a signed-in user's password; null where it has none.
 create or replace function accounts.password_hash(user_id uuid) returns text
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return (select nullif(u.encrypted_password::text, '') from auth.users u
              where u.id = password_hash.user_id and u.deleted_at is null);
@@ -80,7 +80,7 @@ $$;
 -- Puts another hash of the same password in the place of one that the service has verified it against. Answers the
 -- hash that is stored then: another where it was changed meanwhile, null where the account has gone.
 create or replace function accounts.renew_hash(user_id uuid, old_hash text, new_hash text) returns text
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
      where u.id = renew_hash.user_id and u.encrypted_password = old_hash and u.deleted_at is null;
@@ -90,7 +90,7 @@ $$;
 
 -- A guest: an account without address and password, which a session alone leads to.
 create or replace function accounts.guest(full_name text default null) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     name text := app.checked_name('full_name', full_name, 'A name');
     new_id uuid;
@@ -111,7 +111,7 @@ $$;
 -- as with accounts.register.
 create or replace function accounts.upgrade(
     user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
     name text := app.checked_name('full_name', full_name, 'A name');
@@ -145,7 +145,7 @@ $$;
 -- For the nodes of the version before, which send no mail.
 create or replace function accounts.upgrade(
     user_id uuid, email text, password_hash text, full_name text default null) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform accounts.upgrade(user_id, email, password_hash, full_name, false, null);
 end
@@ -155,7 +155,7 @@ $$;
 -- verified the current password against: where it is not the stored one any more, another change came first.
 create or replace function accounts.change_password(
     user_id uuid, session_id uuid, old_hash text, new_hash text) returns integer
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     ended integer;
 begin
@@ -177,7 +177,7 @@ $$;
 -- Makes a tombstone of the user. `password_hash` is the stored hash that the service has verified the password
 -- against, null where accounts.password_hash gave none: only a guest's access is proof enough then.
 create or replace function accounts.delete_user(user_id uuid, password_hash text) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users;
 begin
@@ -198,7 +198,7 @@ $$;
 -- The profile of an account, made at first sight. is_anonymous is what the token says, where the account's own row
 -- is kept by another auth server; null asks that row. Answers whether the user is a guest.
 create or replace function accounts.ensure_profile(user_id uuid, is_anonymous boolean) returns boolean
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users;
     guest boolean;
@@ -223,7 +223,7 @@ $$;
 
 -- An address in the form it is stored and compared in, or a refusal.
 create or replace function app.checked_email(email text) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     address text := pg_catalog.lower(pg_catalog.btrim(email));
 begin
@@ -237,7 +237,7 @@ $$;
 
 -- The same of one that mails are sent to: letters, digits and signs of ASCII (RFC 5321, 4.1.2, a dot-string at a host).
 create or replace function app.mailable_email(email text) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     address text := app.checked_email(email);
 begin
@@ -251,7 +251,7 @@ end
 $$;
 
 create or replace function app.refuse_email() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL010', message = 'That email address has an account already.',
         detail = '{"field":"email"}';
@@ -259,7 +259,7 @@ end
 $$;
 
 create or replace function app.refuse_credentials() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL003', message = 'The email address or the password is wrong.';
 end

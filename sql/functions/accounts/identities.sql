@@ -8,7 +8,7 @@
 
 -- Takes a token, of which the service gives the hash and when it expires, in seconds since 1970, for good.
 create or replace function app.use_identity_token(token_hash text, expires_at double precision) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.used_identity_tokens t
      where t.hash in (select e.hash from app.used_identity_tokens e where e.expires_at <= app.now()
@@ -24,7 +24,7 @@ $$;
 
 -- The account that a provider's subject leads to, or the address that the provider has verified; null where none does.
 create or replace function accounts.identified_account(provider text, subject text, email text) returns uuid
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return coalesce(
         (select i.user_id from app.identities i
@@ -45,7 +45,7 @@ create or replace function accounts.enter_by_identity(
     provider text, subject text, email text, full_name text, token_hash text, expires_at double precision,
     guest_session uuid, guest_generation integer, reuse_seconds integer)
 returns table (user_id uuid, password_hash text, merged json)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 declare
     address text := case when email is not null then app.checked_email(email) end;
@@ -101,7 +101,7 @@ $$;
 -- the address, and had only to wait for a click in a mail that its owner did not ask for. So the password goes, which a
 -- mail sets anew, and every session of before ends. A new account and a guest have no password.
 create or replace function app.shut_out_others(user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update auth.users u set encrypted_password = null, updated_at = pg_catalog.now()
      where u.id = shut_out_others.user_id and nullif(u.encrypted_password::text, '') is not null;
@@ -115,7 +115,7 @@ $$;
 
 -- A new account that a provider's word leads to. Where the address is taken it has none.
 create or replace function app.make_account(provider text, email text, full_name text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     address text := email;
     name text := app.checked_name('full_name', full_name, 'A name');
@@ -142,7 +142,7 @@ $$;
 
 -- Makes a guest a full account of the same id, as accounts.upgrade does. Where the address is taken it has none.
 create or replace function app.name_guest(guest uuid, provider text, email text, full_name text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     address text := email;
     name text := app.checked_name('full_name', full_name, 'A name');
@@ -166,7 +166,7 @@ end
 $$;
 
 create or replace function app.metadata_of(provider text) returns jsonb
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     return pg_catalog.jsonb_build_object('provider', provider, 'providers', pg_catalog.jsonb_build_array(provider));
 end
@@ -174,7 +174,7 @@ $$;
 
 -- Notes that the user has proven that address; null: none.
 create or replace function app.note_proof(user_id uuid, email text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.identities i
      where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = pg_catalog.lower(note_proof.email));
@@ -191,7 +191,7 @@ $$;
 -- An address that was there before it was confirmed, was proven by that. One that is confirmed in the statement that
 -- sets it was not: so accounts were made before there was mail. A proof goes with its address.
 create or replace function app.follow_proof() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.email = old.email and old.email_confirmed_at is null and new.email_confirmed_at is not null
        and new.deleted_at is null then
@@ -210,7 +210,7 @@ create or replace trigger postline_proven_account after update on auth.users
 -- Deletes an account by a fresh token of the provider that leads to it, in place of a password.
 create or replace function accounts.delete_by_identity(
     user_id uuid, provider text, subject text, token_hash text, expires_at double precision) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform 1 from auth.users u where u.id = delete_by_identity.user_id for update;
     if not exists (select from app.identities i
@@ -228,7 +228,7 @@ $$;
 -- Brings a guest into an account where another server keeps both. The service has verified a token of each. A repeated
 -- call finds it done and answers the same; a guest who became that very account has nothing to bring.
 create or replace function accounts.merge_external_guest(user_id uuid, guest_id uuid) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     guest auth.users;
     account auth.users;

@@ -5,7 +5,7 @@
 -- any more goes, and takes nobody's place: how many addresses were made up, no other mail tells.
 create or replace function accounts.take_mails(hashes text[]) returns table (
     id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 #variable_conflict use_column
 declare
     mail app.mails;
@@ -65,7 +65,7 @@ $$;
 -- the mail was taken.
 create or replace function accounts.settle_mails(
     ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) returns void
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
     with said as materialized (
         select * from unnest(ids, tries, outcomes, errors, retry_seconds) as u (id, tries, outcome, error, retry)),

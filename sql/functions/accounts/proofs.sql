@@ -4,7 +4,7 @@
 -- Has a mail sent to that address, by which its account's password is set anew. It writes the same row whether there is
 -- such an account or not, and asks nothing else: so neither the answer nor its time tells.
 create or replace function accounts.request_password_reset(email text, most integer) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.queue_mail('reset_password', app.checked_email(email), null, most);
 end
@@ -12,7 +12,7 @@ $$;
 
 -- The account that a token is of, locked; a refusal where the token is not good.
 create or replace function app.mail_token_account(token_hash text, kinds text[]) returns auth.users
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users;
     token app.mail_tokens;
@@ -36,7 +36,7 @@ $$;
 
 -- Whose password a token may set; a refusal where it is not good. It stays as it is.
 create or replace function accounts.resettable_account(token_hash text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return (app.mail_token_account(token_hash, array['reset_password'])).id;
 end
@@ -45,7 +45,7 @@ $$;
 -- Sets the password of a token's account, and ends all its sessions. Whoever has the token reads the address's mail: so
 -- the address is proven, too. Answers whose password it is.
 create or replace function accounts.reset_password(token_hash text, password_hash text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users := app.mail_token_account(token_hash, array['reset_password']);
 begin
@@ -65,7 +65,7 @@ $$;
 -- address is found out when the mail is due, and told nobody. Of several requests the newest counts.
 create or replace function accounts.request_email_change(
     user_id uuid, password_hash text, email text, most integer) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     address text := app.mailable_email(email);
     account auth.users;
@@ -90,7 +90,7 @@ $$;
 -- Takes the proof of an address: that it is the account's, or is to be. The address that it takes the place of is sent
 -- a notice. Answers the address.
 create or replace function accounts.confirm_email(token_hash text) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users := app.mail_token_account(token_hash, array['confirm_email', 'change_email']);
     address text := (select t.email from app.mail_tokens t where t.hash = pg_catalog.decode(token_hash, 'hex'));
@@ -122,7 +122,7 @@ $$;
 -- Whether the account need not wait for its address to be confirmed; else it is sent another mail, unless one is on its
 -- way or can still be used. An account without an address has nothing to wait for.
 create or replace function accounts.await_confirmation(user_id uuid, most integer) returns boolean
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users;
 begin

@@ -15,7 +15,7 @@
 -- A user has at most 100 sessions: of more, those that were used last go on.
 create or replace function accounts.open_session(session_id uuid, user_id uuid, password_hash text) returns table (
     generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     -- Waits for a change of the password, a ban, a deletion or a merge under way. One that comes later waits for this,
     -- and ends the session.
@@ -44,7 +44,7 @@ $$;
 
 -- Why the account is not signed in to: it is not there, or the password that was verified is not its password.
 create or replace function app.refuse_sign_in(user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
         perform app.refuse_credentials();
@@ -55,7 +55,7 @@ $$;
 
 -- Removes some of the sessions that ended long ago: more with each sign-in than that brings.
 create or replace function app.forget_sessions() returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.sessions s
      where s.id in (select e.id from app.sessions e where e.forget_at <= app.now()
@@ -64,7 +64,7 @@ end
 $$;
 
 create or replace function accounts.use_session(user_id uuid, session_id uuid) returns boolean
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if not exists (select from app.sessions s
                     where s.id = session_id and s.user_id = use_session.user_id and s.revoked_at is null) then
@@ -77,7 +77,8 @@ $$;
 -- Which of these sessions, each of its user, are in use and need nothing but that: the answer of `use_session` to many
 -- at once, in their order. Of the others `use_session` says why they are not, or makes them so.
 create or replace function accounts.are_in_use(user_ids uuid[], session_ids uuid[]) returns boolean[]
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 begin
     return array(
         select exists (
@@ -95,7 +96,7 @@ $$;
 -- client that did not get the answer.
 create or replace function app.is_taken(session app.sessions, generation integer, reuse_seconds integer)
 returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return session.revoked_at is null and (
         session.generation = is_taken.generation
@@ -112,7 +113,7 @@ $$;
 create or replace function accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) returns table (
     outcome text, user_id uuid, active_generation integer, email text, phone text, is_anonymous boolean,
     app_metadata json, user_metadata json)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     session app.sessions;
 begin
@@ -145,7 +146,7 @@ $$;
 
 -- Ends this session of the user, or all of them. Answers how many ended.
 create or replace function accounts.logout(user_id uuid, session_id uuid, everywhere boolean) returns integer
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     ended integer;
 begin
@@ -159,7 +160,7 @@ $$;
 -- The sessions that ended since a snapshot, and the snapshot to ask with next; with none, just that. By this every
 -- node learns whose connections to end, whoever ended the session.
 create or replace function accounts.ended_sessions(since pg_snapshot, out snapshot text, out session_ids text)
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     snapshot := pg_catalog.pg_current_snapshot()::text;
     session_ids := array(
@@ -172,7 +173,7 @@ $$;
 -- An end is told to the nodes, and is for good. A week later the session may be forgotten, but for those of a guest who
 -- was merged: by them a merge that is asked for again is found done.
 create or replace function app.end_session() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if old.revoked_at is not null then
         new.revoked_at := old.revoked_at;
@@ -188,7 +189,7 @@ create or replace trigger end_session before update on app.sessions
 
 -- An account that is deleted or banned, whoever does it, is signed out: a ban that is lifted brings no session back.
 create or replace function app.end_sessions() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
     -- Nor does it come back by a mail of before, when it is let in again.

@@ -5,7 +5,7 @@
 
 -- Keeps a ticket. A user has at most ten: of more, the newest go on.
 create or replace function accounts.keep_ticket(hash text, user_id uuid, sealed_token text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.stream_tickets t where t.expires_at <= app.now();
     delete from app.stream_tickets t
@@ -19,7 +19,7 @@ $$;
 
 -- Takes a ticket: the sealed token, in hexadecimal digits; null where there is none of that hash, or not any more.
 create or replace function accounts.take_ticket(hash text) returns text
-language sql security definer set search_path = '' as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
     with taken as (
         delete from app.stream_tickets t where t.hash = decode(take_ticket.hash, 'hex')
         returning t.sealed_token, t.expires_at)

@@ -2,7 +2,7 @@
 -- deletion do, and is noted also where there was nothing to change.
 
 create or replace function admin.locked_user(who text) returns auth.users
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users;
 begin
@@ -17,7 +17,7 @@ $$;
 -- Keeps a user out until then; for good where `until` is null. The trigger on auth.users ends the sessions, which each
 -- node sees within a second. An account that is kept out already is so until then from now on.
 create or replace function admin.disable(operator text, who text, until text, reason text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users := admin.locked_user(who);
     -- Not infinity, which Supabase's auth server cannot read.
@@ -36,7 +36,7 @@ $$;
 
 -- A time to come: RFC 3339, a day, which begins in UTC, or so long from now (30m, 12h, 7d).
 create or replace function admin.checked_until(until text) returns timestamptz
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     ends_at timestamptz;
 begin
@@ -64,7 +64,7 @@ $$;
 
 -- Lets a user sign in again. Sessions that were ended stay so.
 create or replace function admin.enable(operator text, who text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users := admin.locked_user(who);
     was_disabled boolean := app.is_banned(account);
@@ -78,7 +78,7 @@ $$;
 
 -- Makes a tombstone of the user, as me.delete does: see sql/functions/app/tombstones.sql.
 create or replace function admin.delete_user(operator text, who text, reason text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     account auth.users := admin.locked_user(who);
     living integer := (select count(*) from app.sessions s where s.user_id = account.id and s.revoked_at is null);

@@ -6,7 +6,7 @@
 
 -- Notes an order, in its own transaction. Nothing stands in `detail` that a deletion would have to erase.
 create or replace function admin.note(operator text, action text, user_id uuid, detail jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
         raise exception using errcode = 'PA001',
@@ -19,7 +19,7 @@ $$;
 
 -- What is noted stays.
 create or replace function admin.refuse_change() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'restrict_violation', message = 'The audit is added to and never changed.';
 end
@@ -29,7 +29,7 @@ create or replace trigger refuse_change before update or delete or truncate on a
 
 -- The newest orders first; of one user where `who` is one.
 create or replace function admin.log(who text, most integer) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     whom uuid := case when who is not null then admin.user_id(who) end;
 begin
@@ -45,7 +45,7 @@ end
 $$;
 
 create or replace function admin.check_limit(most integer) returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(most between 1 and 1000, false) then
         raise exception using errcode = 'PA001', message = 'A limit is between 1 and 1000.';
@@ -55,7 +55,7 @@ $$;
 
 -- An id, or a refusal that says of what.
 create or replace function admin.checked_id(value text, what text) returns uuid
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', false) then
         raise exception using errcode = 'PA001',
@@ -67,7 +67,7 @@ $$;
 
 -- An address as it is shown: enough to know it again, and not to write to it.
 create or replace function admin.shown_email(email text, in_full boolean) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     return case when in_full then email else pg_catalog.regexp_replace(email, '^(.).*(@[^@]*)$', '\1…\2') end;
 end
@@ -75,7 +75,7 @@ $$;
 
 -- A time as it is written, also one that is for ever.
 create or replace function admin.utc(value timestamptz) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return case when value is not null then app.utc(least(value, '9999-12-31T23:59:59Z')) end;
 end

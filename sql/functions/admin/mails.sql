@@ -1,7 +1,7 @@
 -- Mails that wait, and those that were given up.
 
 create or replace function admin.mails(most integer, in_full boolean) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     perform admin.check_limit(most);
     return pg_catalog.json_build_object('mails', coalesce((
@@ -20,7 +20,7 @@ $$;
 
 -- Has a mail tried at once, and anew: its attempts count from none. Without an id all of them. Answers how many.
 create or replace function admin.retry_mails(operator text, mail text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     one uuid := case when mail is not null then admin.checked_id(mail, 'mail') end;
     whom uuid := (select m.user_id from app.mails m where m.id = one);

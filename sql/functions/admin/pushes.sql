@@ -1,7 +1,7 @@
 -- Pushes that wait. A device's token is shown to nobody.
 
 create or replace function admin.pushes(most integer) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     perform admin.check_limit(most);
     return pg_catalog.json_build_object('pushes', coalesce((
@@ -21,7 +21,7 @@ $$;
 -- Has what waits for a device, or for all, told at once, and anew: its attempts count from none. What a provider is
 -- just being asked to take may reach its device twice. Answers how many there are, one a device and conversation.
 create or replace function admin.retry_pushes(operator text, device text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     one uuid := case when device is not null then admin.checked_id(device, 'device') end;
     whom uuid := (select d.user_id from app.devices d where d.id = one);

@@ -3,7 +3,7 @@
 -- The sessions of a user that was used last first: those that live, or with `ended` those too that ended and are not
 -- forgotten yet.
 create or replace function admin.sessions(who text, ended boolean, most integer) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     whom uuid := admin.user_id(who);
 begin
@@ -22,7 +22,7 @@ $$;
 
 -- Ends one session of a user, or all of them; each node ends their connections within a second.
 create or replace function admin.end_sessions(operator text, who text, session text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     whom uuid := admin.user_id(who);
     one uuid := case when session is not null then admin.checked_id(session, 'session') end;

@@ -4,7 +4,7 @@
 -- `who` is trimmed. An address may be that of several, where accounts come from an enterprise's sign-in
 -- (`is_sso_user`).
 create or replace function admin.named(who text) returns setof uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     wanted text := pg_catalog.lower(pg_catalog.btrim(who, E' \t\n\r'));
 begin
@@ -23,7 +23,7 @@ $$;
 
 -- The one user of that id, address or username.
 create or replace function admin.user_id(who text) returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     found_ids uuid[] := array(select n from admin.named(who) n order by n limit 11);
 begin
@@ -46,7 +46,7 @@ end
 $$;
 
 create or replace function admin.user_object(user_id uuid, in_full boolean) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return (
         select pg_catalog.json_build_object(
@@ -71,7 +71,7 @@ $$;
 
 -- Those of that id, address or username, and then those who have it in their name or username, `most` at most.
 create or replace function admin.users(query text, most integer, in_full boolean) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     exact uuid[] := array(select n from admin.named(query) n);
     literal text := pg_catalog.regexp_replace(pg_catalog.btrim(query, E' \t\n\r'), '([\\%_])', '\\\1', 'g');

@@ -1,6 +1,6 @@
 -- As many as an answer surely has room for.
 create or replace function api.avatars() returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return (
         select ('{"avatars":[' || coalesce(pg_catalog.string_agg(pg_catalog.row_to_json(w)::text, ','

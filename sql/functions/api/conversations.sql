@@ -5,7 +5,7 @@ drop function if exists api.conversation(uuid);
 -- The one direct conversation with another user, made if there was none. Whose member row was deleted by SQL is put
 -- back by it.
 create or replace function api.open_conversation(user_id uuid, profiles boolean default false) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     found_id uuid;
@@ -35,7 +35,7 @@ $$;
 
 -- Whether somebody is behind that id, and no tombstone.
 create or replace function app.is_present(user_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return exists (select from public.user_profiles p where p.id = is_present.user_id and not p.is_deleted);
 end
@@ -43,7 +43,7 @@ $$;
 
 -- With `profiles`, those of its members beside it, in their order: as many as an answer has room for.
 create or replace function api.conversation(conversation_id uuid, profiles boolean default false) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     answer text;
@@ -69,7 +69,7 @@ $$;
 -- Newest message first; one never written in stands where it was made. No index holds this order: it would make
 -- every message's update of its conversation a cold one. A user's own few hundred are sorted.
 create or replace function api.conversations(max_results integer default 50, before text default null) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     limit_time timestamptz;

@@ -1,7 +1,7 @@
 -- Registers where the caller is to be reached while no app of its is open: see app.register_device.
 create or replace function api.register_device(
     platform text, token text, environment text default 'production', locale text default null) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.caller();
     if not coalesce(platform in ('apns', 'fcm', 'webhook'), false) then
@@ -20,7 +20,7 @@ $$;
 
 -- The caller's devices, those registered last first.
 create or replace function api.devices() returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return (
         select ('{"devices":[' || coalesce(pg_catalog.string_agg(
@@ -35,7 +35,7 @@ $$;
 
 -- Nothing goes to that device any more. Of one that is not there, or another user's, the answer is the same.
 create or replace function api.remove_device(id uuid) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.devices d where d.id = remove_device.id and d.user_id = app.caller();
     if not found then

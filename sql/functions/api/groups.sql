@@ -9,7 +9,7 @@ drop function if exists api.set_member_role(uuid, uuid, text);
 
 create or replace function api.create_group(
     title text, member_ids uuid[], profiles boolean default false) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     others uuid[] := app.distinct_ids('member_ids', member_ids, array[me]);
@@ -26,7 +26,7 @@ $$;
 
 -- A list of ids as a set, in the order given, without those that are not wanted.
 create or replace function app.distinct_ids(field text, ids uuid[], without uuid[]) returns uuid[]
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
         perform app.refuse_param(field, 'Give the ids of one user or more.');
@@ -38,7 +38,7 @@ $$;
 
 create or replace function api.update_conversation(
     conversation_id uuid, title text, profiles boolean default false) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     seat record := app.lock_conversation(conversation_id);
@@ -57,7 +57,7 @@ $$;
 
 create or replace function api.add_members(
     conversation_id uuid, user_ids uuid[], profiles boolean default false) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     seat record := app.lock_conversation(conversation_id);
@@ -78,7 +78,7 @@ $$;
 
 -- Oneself: leave.
 create or replace function api.remove_member(conversation_id uuid, user_id uuid) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     seat record := app.lock_conversation(conversation_id);
@@ -110,7 +110,7 @@ $$;
 
 create or replace function api.set_member_role(
     conversation_id uuid, user_id uuid, role text, profiles boolean default false) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
 begin

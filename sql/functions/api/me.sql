@@ -4,7 +4,7 @@ drop function if exists api.set_avatar(text, text, text);
 drop function if exists api.set_avatar(text, text, text, bigint);
 
 create or replace function api.me() returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     answer json;
@@ -19,7 +19,7 @@ $$;
 
 -- Members of `patch` are set, null clears, what is absent stays; all or nothing.
 create or replace function api.update_me(patch jsonb, if_version bigint default null) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.refuse_unknown(patch, app.own_fields());
     perform app.locked_caller(if_version);
@@ -29,7 +29,7 @@ end
 $$;
 
 create or replace function api.update_physical(patch jsonb, if_version bigint default null) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.locked_caller(if_version);
     perform app.change_physical(patch);
@@ -38,7 +38,7 @@ end
 $$;
 
 create or replace function api.change_username(username text, if_version bigint default null) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.locked_caller(if_version);
     perform app.change_username(username);
@@ -50,7 +50,7 @@ create or replace function api.set_avatar(
     avatar_type text, avatar_id text default null, avatar_url text default null, if_version bigint default null,
     media_id uuid default null)
 returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.locked_caller(if_version);
     perform app.change_avatar(pg_catalog.jsonb_build_object(
@@ -61,7 +61,7 @@ $$;
 
 -- What the four above change, in one transaction: all or nothing.
 create or replace function api.save_me(patch jsonb, if_version bigint default null) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.refuse_unknown(patch, app.own_fields() || array['username', 'avatar', 'physical']);
     if patch ? 'date_of_birth' and patch -> 'physical' ? 'date_of_birth'

@@ -2,7 +2,7 @@
 create or replace function api.create_media(
     purpose text, mime_type text, bytes bigint, conversation_id uuid default null, width integer default null,
     height integer default null) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.caller();
     if not coalesce(purpose in ('avatar', 'message'), false) then
@@ -32,7 +32,7 @@ $$;
 -- What the caller promised of a picture that waits to be used, and whether its bytes are known to be there; an empty
 -- object where there is none such.
 create or replace function api.waiting_media(id uuid) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return coalesce((
         select pg_catalog.json_build_object(
@@ -45,7 +45,7 @@ $$;
 
 -- Those of these pictures that the caller may see now, in messages that are there.
 create or replace function api.seen_media(ids uuid[]) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.caller();
     return (

@@ -2,7 +2,7 @@
 -- `offset 0` has the message looked up by its whole key: a plan kept from when the tables were small could else read
 -- all messages of the conversation.
 create or replace function app.my_message(conversation_id uuid, seq bigint default null) returns json
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     message text;
 begin
@@ -22,7 +22,8 @@ $$;
 create or replace function api.send_message(
     conversation_id uuid, content text, client_id uuid default null, kind text default 'text',
     attachment jsonb default null) returns json
-language plpgsql set search_path = '' set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+language plpgsql
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
     me uuid := auth.uid();
 begin
@@ -49,7 +50,7 @@ $$;
 create or replace function api.sent_message(
     conversation_id uuid, content text, client_id uuid, kind text default 'text', attachment jsonb default null)
     returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     sent public.messages;
@@ -81,7 +82,8 @@ create or replace function app.message_page(
     conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer,
     out mark bigint, out beyond bigint, out sender_ids uuid[])
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_sort = off set enable_bitmapscan = off as $$
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_bitmapscan = off as $$
 declare
     me uuid := auth.uid();
     newest bigint;
@@ -113,7 +115,8 @@ create or replace function api.messages(
     conversation_id uuid, before_seq bigint default null, after_seq bigint default null,
     max_results integer default 50) returns text
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_sort = off set enable_bitmapscan = off as $$
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+set enable_sort = off set enable_bitmapscan = off as $$
 declare
     -- A bound that is a variable is a condition of the index; `coalesce` in it would not be, under row-level security.
     bound bigint := coalesce(before_seq, 9223372036854775807);
@@ -166,7 +169,7 @@ end
 $$;
 
 create or replace function api.mark_read(conversation_id uuid, seq bigint) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     mark bigint;
@@ -197,7 +200,7 @@ end
 $$;
 
 create or replace function api.edit_message(conversation_id uuid, seq bigint, content text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     seat record := app.lock_conversation(conversation_id);
@@ -228,7 +231,7 @@ $$;
 
 -- Again: no change.
 create or replace function api.delete_message(conversation_id uuid, seq bigint) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     seat record := app.lock_conversation(conversation_id);

@@ -1,6 +1,6 @@
 -- Mutes a conversation for the caller until then, or, with null, not any more: no push tells it of its messages.
 create or replace function api.mute_conversation(conversation_id uuid, until text) returns json
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     time timestamptz := app.checked_time('until', until);

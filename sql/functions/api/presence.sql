@@ -1,7 +1,7 @@
 -- Of each user that is asked for whether it is online, in the order in which they were asked for. Of whom the caller
 -- may not see it, and of whom nothing is known, the answer is the same, also where there is no such user.
 create or replace function api.presence(user_ids uuid[]) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.caller();
     if not coalesce(pg_catalog.cardinality(user_ids) between 1 and 100, false) then

@@ -1,7 +1,7 @@
 -- All of them: fewer would look as if the others were unknown. What a profile may take leaves room for a hundred, save
 -- where some are longer, from before that was held.
 create or replace function api.profiles(ids uuid[]) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     objects text;
 begin
@@ -21,7 +21,7 @@ end
 $$;
 
 create or replace function api.profile_by_username(username text) returns json
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     profile json;
 begin

@@ -28,7 +28,7 @@ select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.kind, m.conte
 
 -- What is changed of the message itself, with the caller's rights.
 create or replace function app.change_message() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if row(new.content, new.deleted_at) is distinct from row(old.content, old.deleted_at) then
         update public.messages m set content = new.content, deleted_at = new.deleted_at where m.id = old.id
@@ -47,7 +47,7 @@ $$;
 -- Definer: the rows are those that the caller sees, the mark is its own, and row-level security would be asked anew for
 -- each of them.
 create or replace function app.note_read() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := auth.uid();
     noted text[];  -- the conversation, the farthest message, and the least of the others' marks
@@ -79,7 +79,7 @@ end
 $$;
 
 create or replace function app.move_noted_mark() returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     noted text[] := pg_catalog.string_to_array(
         nullif(pg_catalog.current_setting('postline.read', true), ''), ' ');
@@ -93,7 +93,7 @@ end
 $$;
 
 create or replace function app.move_mark() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.move_noted_mark();
     return null;
@@ -110,16 +110,18 @@ create or replace trigger move_mark after update on rest.messages
 -- For apps that read the tables of `public`: computed fields, which `select *` leaves out and `select *, is_read` has.
 -- The views above do not call them: PostgreSQL does not write a function with a subquery into the query that calls it.
 create or replace function public.unread_count(conversation public.conversations) returns bigint
-language sql stable as $$
+language sql stable
+begin atomic
     select coalesce((
         select conversation.last_seq - m.last_read_seq from public.conversation_members m
-         where m.conversation_id = conversation.id and m.user_id = auth.uid()), 0)
-$$;
+         where m.conversation_id = conversation.id and m.user_id = auth.uid()), 0);
+end;
 
 create or replace function public.is_read(message public.messages) returns boolean
-language sql stable as $$
+language sql stable
+begin atomic
     select not exists (
         select from public.conversation_members m
          where m.conversation_id = message.conversation_id and m.user_id <> message.sender_id
-           and m.last_read_seq < message.seq)
-$$;
+           and m.last_read_seq < message.seq);
+end;

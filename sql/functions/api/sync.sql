@@ -1,9 +1,10 @@
 -- Whether a transaction's rows are news: not seen by `since` (null: nothing was), seen by `until` (null: all are).
 create or replace function app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) returns boolean
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
-       and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
-$$;
+       and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until));
+end;
 
 -- The caller's conversations, by id, and of what kind there may be news for it since a snapshot: profiles, presence,
 -- memberships with their marks, conversations it left; any at all. True too where too much has changed to be asked
@@ -16,7 +17,7 @@ create or replace function app.news(
     since pg_snapshot, out mine uuid[], out is_any boolean, out of_profiles boolean, out of_presence boolean,
     out of_members boolean, out of_leaving boolean)
 language plpgsql stable security definer
-set search_path = '' set plan_cache_mode = force_generic_plan
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_sort = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     most constant integer := 64;
@@ -89,7 +90,8 @@ create or replace function api.sync(
     out epoch_now text, out snapshot text, out reset boolean, out next_position text, out changes text,
     out conversation_ids text)
 language plpgsql stable
-set search_path = '' set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     me uuid := app.caller();
     is_standby boolean := pg_catalog.pg_is_in_recovery();
@@ -459,14 +461,15 @@ create or replace function app.sync_page(
 returns table (
     epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text,
     is_durable boolean)
-language sql stable as $$
+language sql stable
+begin atomic
     select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids,
            -- A standby shows nothing that is not.
            case when pg_catalog.pg_is_in_recovery() then true
                 else pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn() end
       from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
-                    sync_page.messages_per_conversation, sync_page.max_bytes) p
-$$;
+                    sync_page.messages_per_conversation, sync_page.max_bytes) p;
+end;
 
 -- That page, and whether its user is shown others' presence: as long as the session that begins with it is live, since
 -- who changes it falls behind.
@@ -476,9 +479,10 @@ create or replace function app.live_page(
 returns table (
     epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text,
     is_durable boolean, sees_presence boolean)
-language sql stable as $$
+language sql stable
+begin atomic
     select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.is_open
       from app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position",
                          live_page.messages_per_conversation, live_page.max_bytes) p
-     cross join app.my_sight() s
-$$;
+     cross join app.my_sight() s;
+end;

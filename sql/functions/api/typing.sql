@@ -2,7 +2,7 @@
 -- is online. Nothing is kept of it.
 drop function if exists api.typing(uuid);
 create function api.typing(conversation_id uuid) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     if not exists (
         select from public.conversation_members m

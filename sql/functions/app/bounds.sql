@@ -4,24 +4,27 @@
 -- json_strip_nulls writes it anew without, and is kept from stripping by `true`, which is as long, in the place of each
 -- `null`, also in strings (and `\true` is as long as `\null` there).
 create or replace function app.json_bytes(value jsonb) returns bigint
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select pg_catalog.octet_length(pg_catalog.json_strip_nulls(
-        pg_catalog.replace(value::text, 'null', 'true')::json)::text)
-$$;
+        pg_catalog.replace(value::text, 'null', 'true')::json)::text);
+end;
 
 -- Whether a number stands in a value that no double holds, which many clients' readers of JSON refuse.
 create or replace function app.has_huge_number(value jsonb) returns boolean
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select pg_catalog.jsonb_path_exists(
-        value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))')
-$$;
+        value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))');
+end;
 
 -- What the objects of one answer may take: an answer line has at most 4 MiB, of which the id, that the client chooses,
 -- may take as much as a request line has.
 create or replace function app.answer_bytes() returns integer
-language sql immutable parallel safe as $$
-    select 4100000
-$$;
+language sql immutable parallel safe
+begin atomic
+    select 4100000;
+end;
 
 -- That of the version before, which took fewer params.
 drop function if exists app.joined(text[], boolean);
@@ -30,7 +33,7 @@ drop function if exists app.joined(text[], boolean);
 -- least.
 create or replace function app.joined(
     objects text[], from_last boolean default false, room bigint default app.answer_bytes()) returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     joined text := coalesce(pg_catalog.array_to_string(objects, ','), '');
     fitting integer := 0;

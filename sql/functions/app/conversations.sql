@@ -2,7 +2,7 @@
 -- Lock order: conversation, then its members, then its messages.
 
 create or replace function app.keep_conversation() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     first uuid := least(new.participant1_id, new.participant2_id);
 begin
@@ -55,7 +55,7 @@ create or replace trigger keep_changed
     for each row execute function app.keep_conversation();
 
 create or replace function app.add_participants() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     insert into public.conversation_members (conversation_id, user_id)
     values (new.id, new.participant1_id), (new.id, new.participant2_id);
@@ -67,7 +67,7 @@ create or replace trigger add_participants after insert on public.conversations
 
 -- Takes the conversation's lock, and says with a new version that its membership changed: once a transaction.
 create or replace function app.touch_conversation(conversation_id uuid) returns bigint
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint;
 begin
@@ -84,7 +84,7 @@ end
 $$;
 
 create or replace function app.keep_new_member() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
 begin
@@ -107,7 +107,7 @@ create or replace trigger keep_new before insert on public.conversation_members
 -- What the conversation is decides only after the policies have let the rows in: a refusal before would tell strangers
 -- of it.
 create or replace function app.note_arrivals() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room record;
 begin
@@ -135,7 +135,7 @@ create or replace trigger note_arrivals after insert on public.conversation_memb
 
 -- A mark never goes back and never beyond the newest message.
 create or replace function app.keep_mark() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint;
 begin
@@ -152,7 +152,7 @@ create or replace trigger keep_mark before update of last_read_seq on public.con
     for each row when (new.sent_seq = old.sent_seq) execute function app.keep_mark();
 
 create or replace function app.keep_member() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
         raise exception using errcode = 'restrict_violation',
@@ -182,7 +182,7 @@ create or replace trigger keep_changed
     for each row execute function app.keep_member();
 
 create or replace function app.note_removal() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.touch_conversation(old.conversation_id);
     insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)

@@ -1,6 +1,6 @@
 -- Deleting would leave clients with what is no longer there, and numbering with a gap.
 create or replace function app.refuse_delete() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'restrict_violation',
         message = pg_catalog.format('Rows of %I are never deleted.', tg_table_name),

@@ -2,7 +2,7 @@
 -- caller's already stays the same device; one that was another user's is a new one. A caller has at most 32 devices: of
 -- more, those registered last stay.
 create or replace function app.register_device(platform text, token text, environment text, locale text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     session uuid;
@@ -39,7 +39,7 @@ end
 $$;
 
 create or replace function app.forget_devices() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.devices d where d.session_id = new.id;
     return null;

@@ -5,7 +5,7 @@
 -- The condition stands in the function, and the columns that nobody is told of are left out of the triggers: a
 -- trigger's `when` is parsed anew by each statement, also by those that every message makes.
 create or replace function app.ring() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if pg_catalog.current_setting('postline.quiet', true) is distinct from 'on' then
         perform pg_catalog.pg_notify('postline', '');

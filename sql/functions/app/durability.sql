@@ -3,7 +3,7 @@
 -- gives the number to another transaction, whose changes an older snapshot takes for seen. So a snapshot becomes a
 -- cursor only after this: the log is on disk as far as it was written when the snapshot was taken.
 create or replace function app.seal() returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn() then
         perform pg_catalog.set_config('synchronous_commit', 'on', true);

@@ -1,6 +1,6 @@
 -- What changed_xid values and cursors belong to: one cluster, one database in it.
 create or replace function app.home() returns text
-language sql stable security definer set search_path = '' as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select s.system_identifier::text || ':' || d.oid::text
       from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
      where d.datname = pg_catalog.current_database()
@@ -9,7 +9,7 @@ $$;
 -- The timeline that a standby follows, written as in the names of the log's files. The log is received before it is
 -- replayed, so this is never an older one than what the standby shows is of.
 create or replace function app.standby_timeline() returns text
-language sql stable security definer set search_path = '' as $$
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
     select pg_catalog.lpad(pg_catalog.upper(pg_catalog.to_hex(greatest(
                (select w.received_tli from pg_catalog.pg_stat_wal_receiver w),
                (select c.timeline_id from pg_catalog.pg_control_checkpoint() c),
@@ -23,7 +23,8 @@ $$;
 -- Cluster and database are those of a session as long as it lasts, and to ask for them reads a file: so a session notes
 -- them.
 create or replace function app.epoch() returns text
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     home text := pg_catalog.current_setting('postline.home', true);
 begin
@@ -43,7 +44,7 @@ $$;
 -- Ends all cursors. Transaction ids that came with a dump are from another cluster: those this one has not reached
 -- would look new for as long as it has not.
 create or replace function app.renew_epoch() returns text
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     horizon xid8 := pg_catalog.pg_current_xact_id();
 begin
@@ -73,7 +74,7 @@ $$;
 
 -- Called after every migration: renews the epoch where the database came here by dump and restore. True if it did.
 create or replace function app.settle() returns boolean
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     known text := (select s.value from app.settings s where s.name = 'home');
 begin

@@ -1,7 +1,7 @@
 -- How a rule says no: SQLSTATE of our own class, a sentence for a person, and what goes into `error.data`.
 
 create or replace function app.refuse_param(field text, message text) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL001', message = message,
         detail = pg_catalog.json_build_object('field', field)::text;
@@ -9,14 +9,14 @@ end
 $$;
 
 create or replace function app.refuse_hidden(message text) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL008', message = message;
 end
 $$;
 
 create or replace function app.refuse_forbidden(message text) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL007', message = message;
 end
@@ -24,7 +24,7 @@ $$;
 
 -- The user that a request runs as.
 create or replace function app.caller() returns uuid
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := auth.uid();
 begin

@@ -3,7 +3,7 @@
 -- Gives a group that has members and no owner one: the oldest admin, else the oldest member. A merge seats the account
 -- in the guest's place by itself.
 create or replace function app.seat_owner(conversation_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if exists (select from public.conversation_members m
                 where m.conversation_id = seat_owner.conversation_id and m.role = 'owner')
@@ -22,7 +22,7 @@ $$;
 -- the transaction; a refusal, and no lock, for who is no member. Definer: only who may rename a group may lock its row,
 -- and those who leave it or edit a message of theirs must lock it too.
 create or replace function app.lock_conversation(conversation_id uuid, out kind text, out role text)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if app.is_member(conversation_id) then
         perform 1 from public.conversations c where c.id = lock_conversation.conversation_id for no key update;
@@ -39,7 +39,7 @@ $$;
 
 -- A group of the caller alone, its owner. Definer: before its first member nobody may see a group, nor add to it.
 create or replace function app.make_group(title text) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     made uuid;
 begin
@@ -54,7 +54,7 @@ $$;
 -- The direct conversation of the caller and another, with both in it: the rows that were deleted by SQL come back.
 -- Definer: of a conversation that one is no member of one sees nothing and adds nobody to it.
 create or replace function app.seat_participants(other uuid) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room uuid;
 begin
@@ -72,7 +72,7 @@ $$;
 -- Definer: a policy tells rows apart and no columns, so who might write the role of a row might write its mark too, and
 -- everybody may write the mark of their own.
 create or replace function app.give_role(conversation_id uuid, user_id uuid, role text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     seat record := app.lock_conversation(conversation_id);
     present text;

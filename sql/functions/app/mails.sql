@@ -11,7 +11,7 @@
 
 -- Queues a mail to an address, `most` of that kind an hour; null: as many as there are.
 create or replace function app.queue_mail(kind text, email text, user_id uuid, most integer) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     counted app.mail_counts;
 begin
@@ -34,7 +34,7 @@ $$;
 
 -- Whether the holder of the account's address has proven that it is theirs.
 create or replace function app.is_proven(account auth.users) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return account.email_confirmed_at is not null and exists (
         select from app.identities i
@@ -45,7 +45,7 @@ $$;
 
 -- Whether there is still a reason to send the mail, now that it is due.
 create or replace function app.is_wanted(mail app.mails, account auth.users) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     if account.id is null or account.deleted_at is not null or app.is_banned(account) then
         return false;
@@ -61,7 +61,7 @@ $$;
 
 -- Removes some of what is over: tokens that have expired, counts of an hour ago, mails that were given up a month ago.
 create or replace function app.forget_mails() returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.mail_tokens t
      where t.hash in (select e.hash from app.mail_tokens e where e.expires_at <= app.now()
@@ -80,7 +80,7 @@ $$;
 -- Ends what was asked for before, of an account whose row the caller has locked: no mail of these kinds proves anything
 -- any more.
 create or replace function app.cancel_mails(user_id uuid, kinds text[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.mails m where m.user_id = cancel_mails.user_id and m.kind = any (kinds);
     delete from app.mail_tokens t where t.user_id = cancel_mails.user_id and t.kind = any (kinds);

@@ -4,7 +4,7 @@
 
 -- Whether an address may be that of a picture: https, or plain where the server has no certificate.
 create or replace function app.is_media_url(url text, id uuid) returns boolean
-language plpgsql immutable parallel safe set search_path = '' as $$
+language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 begin
     return app.is_https(pg_catalog.regexp_replace(url, '^http://', 'https://'))
        and pg_catalog.strpos(url, id::text) > 0;
@@ -15,7 +15,7 @@ $$;
 -- at most 100 of a user wait to be used, and 256 MiB.
 create or replace function app.create_media(
     purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     waiting record;
@@ -41,13 +41,13 @@ $$;
 
 -- Notes that the bytes are there, and are what was promised: the word of a node, whose store has looked.
 create or replace function app.note_stored(id uuid) returns void
-language sql security definer set search_path = '' as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
     update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
 $$;
 
 -- A message takes a picture: one that its sender has uploaded for its conversation, and that no other has.
 create or replace function app.take_picture(message public.messages) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
      where m.id = app.media_id(message.attachment) and m.owner_id = message.sender_id
@@ -64,7 +64,7 @@ $$;
 -- A profile takes a picture that its user has uploaded as an avatar. Users may say where it is, and no more than
 -- that: it must be an address of this picture.
 create or replace function app.take_avatar(media_id text, url text, path text) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     picture uuid := app.media_id(pg_catalog.jsonb_build_object('media_id', media_id));
 begin
@@ -83,15 +83,16 @@ $$;
 
 -- The picture of an attachment; null where it has none.
 create or replace function app.media_id(attachment jsonb) returns uuid
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select case when attachment ->> 'media_id' operator(pg_catalog.~) '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-                then (attachment ->> 'media_id')::uuid end
-$$;
+                then (attachment ->> 'media_id')::uuid end;
+end;
 
 -- An attachment with what is known of the caller's picture beside what the caller says of it. Of the same picture it is
 -- always the same, also once its bytes are gone.
 create or replace function app.whole_attachment(attachment jsonb) returns jsonb
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     known jsonb;
 begin
@@ -105,7 +106,7 @@ $$;
 
 -- What became of a message's picture: it moves with its message, changes its sender with it, and goes with it.
 create or replace function app.follow_picture() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
         update public.media m set removed_at = pg_catalog.now()
@@ -126,7 +127,7 @@ create or replace trigger follow_picture after update on public.messages
 
 -- An avatar that is one no more goes.
 create or replace function app.follow_avatar() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.avatar_url is distinct from old.avatar_url then
         delete from public.media m where m.owner_id = old.id and m.purpose = 'avatar' and m.url = old.avatar_url;
@@ -139,7 +140,7 @@ create or replace trigger follow_avatar after update of avatar_url, is_deleted o
 
 -- The bytes go after the row. One whose bytes may still be on their way goes once nobody can bring them any more.
 create or replace function app.queue_removal() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     insert into app.media_removals (id, purpose, due_at)
     values (old.id, old.purpose,
@@ -157,7 +158,7 @@ create or replace trigger queue_removed after update on public.media
 -- Lets go what nobody took within a day, and gives what is to be removed from the store, `most` at most. Each is due
 -- again in a minute, until app.removed_media says that it is gone.
 create or replace function app.due_removals(most integer) returns table (id uuid, purpose text)
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
     delete from public.media m
      where m.id in (select u.id from public.media u
@@ -172,17 +173,17 @@ end
 $$;
 
 create or replace function app.removed_media(ids uuid[]) returns void
-language sql security definer set search_path = '' as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
     delete from app.media_removals r where r.id = any (ids)
 $$;
 
 -- The guest's pictures become the account's. An avatar that the account has no use for goes.
 create or replace function app.merge_media(guest uuid, account uuid) returns void
-language sql security definer set search_path = '' as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
     update public.media m set owner_id = account where m.owner_id = guest
 $$;
 create or replace function app.drop_unused_avatars(account uuid) returns void
-language sql security definer set search_path = '' as $$
+language sql security definer set search_path = pg_catalog, pg_temp as $$
     delete from public.media m
      where m.owner_id = account and m.purpose = 'avatar' and m.used_at is not null
        and not exists (select from public.user_profiles p where p.id = account and p.avatar_url = m.url)

@@ -6,7 +6,7 @@
 -- the index, however small the table was when the session made its plan.
 create or replace function app.my_conversations() returns setof uuid
 language plpgsql stable security definer
-set search_path = '' set enable_seqscan = off set enable_bitmapscan = off rows 50 as $$
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_bitmapscan = off rows 50 as $$
 declare
     me uuid := auth.uid();
 begin
@@ -19,7 +19,7 @@ $$;
 
 -- The groups in which the caller has one of these roles.
 create or replace function app.my_groups(roles text[] default '{owner,admin,member}') returns setof uuid
-language plpgsql stable security definer set search_path = '' rows 50 as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 50 as $$
 begin
     return query
     select m.conversation_id from public.conversation_members m join public.conversations c on c.id = m.conversation_id
@@ -30,7 +30,7 @@ $$;
 -- Whether the caller is owner or admin, for the check of a new member. Volatile, so that it sees what was committed
 -- while the trigger before it waited for the conversation's lock.
 create or replace function app.manages(conversation_id uuid) returns boolean
-language plpgsql volatile security definer set search_path = '' as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return exists (
         select from public.conversation_members m
@@ -40,7 +40,7 @@ $$;
 
 -- For one conversation. Volatile as `manages` is: who waited for the lock may have been added meanwhile.
 create or replace function app.is_member(conversation_id uuid) returns boolean
-language plpgsql volatile security definer set search_path = '' as $$
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return exists (
         select from public.conversation_members m

@@ -12,7 +12,7 @@
 -- Whether this transaction merges a guest: then, and only then, messages change their sender and place and direct
 -- conversations their participants.
 create or replace function app.is_merging() returns boolean
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
     return exists (select from app.merged_guests g where g.merged_xid = pg_catalog.pg_current_xact_id());
 end
@@ -23,7 +23,7 @@ $$;
 -- and answers the same. `password_hash` is the account's, as accounts.open_session takes it.
 create or replace function accounts.merge_guest(
     user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) returns json
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     guest auth.users;
     session app.sessions;
@@ -56,7 +56,7 @@ end
 $$;
 
 create or replace function app.merge_users(guest uuid, account uuid) returns app.merged_guests
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room record;
     twin uuid;
@@ -117,7 +117,7 @@ $$;
 
 -- It then stands in nobody's list.
 create or replace function app.empty_conversation(conversation_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     member uuid;
 begin
@@ -133,7 +133,7 @@ $$;
 
 -- Makes the account a participant in the guest's place; or answers the direct conversation that the two have already.
 create or replace function app.seat_participant(conversation_id uuid, account uuid, other uuid) returns uuid
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.conversations c
        set participant1_id = least(account, other), participant2_id = greatest(account, other)
@@ -148,7 +148,7 @@ $$;
 -- The guest's messages and membership become the account's: the stronger role and the later mark stay. Answers how
 -- many messages.
 create or replace function app.take_seat(conversation_id uuid, guest uuid, account uuid) returns integer
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     seat public.conversation_members;
     taken integer;
@@ -204,7 +204,7 @@ $$;
 -- that one keeps the place it had reached in this one; and as after a send, nobody's mark is before what it wrote.
 -- Answers how many messages the guest had written.
 create or replace function app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) returns integer
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
     base bigint;
@@ -250,7 +250,7 @@ $$;
 
 -- The account's own values win; what it has none of comes from the guest.
 create or replace function app.merge_profiles(guest uuid, account uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     profile public.user_profiles;
     private public.user_private;

@@ -1,16 +1,17 @@
 -- Whether a member of an attachment is a count, or not there: a whole number that every client can hold.
 create or replace function app.is_count(value jsonb) returns boolean
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select case coalesce(pg_catalog.jsonb_typeof(value), 'null')
         when 'null' then true
         when 'number' then value::text operator(pg_catalog.~) '^[0-9]{1,16}(\.0{1,8})?$'
                            and value::numeric operator(pg_catalog.<=) 9007199254740992
-        else false end
-$$;
+        else false end;
+end;
 
 -- What an attachment may be.
 create or replace function app.check_attachment(attachment jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not coalesce(
         pg_catalog.jsonb_typeof(attachment) = 'object'
@@ -35,7 +36,7 @@ end
 $$;
 
 create or replace function app.refuse_message() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL008', message = 'There is no such conversation.',
         hint = 'The sender of a message is a member of its conversation.';
@@ -46,7 +47,7 @@ $$;
 -- and moves the sender's mark. It is the hot path of the service: two statements, each by primary key.
 -- Lock order: conversation, members, messages.
 create or replace function app.number_message() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
 begin
@@ -118,13 +119,13 @@ create or replace trigger number before insert on public.messages
 
 -- What a client_id stands for.
 create or replace function app.message_hash(kind text, content text, attachment jsonb) returns bytea
-language sql immutable set search_path = '' as $$
+language sql immutable set search_path = pg_catalog, pg_temp as $$
     select pg_catalog.sha256(pg_catalog.convert_to(
         kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
 $$;
 
 create or replace function app.keep_message() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
@@ -181,7 +182,7 @@ create or replace trigger keep_changed before update on public.messages
     execute function app.keep_message();
 
 create or replace function app.follow_message() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.conversations c
        set last_message_content = case when c.last_seq = new.seq then pg_catalog.left(new.content, 200)

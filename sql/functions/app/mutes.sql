@@ -1,6 +1,6 @@
 -- Who has muted a conversation hears of a change of that on all its devices, and nobody else does.
 create or replace function app.keep_mute() returns trigger
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     new.changed_xid := pg_catalog.pg_current_xact_id();
     return new;

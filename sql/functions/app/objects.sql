@@ -13,24 +13,27 @@ drop function if exists app.conversation_member(uuid);
 
 -- The wire's timestamps.
 create or replace function app.utc(value timestamptz) returns text
-language sql stable parallel safe as $$
-    select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-$$;
+language sql stable parallel safe
+begin atomic
+    select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"');
+end;
 
 -- The same as JSON, or null. What to_char writes takes twice as long as what to_json does. That leaves out zeros at the
 -- end, however: so it is for times that have none, in years of four digits.
 create or replace function app.quoted_utc(value timestamptz) returns text
-language sql stable parallel safe as $$
+language sql stable parallel safe
+begin atomic
     select case
         when value >= '0001-01-01T00:00:00Z' and value < '10000-01-01T00:00:00Z' and value <> value::timestamptz(5)
         then pg_catalog.to_json(value at time zone interval '0')::text::varchar(27) || 'Z"'
-        else '"' || app.utc(value) || '"' end
-$$;
+        else '"' || app.utc(value) || '"' end;
+end;
 
 create or replace function app.quoted(value text) returns text
-language sql immutable parallel safe as $$
-    select case when value is null then 'null' else '"' || value || '"' end
-$$;
+language sql immutable parallel safe
+begin atomic
+    select case when value is null then 'null' else '"' || value || '"' end;
+end;
 
 create view app.profile_objects with (security_invoker = true) as
 select p.id, p.username, p.changed_xid, p.public_changed_xid, p.is_guest, p.is_deleted, row_to_json(w) as object
@@ -102,21 +105,23 @@ select p.id, row_to_json(w) as object
         p.avatar_type, p.avatar_id, p.avatar_url, p.version) w;
 
 create or replace function app.attachment_object(attachment jsonb) returns json
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select pg_catalog.row_to_json(w) from (select
         attachment -> 'url' as url, attachment -> 'mime_type' as mime_type, attachment -> 'width' as width,
         attachment -> 'height' as height, attachment -> 'bytes' as bytes, attachment -> 'media_id' as media_id,
-        attachment -> 'blurhash' as blurhash) w
-$$;
+        attachment -> 'blurhash' as blurhash) w;
+end;
 
 -- Who sent a message, as the members of the message's object that say so.
 create function app.sender_members(id uuid, sender json) returns text
-language sql immutable parallel safe as $$
-    select ',"sender_id":"' || id::text || '","sender":' || sender::text
-$$;
+language sql immutable parallel safe
+begin atomic
+    select ',"sender_id":"' || id::text || '","sender":' || sender::text;
+end;
 
 create or replace function app.sender_of(id uuid) returns text
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return (select app.sender_members(s.id, s.object) from app.sender_objects s where s.id = sender_of.id);
 end
@@ -124,9 +129,10 @@ $$;
 
 -- What stands between a message's id and its seq.
 create function app.conversation_member(id uuid) returns text
-language sql immutable parallel safe as $$
-    select '","conversation_id":"' || id::text || '","seq":'
-$$;
+language sql immutable parallel safe
+begin atomic
+    select '","conversation_id":"' || id::text || '","seq":';
+end;
 
 -- One row as an object. What the messages of a page share is given to it, written out once: app.conversation_member,
 -- app.sender_members, and the least of the marks in its conversation. Every member's mark counts for is_read, the
@@ -136,7 +142,8 @@ $$;
 -- each of which costs as much as a comparison or two. An expression and no more, so that it is inlined.
 create function app.message_object(message public.messages, conversation text, sender text, mark bigint)
 returns text
-language sql stable parallel safe as $$
+language sql stable parallel safe
+begin atomic
     select pg_catalog.concat(
         '{"id":"', message.id, conversation, message.seq, sender,
         case when message.client_id is null then ',"client_id":null,"kind":"' else ',"client_id":"' end,
@@ -155,15 +162,16 @@ language sql stable parallel safe as $$
         case when message.edited_at is null and message.deleted_at is null
              then ',"edited_at":null,"deleted_at":null}'
              else ',"edited_at":' || coalesce(app.quoted_utc(message.edited_at), 'null')
-                  || ',"deleted_at":' || coalesce(app.quoted_utc(message.deleted_at), 'null') || '}' end)
-$$;
+                  || ',"deleted_at":' || coalesce(app.quoted_utc(message.deleted_at), 'null') || '}' end);
+end;
 
 -- The same of a message alone.
 create function app.message_object(message public.messages, sender json, mark bigint) returns text
-language sql stable parallel safe as $$
+language sql stable parallel safe
+begin atomic
     select app.message_object(
-        message, app.conversation_member(message.conversation_id), app.sender_members(message.sender_id, sender), mark)
-$$;
+        message, app.conversation_member(message.conversation_id), app.sender_members(message.sender_id, sender), mark);
+end;
 
 -- `offset 0` keeps the sender whole: messages next to each other that have the same one may share it.
 create view app.message_objects with (security_invoker = true) as

@@ -10,7 +10,7 @@ drop function if exists app.refuse_unknown(jsonb, text[]);
 -- The caller, with its profile's row locked, which is the lock of all the user's data, and in the version that it
 -- knows.
 create or replace function app.locked_caller(if_version bigint default null) returns uuid
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     current_version bigint;
@@ -27,7 +27,7 @@ end
 $$;
 
 create or replace function app.refuse_unknown(patch jsonb, fields text[], path text default '') returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     whole text := coalesce(nullif(pg_catalog.rtrim(path, '.'), ''), 'patch');
     unknown text;
@@ -44,7 +44,7 @@ $$;
 
 -- A string member of a patch; null clears.
 create or replace function app.patched_text(patch jsonb, field text, current text, path text default '') returns text
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if not patch ? field then
         return current;
@@ -56,7 +56,7 @@ end
 $$;
 
 create or replace function app.patched_date_of_birth(patch jsonb, current date, path text default '') returns date
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     field text := path || 'date_of_birth';
     given text := app.patched_text(patch, 'date_of_birth', null, path);
@@ -80,14 +80,15 @@ $$;
 
 -- What app.change_fields takes.
 create or replace function app.own_fields() returns text[]
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select array['full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
-                 'preferred_unit_system', 'preferences']
-$$;
+                 'preferred_unit_system', 'preferences'];
+end;
 
 -- Those members of `patch` that are fields of the user's own are set; null clears, what is absent stays.
 create or replace function app.change_fields(patch jsonb) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     me uuid := app.caller();
     private public.user_private;
@@ -144,7 +145,7 @@ end
 $$;
 
 create or replace function app.change_physical(patch jsonb, path text default '') returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth'], path);
     if app.patched_text(patch, 'biological_sex', null, path) not in ('male', 'female', 'other') then
@@ -163,7 +164,7 @@ end
 $$;
 
 create or replace function app.change_username(username text) returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if username is null then
         perform app.refuse_param('username', 'A username can be changed, but not be given up.');
@@ -179,7 +180,7 @@ $$;
 -- Takes the one that its type needs, and nothing with it. Of a picture that was uploaded `media_id` says which, and
 -- `avatar_url` where the node's store shows it.
 create or replace function app.change_avatar(avatar jsonb, path text default '') returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     new_type text := app.patched_text(avatar, 'avatar_type', null, path);
     new_id text := app.patched_text(avatar, 'avatar_id', null, path);

@@ -13,11 +13,12 @@
 
 -- What the wire shows of a user.
 create or replace function app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamptz) returns text
-language sql stable parallel safe as $$
+language sql stable parallel safe
+begin atomic
     select pg_catalog.concat(
         '{"user_id":"', user_id, case when is_online then '","is_online":true' else '","is_online":false' end,
-        ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}')
-$$;
+        ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}');
+end;
 
 -- What a node says: `arrived` have a session with it now, `gone` have none any more; who is in both has one. With
 -- `is_whole` the node has those who arrived, and nobody else.
@@ -26,7 +27,7 @@ $$;
 -- the whole. A node whose lease is over and that nobody has ended yet goes on: what it said before still stands.
 create or replace function app.report_presence(
     node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean default false) returns boolean
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
     lease timestamptz := pg_catalog.clock_timestamp() + lease_seconds * interval '1 second';
     changed uuid[];
@@ -66,7 +67,7 @@ $$;
 -- Answers how many users that took from nodes. It takes 5,000 at most, so that a look can tell of them: of so many
 -- there may be more, for the next call. A node that has begun to end, with a lease of minus infinity, does not go on.
 create or replace function app.end_nodes() returns integer
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
     ended uuid[] := array(
         select n.id from app.nodes n where n.lease_until < pg_catalog.clock_timestamp() for update skip locked);
@@ -95,7 +96,7 @@ $$;
 -- Makes the rows of users who have none. Whose row another transaction is just making, such as one that hides it, is
 -- left out: that may go on for long, and nobody else is to wait for it.
 create or replace function app.make_presence(users uuid[]) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     patience text := pg_catalog.current_setting('lock_timeout');
     one uuid;
@@ -123,7 +124,7 @@ $$;
 -- Makes true whether these users are online, after a change of where they are, and whether those are whom an earlier
 -- call could not see to. Whoever hides it is shown as before.
 create or replace function app.settle_presence(users uuid[]) returns void
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 declare
     settled uuid[];
 begin
@@ -155,7 +156,7 @@ $$;
 
 -- Shows nothing of the user any more: neither whether it is online nor when it last was.
 create or replace function app.hide_presence(user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     insert into public.presence as p (user_id, is_hidden, hidden_xid)
     values (hide_presence.user_id, true, pg_catalog.pg_current_xact_id())
@@ -168,7 +169,7 @@ $$;
 
 -- Shows it again from now on. When the user was online while it hid that, nobody learns.
 create or replace function app.show_presence(user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform 1 from public.presence p where p.user_id = show_presence.user_id for no key update;
     update public.presence p
@@ -181,7 +182,7 @@ $$;
 
 -- Who may see it is `preferences.presence`: `nobody`, or whoever shares a conversation.
 create or replace function app.follow_preference() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.preferences ->> 'presence' = 'nobody' then
         perform app.hide_presence(new.id);
@@ -200,7 +201,8 @@ create or replace trigger follow_preference after update on public.user_private
 -- Whether the caller is shown others' presence, which it is not while it hides its own; and the transaction in which
 -- that last changed.
 create or replace function app.my_sight(out is_open boolean, out changed_xid xid8)
-language plpgsql stable security definer set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     me uuid := auth.uid();
 begin
@@ -212,7 +214,7 @@ $$;
 -- The users whose presence the caller may see: whoever shares a conversation with it, where the caller hides not its
 -- own. Those who hide theirs are among them: there is nothing in their rows.
 create or replace function app.users_in_sight() returns setof uuid
-language plpgsql stable security definer set search_path = '' rows 200 as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp rows 200 as $$
 begin
     if (app.my_sight()).is_open then
         return query

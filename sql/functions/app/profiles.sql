@@ -1,7 +1,7 @@
 -- What holds of a profile whoever writes it.
 
 create or replace function app.check_avatar_url(field text, url text) returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if not app.is_https(url) then
         perform app.refuse_param(field,
@@ -12,7 +12,7 @@ $$;
 
 -- An avatar is of a type and has what that needs, and no more; or there is none.
 create or replace function app.check_avatar_shape(profile public.user_profiles) returns void
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     if profile.avatar_type not in ('built_in', 'custom') then
         perform app.refuse_param('avatar_type', 'An avatar is of type "built_in" or "custom", or null.');
@@ -25,7 +25,7 @@ end
 $$;
 
 create or replace function app.check_date_of_birth(field text, value date) returns void
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     -- A day of grace: it is tomorrow already in the east.
     if value not between '1900-01-01' and (pg_catalog.now() at time zone 'UTC')::date + 1 then
@@ -35,7 +35,7 @@ end
 $$;
 
 create or replace function app.keep_profile() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
         new := app.buried(new);
@@ -134,7 +134,7 @@ create or replace trigger keep before insert or update on public.user_profiles
     for each row execute function app.keep_profile();
 
 create or replace function app.keep_private() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' then
         new.id := old.id;
@@ -164,7 +164,7 @@ create or replace trigger keep before insert or update on public.user_private
     for each row execute function app.keep_private();
 
 create or replace function app.note_private_change() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
      where id = new.id and changed_xid <> pg_catalog.pg_current_xact_id();
@@ -176,7 +176,7 @@ create or replace trigger note_change after update on public.user_private
 
 -- The profile of an account, made where it is missing; the account's own facts are taken over.
 create or replace function app.adopt_account(account auth.users) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     guest boolean := coalesce(account.is_anonymous, false);
     address text := nullif(pg_catalog.lower(account.email::text), '');
@@ -192,7 +192,7 @@ end
 $$;
 
 create or replace function app.follow_account() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.adopt_account(new);
     return null;

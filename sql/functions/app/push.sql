@@ -12,7 +12,8 @@
 -- Notes what was sent since the cursor, and what was read of what a device was told. Answers for how many devices and
 -- conversations there is something to tell that they did not know of.
 create or replace function app.note_pushes() returns integer
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan set jit = off as $$
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
 declare
     since pg_snapshot;
     beyond xid8;
@@ -125,7 +126,8 @@ create or replace function app.due_pushes(most integer, with_text boolean) retur
     kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text,
     environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text,
     badge bigint, attempts integer)
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan set jit = off as $$
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan set jit = off as $$
 #variable_conflict use_column
 begin
     return query
@@ -196,7 +198,7 @@ $$;
 create or replace function app.settle_pushes(
     device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[],
     retry_seconds double precision[]) returns void
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_custom_plan as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
     with said as materialized (
         select * from unnest(device_ids, conversation_ids, seqs, kinds, outcomes, retry_seconds)

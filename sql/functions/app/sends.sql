@@ -10,7 +10,8 @@ create or replace function app.number_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) returns table (
     place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text,
     created_at timestamptz, is_alone boolean)
-language plpgsql security definer set search_path = '' set plan_cache_mode = force_generic_plan rows 16 as $$
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan rows 16 as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
     locked uuid[] := array(
@@ -82,7 +83,7 @@ $$;
 create or replace function app.send_messages(
     senders uuid[], conversations uuid[], contents text[], client_ids uuid[])
     returns table (place bigint, object text)
-language plpgsql set search_path = '' set plan_cache_mode = force_generic_plan
+language plpgsql set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off set enable_bitmapscan = off set jit = off rows 16 as $$
 begin
     return query

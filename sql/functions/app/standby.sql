@@ -13,7 +13,7 @@
 -- of two of which one saw the other, the other is noted as well, or has ended in this second round with it.
 create or replace function app.note_ended(
     base pg_snapshot, inout started timestamptz, out replayed pg_lsn)
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     now pg_snapshot;
     oldest bigint;
@@ -50,7 +50,7 @@ $$;
 
 -- The snapshot that sees what is before `next`, but for what is `open`.
 create or replace function app.snapshot_of(open bigint[], next bigint) returns pg_snapshot
-language plpgsql immutable set search_path = '' as $$
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 begin
     open := array(select o from unnest(open) o order by o);
     return pg_catalog.format('%s:%s:%s', coalesce(open[1], next), next, pg_catalog.array_to_string(open, ','));
@@ -63,7 +63,7 @@ $$;
 -- changed bears its number, and where another changed it after that, which ended about now as well, both numbers. Where
 -- no row does there is nothing to see, and it makes no difference.
 create or replace function app.standby_snapshot() returns pg_snapshot
-language plpgsql stable security definer set search_path = '' as $$
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 declare
     now pg_snapshot := pg_catalog.pg_current_snapshot();
     ended pg_snapshot := nullif(pg_catalog.current_setting('postline.ended', true), '');
@@ -115,15 +115,16 @@ $$;
 -- says no more. No record that begins on a page ends within 40 bytes of the border, and one that goes over it has not
 -- been replayed at the border: nothing that is written is left out.
 create or replace function app.log_end(written pg_lsn default pg_catalog.pg_current_wal_insert_lsn()) returns pg_lsn
-language sql stable set search_path = '' as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
     select written - case when p.bytes <= 40 then p.bytes else 0 end
       from (select (written - pg_lsn '0/0') % pg_catalog.current_setting('wal_block_size')::integer as bytes) p
 $$;
 
 -- Whether something is seen by `other` that `seen` does not see: a cursor of `other` is not to be continued yet.
 create or replace function app.is_behind(seen pg_snapshot, other pg_snapshot) returns boolean
-language sql immutable parallel safe as $$
+language sql immutable parallel safe
+begin atomic
     select pg_catalog.pg_snapshot_xmax(seen) < pg_catalog.pg_snapshot_xmax(other)
            or exists (select from pg_catalog.pg_snapshot_xip(seen) x
-                       where pg_catalog.pg_visible_in_snapshot(x, other))
-$$;
+                       where pg_catalog.pg_visible_in_snapshot(x, other));
+end;

@@ -1,6 +1,6 @@
 -- A time as the protocol has it, RFC 3339, from 1970 to 9999; null for null.
 create or replace function app.checked_time(field text, value text) returns timestamptz
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if value !~ ('^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?'
                  '([Zz]|[+-][0-9]{2}:[0-9]{2})$') then

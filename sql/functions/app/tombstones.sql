@@ -6,7 +6,7 @@ drop function if exists app.bury();
 
 -- What app.keep_profile keeps of a user who is or was deleted.
 create or replace function app.buried(profile public.user_profiles) returns public.user_profiles
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not profile.is_deleted then
         raise exception using errcode = 'restrict_violation', message = 'A deleted user does not come back.',
@@ -30,7 +30,7 @@ $$;
 -- The account keeps its row, which the tombstone and the ended sessions stand on. A group goes on without the user,
 -- whose mark would else leave every message of it unread; a direct conversation has its two members for good.
 create or replace function app.erase_user() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     room uuid;
 begin
@@ -74,7 +74,7 @@ create or replace trigger erase_user after update on public.user_profiles
 
 -- In the lock order, which the deletion alone does not keep.
 create or replace function app.leave_group(conversation_id uuid, user_id uuid) returns void
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     perform app.touch_conversation(leave_group.conversation_id);
     delete from public.conversation_members m

@@ -3,7 +3,7 @@
 -- lifts a cooldown with `update public.user_private set username_changed_at = null`.
 
 create or replace function app.keep_username() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     allowed_at timestamptz;
 begin
@@ -29,7 +29,7 @@ create or replace trigger keep_username before update of username on public.user
 -- After the row, not before it: a claim of a name that is just being given up waits at the unique index, and then
 -- finds the hold that was committed with it.
 create or replace function app.note_username() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     if tg_op = 'UPDATE' then
         if old.username is not distinct from new.username then
@@ -55,7 +55,7 @@ create or replace trigger note_username after insert or update of username, is_d
 -- Whether a user is a guest who is deleted, and not merged. Nobody can come back for its names: held, they would be
 -- kept from everybody by somebody without so much as an account.
 create or replace function app.leaves_no_name(profile public.user_profiles) returns boolean
-language plpgsql stable set search_path = '' as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
     return profile.is_deleted and profile.is_guest and not app.is_merging();
 end
@@ -63,7 +63,7 @@ $$;
 
 -- In use or held: the two are told apart by nothing.
 create or replace function app.refuse_username() returns void
-language plpgsql set search_path = '' as $$
+language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     raise exception using errcode = 'PL009', message = 'That username is taken.', detail = '{"field":"username"}';
 end

@@ -2,7 +2,7 @@
 -- it may find it gone: spelt right the name is found all the same. The last two, where they leave it at once, each find
 -- the other still there: it stays, and leads to nobody.
 create or replace function app.follow_words() returns trigger
-language plpgsql security definer set search_path = '' as $$
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     words text[] := '{}';
     former text[] := '{}';
@@ -45,7 +45,8 @@ create or replace trigger follow_words_changed
 
 -- Whether somebody's name has that word. By the inverted index: to the planner a walk over all users looks shorter.
 create or replace function app.is_name_word(word text) returns boolean
-language plpgsql stable security definer set search_path = '' set enable_seqscan = off set enable_indexscan = off as $$
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_indexscan = off as $$
 begin
     return exists (
         select from app.search_names s
@@ -57,7 +58,7 @@ $$;
 -- other's place. Looked up by name, some hundreds at once, which is much cheaper than by likeness, and likeness finds
 -- few of them in short words. Beyond twenty letters just those left out or swapped. Itself, where it is a word.
 create or replace function app.spellings(word text) returns text[]
-language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan as $$
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 begin
     return array(
         select w.word from app.words w

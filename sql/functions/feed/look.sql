@@ -37,7 +37,7 @@ drop function if exists feed.look_for_mutes(pg_snapshot);
 create or replace function feed.look(since pg_snapshot) returns table (
     kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text,
     marks bigint[])
-language plpgsql stable strict set search_path = ''
+language plpgsql stable strict set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
 set enable_memoize = off as $$
@@ -349,7 +349,7 @@ $$;
 
 -- Until when each of these members has muted the conversation, in microseconds since 1970; 0: not at all.
 create or replace function feed.mutes(conversation_id uuid, members uuid[]) returns bigint[]
-language sql stable set search_path = '' as $$
+language sql stable set search_path = pg_catalog, pg_temp as $$
     select array(
         select coalesce((extract(epoch from x.muted_until) * 1000000)::bigint, 0)
           from unnest(members) with ordinality as m (id, place)

@@ -12,7 +12,8 @@
 create or replace function feed.next_look(since pg_snapshot, features text[]) returns table (
     epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint,
     audience uuid[], object text, tail text, marks bigint[])
-language sql stable as $$
+language sql stable
+begin atomic
     with now as materialized (
         select app.epoch() as epoch,
                case when pg_catalog.pg_is_in_recovery() then app.standby_snapshot()
@@ -31,13 +32,14 @@ language sql stable as $$
       left join (select k.* from feed.look(next_look.since) k where next_look.since is not null) l
         on case when l.kind in ('behind', 'presence', 'opening_presence') then 'presence' = any (next_look.features)
                 when l.kind = 'own_conversation' then 'mutes' = any (next_look.features)
-                else true end
-$$;
+                else true end;
+end;
 
 -- For nodes that know no features.
 create or replace function feed.next_look(since pg_snapshot) returns table (
     epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint,
     audience uuid[], object text, tail text, marks bigint[])
-language sql stable as $$
-    select * from feed.next_look(next_look.since, '{}')
-$$;
+language sql stable
+begin atomic
+    select * from feed.next_look(next_look.since, '{}');
+end;

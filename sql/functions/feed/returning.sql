@@ -8,7 +8,7 @@
 -- is who is in more than `most_conversations`.
 create or replace function feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) returns table (
     place integer, epoch text, snapshot text, conversation_ids text, is_durable boolean, sees_presence boolean)
-language plpgsql stable set search_path = '' set plan_cache_mode = force_generic_plan set jit = off
+language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set jit = off
 set enable_seqscan = off set enable_bitmapscan = off as $$
 #variable_conflict use_column
 declare
