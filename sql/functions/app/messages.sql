@@ -1,3 +1,12 @@
+-- The default of messages.id: a UUIDv7 (RFC 9562, section 5.7). See sql/migrations/20261124000800_message_ids.sql.
+create or replace function app.message_id() returns uuid
+language sql volatile parallel safe
+begin atomic
+    select (pg_catalog.lpad(pg_catalog.to_hex(
+                (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)::bigint), 12, '0')
+            || '7' || pg_catalog.substr(pg_catalog.gen_random_uuid()::text, 16))::uuid;
+end;
+
 -- Whether a member of an attachment is a count, or not there: a whole number that every client can hold.
 create or replace function app.is_count(value jsonb) returns boolean
 language sql immutable parallel safe

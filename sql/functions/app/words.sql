@@ -1,3 +1,6 @@
+-- Its body is in a migration, because an index depends on it.
+alter function app.name_words(text, text) set search_path = pg_catalog, pg_temp;
+
 -- app.search_names and app.words follow the names. Who comes to a word in the very moment in which its last user leaves
 -- it may find it gone: spelt right the name is found all the same. The last two, where they leave it at once, each find
 -- the other still there: it stays, and leads to nobody.
