@@ -38,11 +38,23 @@ actor ConnectAttempt {
         self.timer = timer
         // A little later than the thread's own limit, whose error says more.
         reactor.setDeadline(.now + timeout + .milliseconds(100), of: timer)
+        // Several servers with a limit each may take longer in all.
+        let extend: @Sendable (Duration) -> Void = { [reactor] total in
+            guard total > timeout else { return }
+            reactor.submit {
+                self.assumeIsolated { attempt in
+                    guard let timer = attempt.timer else { return }
+                    reactor.setDeadline(.now + total + .milliseconds(100), of: timer)
+                }
+            }
+        }
         do {
             try BareThread.start(name: "connect") {
                 let answer: Result<Transfer<ConnectionHandle>, PostgresError>
                 do throws(PostgresError) {
-                    answer = .success(try ConnectionHandle.open(conninfo, timeout: timeout, logger: options.logger))
+                    answer = .success(
+                        try ConnectionHandle.open(
+                            conninfo, timeout: timeout, logger: options.logger, willTry: extend))
                 } catch {
                     answer = .failure(error)
                 }

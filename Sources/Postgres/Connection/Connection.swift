@@ -36,8 +36,12 @@ public actor Connection {
     /// Whether names stand for statements here. A connection through a pooler prepares none.
     private var preparesStatements: Bool
 
+    /// Whether a pooler stands between, which may give each transaction another backend.
+    private var isPooled = false
+
     /// The process that serves this connection, as the server's own tables name it; behind a pooler, the pooler's idea.
     public nonisolated let backendProcessID: Int32
+    nonisolated let openedAt = ContinuousClock.now
     /// The server's version as a number: 15.4 is 150004.
     public nonisolated let serverVersion: Int
 
@@ -54,14 +58,12 @@ public actor Connection {
         let handle = try await ConnectAttempt(reactor).connect(url, options)
         let connection = Connection(handle, reactor, options)
         await connection.startWatching()
-        if options.preparesStatements {
-            do throws(PostgresError) {
-                try await connection.lookForPooler()
-            } catch {
-                await connection.close()
-                if case .cancelled = error { throw .cancelled }
-                throw .connectFailed("\(error)")
-            }
+        do throws(PostgresError) {
+            try await connection.beginSession()
+        } catch {
+            await connection.close()
+            if case .cancelled = error { throw .cancelled }
+            throw .connectFailed("\(error)")
         }
         return connection
     }
@@ -94,13 +96,14 @@ public actor Connection {
         }
     }
 
-    /// Prepares statements from now on, unless a pooler serves this connection.
+    /// Sets the session's settings and prepares statements from now on, unless a pooler serves this connection.
     ///
     /// A pooler has to make up the process number that it gives a session, since the session has no process of its own.
-    private func lookForPooler() async throws(PostgresError) {
-        let statement = Statement("postgres.backend", "select pg_catalog.pg_backend_pid()")
-        let rows = try await run([Call(statement)], deadline: options.connectTimeout)
-        preparesStatements = rows.first?.text(0, 0) == "\(backendProcessID)"
+    private func beginSession() async throws(PostgresError) {
+        let calls = [SessionSettings.limits, SessionSettings.statement].map { Call($0, ["\(backendProcessID)"]) }
+        let rows = try await run(calls, deadline: options.connectTimeout)
+        isPooled = rows.last?.text(0, 0) != "\(backendProcessID)"
+        preparesStatements = options.preparesStatements && !isPooled
     }
 
     /// Runs the calls in one pipeline, as one transaction, and gives the rows of each.
@@ -142,6 +145,9 @@ public actor Connection {
 
     /// Whether the next run would find the connection as a new one: open, idle, outside a transaction.
     var isReusable: Bool { !handle.isClosed && active == nil && handle.isOutsideTransaction }
+
+    /// Whether the session takes no writes.
+    var isReadOnly: Bool { handle.isReadOnly }
 
     /// Sets what runs, on the reactor's thread, when the connection ends without `close`.
     func onLoss(_ handler: @escaping @Sendable (PostgresError) -> Void) {
@@ -188,7 +194,10 @@ public actor Connection {
 
     private func finish(_ request: PipelineRequest) {
         active = nil
-        if request.error?.tellsOfStalePlan == true, case .pipeline = request.work {
+        if request.error?.sqlState == .readOnlyTransaction {
+            // The session may be of a server that has become a standby, or of a time when writes were stopped.
+            end(.connectionLost(sent: true, "closed, because it takes no writes"), tellsOfLoss: true)
+        } else if request.error?.tellsOfStalePlan == true, case .pipeline = request.work {
             // What is prepared here would fail again and again; a new connection prepares it anew.
             end(.connectionLost(sent: true, "closed, because a prepared statement has gone stale"), tellsOfLoss: true)
         }
@@ -219,7 +228,11 @@ public actor Connection {
             guard handle.enterPipelineMode() else { return loseWhileSending(request) }
             isPipelining = true
         }
-        request.steps.reserveCapacity(calls.count)
+        request.steps.reserveCapacity(calls.count + 1)
+        if isPooled {
+            guard handle.sendUnprepared(SessionSettings.prelude, buffer, 0..<0) else { return loseWhileSending(request) }
+            request.steps.append(.prelude)
+        }
         var start = 0
         for call in calls {
             let range = start..<start + call.parameters.count

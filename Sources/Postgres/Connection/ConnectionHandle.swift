@@ -24,16 +24,56 @@ import Glibc
     ///
     /// Where the server's Unix socket has a full queue it waits, as the kernel does over TCP: it is busy, and not away.
     ///
+    /// - Parameters:
+    ///   - timeout: of each server, as libpq has it, where the connection string sets it; else of all of them together,
+    ///     of which each gets its share.
+    ///   - willTry: is told how long it may take in all, once names are resolved.
     /// - Throws: `connectFailed`.
     static func open(
-        _ conninfo: Conninfo, timeout: Duration, logger: Logger
+        _ conninfo: Conninfo, timeout: Duration, logger: Logger, willTry: (Duration) -> Void
     ) throws(PostgresError) -> Transfer<ConnectionHandle> {
-        let deadline = ContinuousClock.now + timeout
+        var list = ServerList(conninfo)
+        let count = max(list.servers.count, 1)
+        let share = conninfo.connectTimeout == nil ? timeout / count : timeout
+        willTry(share * count)
+        var silent: [String] = []
         while true {
-            do throws(PostgresError) {
-                return Transfer(try ConnectionHandle(conninfo, timeout, until: deadline, logger))
+            let attempt = list.parameters.map(conninfo.replacing) ?? conninfo
+            do throws(Failure) {
+                return try openFirst(attempt, share, logger)
             } catch {
-                guard case .connectFailed(let reason) = error, reason.contains(queueIsFull), .now < deadline else {
+                switch error {
+                case .failed(let reason):
+                    guard !silent.isEmpty else { throw .connectFailed(reason) }
+                    throw .connectFailed("no answer within \(share) from \(silent.joined(separator: ", ")); \(reason)")
+                case .silent(let server):
+                    silent.append(server.address.isEmpty ? server.host : server.address)
+                    guard list.remove(server) else {
+                        throw .connectFailed("no answer within \(share * count)")
+                    }
+                }
+            }
+        }
+    }
+
+    /// Why no connection came to be.
+    private enum Failure: Error {
+        case failed(String)
+
+        /// A server said nothing for its share of the time.
+        case silent(ServerList.Server)
+    }
+
+    /// Connects to the first server that lets us, and waits while it is busy.
+    private static func openFirst(
+        _ conninfo: Conninfo, _ share: Duration, _ logger: Logger
+    ) throws(Failure) -> Transfer<ConnectionHandle> {
+        let deadline = ContinuousClock.now + share
+        while true {
+            do throws(Failure) {
+                return Transfer(try ConnectionHandle(conninfo, share, logger))
+            } catch {
+                guard case .failed(let reason) = error, reason.contains(queueIsFull), .now < deadline else {
                     throw error
                 }
                 _ = poll(nil, 0, queueCheckMilliseconds)
@@ -45,9 +85,7 @@ import Glibc
     private static let queueIsFull = unsafe String(cString: strerror(EAGAIN))
     private static let queueCheckMilliseconds: Int32 = 20
 
-    private init(
-        _ conninfo: Conninfo, _ timeout: Duration, until deadline: ContinuousClock.Instant, _ logger: Logger
-    ) throws(PostgresError) {
+    private init(_ conninfo: Conninfo, _ share: Duration, _ logger: Logger) throws(Failure) {
         var keywords = ParameterBuffer()
         var values = ParameterBuffer()
         for (keyword, value) in conninfo.parameters {
@@ -62,15 +100,17 @@ import Glibc
             }
         }
         noticeLog = NoticeLog(logger)
-        guard unsafe pointer != nil else { throw .connectFailed("out of memory") }
+        guard unsafe pointer != nil else { throw .failed("out of memory") }
         unsafe PQsetNoticeReceiver(
             pointer, { unsafe NoticeLog.receive($0, $1) }, Unmanaged.passUnretained(noticeLog).toOpaque())
-        guard !isBad else { throw .connectFailed(ConnectAdvice.explained(errorMessage)) }
+        guard !isBad else { throw .failed(ConnectAdvice.explained(errorMessage)) }
 
         var waitsFor = Int16(POLLOUT)
+        var server = server
+        var deadline = ContinuousClock.now + share
         while true {
             let wait = deadline - .now
-            guard wait > .zero else { throw .connectFailed("no answer within \(timeout)") }
+            guard wait > .zero else { throw .silent(server) }
             let milliseconds = wait.components.seconds * 1_000 + wait.components.attoseconds / 1_000_000_000_000_000
             // Read anew each time: libpq opens another socket for the next address.
             var descriptor = pollfd(fd: socket, events: waitsFor, revents: 0)
@@ -81,12 +121,29 @@ import Glibc
             case PGRES_POLLING_WRITING: waitsFor = Int16(POLLOUT)
             case PGRES_POLLING_OK:
                 guard unsafe PQsetnonblocking(pointer, 1) == 0 else {
-                    throw .connectFailed(ConnectAdvice.explained(errorMessage))
+                    throw .failed(ConnectAdvice.explained(errorMessage))
                 }
                 return
-            default: throw .connectFailed(ConnectAdvice.explained(errorMessage))
+            default: throw .failed(ConnectAdvice.explained(errorMessage))
+            }
+            // The next one has a share of its own.
+            if self.server != server {
+                server = self.server
+                deadline = .now + share
             }
         }
+    }
+
+    /// The server that is tried now, or that answered.
+    private var server: ServerList.Server {
+        unsafe ServerList.Server(
+            host: Self.text(PQhost(pointer)), address: Self.text(PQhostaddr(pointer)),
+            port: Self.text(PQport(pointer)))
+    }
+
+    /// A copy of a text that libpq owns; empty where there is none.
+    private static func text(_ pointer: UnsafePointer<CChar>?) -> String {
+        unsafe pointer.map { unsafe String(cString: $0) } ?? ""
     }
 
     /// A handle that owns nothing.
@@ -113,6 +170,15 @@ import Glibc
     var backendProcessID: Int32 { unsafe PQbackendPID(pointer) }
     var serverVersion: Int32 { unsafe PQserverVersion(pointer) }
     var errorMessage: String { unsafe String(cString: PQerrorMessage(pointer)).trimmed }
+
+    /// Whether the session takes no writes, as the server reports it whenever that changes: it is a standby's, or
+    /// `default_transaction_read_only` is on. A pooler may report what was.
+    var isReadOnly: Bool {
+        let states = unsafe [
+            PQparameterStatus(pointer, "in_hot_standby"), PQparameterStatus(pointer, "default_transaction_read_only"),
+        ]
+        return unsafe states.contains { unsafe Self.text($0) == "on" }
+    }
 
     /// Neither in a transaction nor in the middle of a command.
     var isOutsideTransaction: Bool { unsafe PQtransactionStatus(pointer) == PQTRANS_IDLE }

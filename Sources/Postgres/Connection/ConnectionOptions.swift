@@ -2,8 +2,8 @@ public import Logging
 
 /// How connections are made and used.
 public struct ConnectionOptions: Sendable {
-    /// How long connecting may take, name resolution and authentication included; `connect_timeout` in the connection
-    /// string goes first.
+    /// How long connecting may take, name resolution and authentication included. Several servers share it;
+    /// `connect_timeout` in the connection string goes first, and is of each server.
     public var connectTimeout: Duration = .seconds(5)
     /// What the server shows as `application_name` where neither the connection string nor `PGAPPNAME` names another.
     public var applicationName = "postline"

@@ -47,11 +47,20 @@ struct Conninfo: Sendable {
         "tcp_user_timeout": "20000",
     ]
 
-    /// The limit that the string itself sets for connecting.
+    /// The value of a keyword; nil where neither the string nor the environment has one.
+    func value(of keyword: String) -> String? { parameters.first { $0.keyword == keyword }?.value }
+
+    /// The same with other values of some keywords.
+    func replacing(_ others: [(keyword: String, value: String)]) -> Conninfo {
+        var conninfo = self
+        conninfo.parameters.removeAll { parameter in others.contains { $0.keyword == parameter.keyword } }
+        conninfo.parameters += others
+        return conninfo
+    }
+
+    /// The limit that the string itself sets for connecting to each of its servers.
     var connectTimeout: Duration? {
-        guard let text = parameters.first(where: { $0.keyword == "connect_timeout" })?.value,
-            let seconds = Int(text), seconds > 0
-        else { return nil }
+        guard let text = value(of: "connect_timeout"), let seconds = Int(text), seconds > 0 else { return nil }
         return .seconds(seconds)
     }
 }

@@ -15,6 +15,7 @@ extension SQLState {
     public static let featureNotSupported = SQLState(rawValue: "0A000")
     public static let uniqueViolation = SQLState(rawValue: "23505")
     public static let checkViolation = SQLState(rawValue: "23514")
+    public static let readOnlyTransaction = SQLState(rawValue: "25006")
     public static let invalidStatementName = SQLState(rawValue: "26000")
     public static let serializationFailure = SQLState(rawValue: "40001")
     public static let deadlockDetected = SQLState(rawValue: "40P01")

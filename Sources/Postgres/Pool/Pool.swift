@@ -237,10 +237,23 @@ public actor Pool {
     /// Has the connection go on with the next request, then answers.
     private func finish(_ id: Int, on connection: Int, _ answer: Result<[Rows], PostgresError>) {
         let isReusable = connections[connection]?.assumeIsolated { $0.isReusable } ?? false
-        perform(state.finished(connection: connection, reusable: isReusable, now: .now))
+        let isStale = isStale(connection)
+        perform(state.finished(connection: connection, reusable: isReusable && !isStale, now: .now))
+        if isStale || answer.isRefusedWrite { discardStaleConnections() }
         let request = requests.removeValue(forKey: id)
         if case .success = answer { request?.call.succeeded?() }
         request?.caller.resume(returning: answer)
+    }
+
+    /// Whether the connection takes no writes, though the pool is for writes, and a new one may: it was opened more than a
+    /// second ago.
+    private func isStale(_ id: Int) -> Bool {
+        guard options.isForWrites, let connection = connections[id] else { return false }
+        return connection.assumeIsolated { $0.isReadOnly } && connection.openedAt < .now - .seconds(1)
+    }
+
+    private func discardStaleConnections() {
+        perform(state.discardIdle(now: .now) { isStale($0) })
     }
 
     /// Answers a request that is not started.
@@ -257,5 +270,12 @@ public actor Pool {
         } else if state.cancel(id) {
             reply(to: id, .failure(.cancelled))
         }
+    }
+}
+
+extension Result where Success == [Rows], Failure == PostgresError {
+    /// Whether the server refused to write.
+    fileprivate var isRefusedWrite: Bool {
+        if case .failure(.server(let error)) = self { error.sqlState == .readOnlyTransaction } else { false }
     }
 }

@@ -118,6 +118,15 @@ struct PoolState {
         return replace(now: now)
     }
 
+    /// Closes idle connections that are not wanted any more, and replaces them.
+    mutating func discardIdle(now: Instant, where isUnwanted: (Int) -> Bool) -> [Action] {
+        let unwanted = idle.filter(isUnwanted)
+        guard !unwanted.isEmpty else { return [] }
+        idle.removeAll(where: unwanted.contains)
+        for connection in unwanted { phases[connection] = nil }
+        return unwanted.map { .close(connection: $0) } + replace(now: now)
+    }
+
     /// The attempt to open a connection has succeeded.
     mutating func opened(connection: Int, now: Instant) -> [Action] {
         guard phases[connection] == .opening else { return [.close(connection: connection)] }

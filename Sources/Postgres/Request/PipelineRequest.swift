@@ -13,6 +13,9 @@ struct PipelineRequest: Sendable {
     enum Step: Sendable {
         case prepare(Statement)
         case call
+
+        /// The session's settings, whose rows the caller does not get.
+        case prelude
     }
 
     /// What a result means for the connection.
@@ -82,6 +85,7 @@ struct PipelineRequest: Sendable {
             guard step < steps.count else { return .unusable("an answer that belongs to no statement") }
             switch steps[step] {
             case .prepare(let statement): return .prepared(statement)
+            case .prelude: return .more
             case .call:
                 rows.append(Rows(result))
                 return .more

@@ -1,0 +1,89 @@
+/// The settings of the server that Postline depends on, and the values that it sets for each of its sessions.
+///
+/// A database and a role can have values of their own (`alter database … set`, `alter role … set`), which hold for every
+/// session that does not say otherwise.
+///
+/// Left as they are: what tunes speed alone (`work_mem`, `random_page_cost`), `synchronous_commit`, which says how far a
+/// write must have come and is the operator's choice (`doctor` warns of `off`), and `default_transaction_read_only`, by
+/// which operators and hosts stop writes: such a database is unavailable, and is served again once it is writable.
+public enum SessionSettings {
+    /// What changes the meaning of statements, or the form of values that are read and written.
+    ///
+    /// Behind a pooler that changes the backend between transactions these are set in each transaction.
+    static let semantic: [(name: String, value: String)] = [
+        ("standard_conforming_strings", "on"), ("backslash_quote", "safe_encoding"), ("array_nulls", "on"),
+        ("transform_null_equals", "off"), ("quote_all_identifiers", "off"), ("xmloption", "content"),
+        ("xmlbinary", "base64"), ("row_security", "on"), ("search_path", "public"), ("DateStyle", "ISO, MDY"),
+        ("IntervalStyle", "postgres"), ("TimeZone", "UTC"), ("bytea_output", "hex"), ("extra_float_digits", "1"),
+    ]
+
+    /// What else must be so for the whole of a session.
+    static let ofSession: [(name: String, value: String)] = [
+        ("escape_string_warning", "on"), ("client_min_messages", "notice"), ("check_function_bodies", "on"),
+        ("exit_on_error", "off"), ("default_transaction_isolation", "read committed"),
+        ("default_transaction_deferrable", "off"), ("session_replication_role", "origin"),
+        ("statement_timeout", "0"), ("lock_timeout", "0"), ("transaction_timeout", "0"),
+        ("idle_in_transaction_session_timeout", "0"), ("idle_session_timeout", "0"),
+        ("default_table_access_method", "heap"), ("default_tablespace", ""), ("temp_tablespaces", ""),
+        ("createrole_self_grant", ""), ("restrict_nonsystem_relation_kind", ""), ("event_triggers", "on"),
+        ("plan_cache_mode", "auto"), ("constraint_exclusion", "partition"), ("geqo", "on"),
+        ("force_parallel_mode", "off"), ("debug_parallel_query", "off"), ("from_collapse_limit", "8"),
+        ("join_collapse_limit", "8"), ("cursor_tuple_fraction", "0.1"), ("recursive_worktable_factor", "10"),
+        ("jit_above_cost", "100000"), ("timezone_abbreviations", "Default"),
+        ("gin_fuzzy_search_limit", "0"), ("lo_compat_privileges", "off"),
+        ("zero_damaged_pages", "off"), ("ignore_checksum_failure", "off"), ("allow_system_table_mods", "off"),
+    ]
+
+    /// What the server's list of settings does not have: the role, and settings of a language that is not loaded yet.
+    private static let unlisted: [(name: String, value: String)] = [
+        ("role", "none"), ("plpgsql.extra_errors", "none"), ("plpgsql.extra_warnings", "none"),
+        ("plpgsql.check_asserts", "on"), ("plpgsql.print_strict_params", "off"),
+    ]
+
+    /// All of them. The planner's switches (`enable_…`) are more: each is set to its default.
+    public static var all: [(name: String, value: String)] { semantic + ofSession }
+
+    /// Whether a setting is also set behind a pooler that changes the backend between transactions.
+    public static func holdsThroughPooler(_ name: String) -> Bool {
+        semantic.contains { $0.name.lowercased() == name.lowercased() }
+    }
+
+    /// Lifts the time limits, before the rest, for which one that a role has may be too short. `$1` as below.
+    static let limits = Statement(
+        "postgres.limits",
+        """
+        select case when pg_catalog.pg_backend_pid() operator(pg_catalog.=) $1::pg_catalog.int4
+                    then pg_catalog.set_config('statement_timeout', '0', false) end
+        """)
+
+    /// Sets all, for the session, where `$1` is the process that serves it: behind a pooler it is not, and the session of
+    /// another program must not be changed.
+    ///
+    /// A role may not set what is a superuser's, and a version lacks what is newer: such a setting is left out.
+    static let statement = Statement(
+        "postgres.session",
+        """
+        select pg_catalog.pg_backend_pid(),
+               (select pg_catalog.count(pg_catalog.set_config(s.name, s.value, false))
+                  from (select p.name, coalesce(w.value, p.boot_val) as value
+                          from pg_catalog.pg_settings p
+                          left join (values \(values(all))) as w (name, value)
+                            on pg_catalog.lower(w.name) operator(pg_catalog.=) pg_catalog.lower(p.name)
+                         where (w.name is not null or p.name operator(pg_catalog.~) '^enable_')
+                           and p.context operator(pg_catalog.=) 'user'
+                           and p.setting operator(pg_catalog.<>) coalesce(w.value, p.boot_val)
+                        union all values \(values(unlisted))) as s
+                 where pg_catalog.pg_backend_pid() operator(pg_catalog.=) $1::pg_catalog.int4)
+        """)
+
+    /// Sets those of a transaction, before its other statements.
+    static let prelude = Statement(
+        "postgres.prelude",
+        "select "
+            + semantic.map { "pg_catalog.set_config('\($0.name)', '\($0.value)', true)" }.joined(separator: ", "))
+
+    /// As a list of rows. No name and no value has a quote or a backslash.
+    private static func values(_ settings: [(name: String, value: String)]) -> String {
+        settings.map { "('\($0.name)', '\($0.value)')" }.joined(separator: ", ")
+    }
+}
