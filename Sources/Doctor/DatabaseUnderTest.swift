@@ -46,6 +46,11 @@ struct DatabaseUnderTest: Sendable {
         return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
     }
 
+    /// Asks with parameters of its own.
+    func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> Answer {
+        try await Self.ask(question, parameters, over: connection)
+    }
+
     func leave() async { await connection.close() }
 
     private static func ask(

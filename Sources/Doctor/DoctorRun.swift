@@ -48,6 +48,7 @@ package struct DoctorRun: Sendable {
             admin = await DatabaseUnderTest.reached(adminURL, "admin", on: reactor, report)
         }
         await examine(database, admin: admin, isServing: isServing, report)
+        if let admin { await MediaCheck(settings: settings.media).examine(admin, report) }
         await ListenCheck(settings: settings, url: url, isPooled: database.isPooled, logger: Self.logger).examine(
             report)
         if let replicaURL = settings.replicaDatabaseURL, !replicaURL.isEmpty,
@@ -77,6 +78,7 @@ package struct DoctorRun: Sendable {
                 hasStandby: settings.replicaDatabaseURL?.isEmpty == false, isServing: isServing
             ).findings()
         }
+        await Self.told("settings", report) { try await SettingsCheck(database: database).findings() }
         await Self.told("durability", report) { try await DurabilityCheck(database: database).findings() }
         await Self.told("log", report) { try await LogCheck(database: database).findings() }
         await Self.told("upkeep", report) { try await UpkeepCheck(database: database).findings() }

@@ -18,10 +18,39 @@ struct MigrationCheck: Sendable {
         }
         let owner = try await admin.ask(.owner)
         let ability = Self.ability(owner)
-        guard isMigrated, owner.isTrue("owns") else { return isMigrated ? [ability] : [ability, Self.notMigrated] }
+        guard isMigrated, owner.isTrue("owns") else {
+            let obstacles = isMigrated ? [] : try await Self.obstacles(to: MigrationPlan(applied: []), admin)
+            return [ability] + obstacles + (isMigrated ? [] : [Self.notMigrated])
+        }
         let ledger = try await admin.ask(.ledger)
-        let applied = zip(ledger.column("name"), ledger.column("hash"))
-        return [ability] + Self.state(LedgerState(applied: Dictionary(applied) { first, _ in first }))
+        let applied = Dictionary(zip(ledger.column("name"), ledger.column("hash"))) { first, _ in first }
+        return [ability] + Self.owners(try await admin.ask(.owners))
+            + (try await Self.obstacles(to: MigrationPlan(applied: Set(applied.keys)), admin))
+            + Self.state(LedgerState(applied: applied))
+    }
+
+    /// What `migrate` would refuse; the rights of the role are told of apart.
+    private static func obstacles(
+        to plan: MigrationPlan, _ admin: DatabaseUnderTest
+    ) async throws(PostgresError) -> [Finding] {
+        let answer = try await admin.ask(.obstacles, plan.parameters)
+        return answer.indices.filter { answer.integer("place", $0) < 4 }.map {
+            .problem(check, answer.text("obstacle", $0) ?? "", "Until then `postline migrate` changes nothing.")
+        }
+    }
+
+    private static func owners(_ answer: Answer) -> [Finding] {
+        let names = answer.indices.map { row in
+            "\(answer.text("kind", row) ?? "") \(answer.text("name", row) ?? "") (\(answer.text("owner", row) ?? ""))"
+        }
+        guard !names.isEmpty else { return [] }
+        return [
+            .problem(
+                "owners",
+                "Not everything belongs to the role \(answer.text("wanted") ?? ""), which the ledger belongs to: "
+                    + "\(RoleCheck.some(names)).",
+                "Run `postline migrate` as a role that may change owners, which gives all to that role.")
+        ]
     }
 
     private var check: String { Self.check }

@@ -13,7 +13,8 @@ struct PortCheck: Sendable {
     /// Whether a Postline serves lines there already.
     func examine(_ report: (Finding) -> Void) async -> Bool {
         var isServing = false
-        let lines = "\(settings.host):\(settings.port)"
+        let host = settings.host
+        let lines = "\(host.contains(":") ? "[\(host)]" : host):\(settings.port)"
         if let refusal = await Self.refusal(host: settings.host, port: settings.port) {
             if let version = await postlineVersion() {
                 isServing = true

@@ -69,7 +69,7 @@ struct RoleCheck: Sendable {
             ? .ok("rights", "The roles have the rights that they need.")
             : .problem(
                 "rights", "Rights are missing: \(some(lacks)).",
-                "Delete the row api of app.migrations as the owner and run `postline migrate`, which then grants all anew."
+                "Run `postline migrate`, which grants them again."
             )
     }
 
@@ -82,8 +82,7 @@ struct RoleCheck: Sendable {
             ? .ok("rights", "Nobody has rights on Postline's tables and functions that Postline does not give.")
             : .problem(
                 "rights", "There are rights that Postline does not give: \(some(excesses)).",
-                "Revoke them, or delete the row api of app.migrations as the owner and run `postline migrate`, which "
-                    + "takes away what a role should not have.")
+                "Revoke them, or run `postline migrate`, which takes away what a role should not have.")
     }
 
     /// As many as a line holds.

@@ -6,7 +6,7 @@ struct RowSecurityCheck: Sendable {
     let database: DatabaseUnderTest
 
     private static let check = "rls"
-    private static let again = "Delete the row api of app.migrations as the owner and run `postline migrate`."
+    private static let again = "Run `postline migrate`, which creates them again."
 
     func findings() async throws(PostgresError) -> [Finding] {
         let tables = try await database.ask(.tables)

@@ -2,7 +2,7 @@ internal import Messaging
 internal import Postgres
 internal import PrivatePostgres
 
-/// The database server: version, encoding, clock.
+/// The database server: version, encoding, collation, clock, and whether it takes writes.
 struct ServerCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -14,6 +14,35 @@ struct ServerCheck: Sendable {
                 .problem(
                     "database", "The database is a standby and takes no writes.",
                     "Let POSTLINE_DATABASE_URL lead to the primary."))
+        } else if server.text("read_only") == "on" {
+            findings.append(
+                .problem(
+                    "database", "The database takes no writes: default_transaction_read_only is on.",
+                    "See why it was set (a host may do so when the disk is full), then alter database "
+                        + "\(server.text("database") ?? "…") reset default_transaction_read_only, or where a role or "
+                        + "postgresql.conf sets it, there."))
+        }
+        if server.isTrue("has_other_collation") {
+            findings.append(
+                .warning(
+                    "encoding",
+                    "The system's collations have another version than those that the database's indexes were made with.",
+                    "Run reindex database, then alter database \(server.text("database") ?? "…") refresh collation "
+                        + "version."))
+        }
+        if server.isTrue("has_temporary") {
+            findings.append(
+                .warning(
+                    "rights", "Everybody may create temporary objects in the database.",
+                    "Run `postline migrate` as the owner of the database, which revokes it, or do so yourself: revoke "
+                        + "temporary on database \(server.text("database") ?? "…") from public."))
+        }
+        if !server.isTrue("has_trigrams") {
+            findings.append(
+                .problem(
+                    "database", "The extension pg_trgm is not in the database: searches fail.",
+                    "Restore it with its indexes: create extension pg_trgm, then restore the indexes "
+                        + "user_profiles_search and search_names_likeness from the dump."))
         }
         let encoding = server.text("encoding") ?? ""
         findings.append(
@@ -27,7 +56,7 @@ struct ServerCheck: Sendable {
     }
 
     /// The major versions of PostgreSQL that Postline is tested with.
-    static let testedVersions = [15, 17]
+    static let testedVersions = [15, 17, 18]
 
     static func version(_ number: Int, _ text: String) -> Finding {
         let major = number / 10_000
@@ -36,10 +65,10 @@ struct ServerCheck: Sendable {
             return .problem("version", "PostgreSQL \(text) is too old.", "Move to PostgreSQL \(oldest) or later.")
         }
         guard testedVersions.contains(major) else {
-            let tested = testedVersions.map(String.init).joined(separator: " or ")
+            let tested = testedVersions.map(String.init).joined(separator: ", ")
             return .warning(
                 "version", "Postline is not tested with PostgreSQL \(text).",
-                "Prefer PostgreSQL \(tested), which it is tested with.")
+                "Prefer one of PostgreSQL \(tested), which it is tested with.")
         }
         return .ok("version", "PostgreSQL \(text).")
     }

@@ -57,6 +57,11 @@ public struct FolderStore: MediaStore {
         try FileManager.default.removeItem(atPath: probe)
     }
 
+    /// Whether a picture's bytes are in a folder.
+    package static func isThere(_ picture: Picture, in settings: MediaSettings.Folder) -> Bool {
+        FileManager.default.fileExists(atPath: "\(settings.directory)/\(folder(picture.purpose))/\(picture.id)")
+    }
+
     /// Says how clients reach the gateway, before anybody is told of a picture.
     public func isServed(at url: String) {
         base.url.withLock { $0 = url.hasSuffix("/") ? String(url.dropLast()) : url }

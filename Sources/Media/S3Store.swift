@@ -158,7 +158,8 @@ extension S3Store {
         }
     }
 
-    private func isThere(_ picture: Picture) async throws -> Bool {
+    /// Whether a picture's bytes are where they stay.
+    package func isThere(_ picture: Picture) async throws -> Bool {
         let answer = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
         return answer.status == .ok && answer.total == picture.bytes
     }

@@ -127,7 +127,8 @@ public final class MessagingService: Service, SessionFactory {
         options.onWait = { waits.recordNanoseconds($0.count(of: .nanoseconds(1))) }
         pool = Pool(url: configuration.databaseURL, options: options)
         database = Database(pool: pool, limits: configuration.limits)
-        standbyPool = configuration.standbyDatabaseURL.map { Pool(url: $0, options: options) }
+        options.isForWrites = false
+        standbyPool = configuration.standbyDatabaseURL.map { [options] in Pool(url: $0, options: options) }
         standby = standbyPool.map { Database(pool: $0, limits: configuration.limits) }
         accounts = Accounts(
             provider: configuration.accountProvider,

@@ -17,7 +17,7 @@ enum Failure {
             throw say(error.description, configuration)
         } catch let error as MigrationError {
             switch error {
-            case .edited: throw say(error.description, configuration)
+            case .edited, .obstructed: throw say(error.description, configuration)
             case .failed, .unreachable: throw say(error.description, .failure)
             }
         } catch let error as PrivatePostgresError {

@@ -33,6 +33,11 @@ extension Settings {
         do {
             return try await Migrator(url: adminDatabaseURL ?? url, logger: logger)
                 .migrate(loginRole: try Migrator.LoginRole(of: url, owner: adminDatabaseURL))
+        } catch let error as MigrationError {
+            guard case .obstructed = error, adminDatabaseURL == nil else { throw error }
+            throw SettingsError(
+                "\(error) It was tried as the role of \(name(of: "database_url")): set POSTLINE_ADMIN_DATABASE_URL to the "
+                    + "URL of the database's owner, if that is another.")
         } catch PostgresError.server(let error) where error.sqlState == .insufficientPrivilege {
             let way =
                 adminDatabaseURL == nil

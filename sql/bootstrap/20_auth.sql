@@ -1,11 +1,13 @@
 -- A minimal `auth` schema as Supabase's auth server has it, each part made only where it is missing, so that a
 -- database can move to Supabase and back, and policies read the same on both.
 do $bootstrap$
+declare
+    role_name text;
+    function_name text;
 begin
     if to_regnamespace('auth') is null then
         create schema auth;
         revoke all on schema auth from public;
-        grant usage on schema auth to anon, authenticated, service_role, postline_feed;
     end if;
 
     if to_regclass('auth.users') is null then
@@ -58,7 +60,6 @@ begin
         create function auth.jwt() returns jsonb language sql stable
             as $$ select nullif(current_setting('request.jwt.claims', true), '')::jsonb $$;
         revoke execute on function auth.jwt() from public;
-        grant execute on function auth.jwt() to anon, authenticated, service_role;
     end if;
     if to_regprocedure('auth.uid()') is null then
         -- As on Supabase the single claim comes first: to read all of them takes ten times as long, and policies ask
@@ -67,13 +68,25 @@ begin
             as $$ select coalesce(nullif(current_setting('request.jwt.claim.sub', true), ''),
                                   nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')::uuid $$;
         revoke execute on function auth.uid() from public;
-        grant execute on function auth.uid() to anon, authenticated, service_role;
     end if;
     if to_regprocedure('auth.role()') is null then
         create function auth.role() returns text language sql stable
             as $$ select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'role' $$;
         revoke execute on function auth.role() from public;
-        grant execute on function auth.role() to anon, authenticated, service_role;
     end if;
+
+    -- Rights, wherever they are missing: a dump that was restored without privileges has the schema and not these.
+    foreach role_name in array array['anon', 'authenticated', 'service_role', 'postline_feed'] loop
+        if not has_schema_privilege(role_name, 'auth', 'usage') then
+            execute format('grant usage on schema auth to %I', role_name);
+        end if;
+    end loop;
+    foreach role_name in array array['anon', 'authenticated', 'service_role'] loop
+        foreach function_name in array array['auth.jwt()', 'auth.uid()', 'auth.role()'] loop
+            if not has_function_privilege(role_name, function_name, 'execute') then
+                execute format('grant execute on function %s to %I', function_name, role_name);
+            end if;
+        end loop;
+    end loop;
 end
 $bootstrap$;

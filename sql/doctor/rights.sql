@@ -3,7 +3,8 @@
 with wanted_schemas (role, schema) as (
     values ('anon', 'api'), ('authenticated', 'public'), ('authenticated', 'app'), ('authenticated', 'api'),
            ('authenticated', 'rest'), ('postline_feed', 'public'), ('postline_feed', 'app'), ('postline_feed', 'feed'),
-           ('postline_accounts', 'accounts'), ('postline_sender', 'public'), ('postline_sender', 'app')
+           ('postline_accounts', 'accounts'), ('postline_sender', 'public'), ('postline_sender', 'app'),
+           ('anon', 'auth'), ('authenticated', 'auth'), ('postline_feed', 'auth')
 ), callers (role, schema) as (
     values ('authenticated', 'api'), ('postline_feed', 'feed'), ('postline_accounts', 'accounts')
 )
@@ -17,7 +18,8 @@ select r.rolname || ' may not call ' || n.nspname || '.' || p.proname
  where not has_function_privilege(r.oid, p.oid, 'execute')
 union all
 select r.rolname || ' may not call ' || w.function
-  from (values ('anon', 'api.avatars'), ('postline_sender', 'app.send_messages')) as w (role, function)
+  from (values ('anon', 'api.avatars'), ('postline_sender', 'app.send_messages'), ('authenticated', 'auth.uid'))
+         as w (role, function)
   join pg_roles r on r.rolname = w.role
   cross join pg_proc p join pg_namespace n on n.oid = p.pronamespace
  where n.nspname || '.' || p.proname = w.function

@@ -27,7 +27,7 @@ extension AppliedFiles {
     /// - Parameters:
     ///   - files: those that were applied.
     ///   - hash: that of those which were applied before; nil where none were.
-    init(_ files: [SQLFile], called name: String, insteadOf hash: String?) {
+    init(_ files: [SQLFile], called name: String, insteadOf hash: String? = nil) {
         self.name = name
         count = files.count
         let before = hash.map { Set($0.split(separator: "\n")) }

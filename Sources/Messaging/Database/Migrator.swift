@@ -3,10 +3,15 @@ internal import Postgres
 
 /// Brings a database to the schema that this binary was built with.
 ///
-/// It applies, under one advisory lock: `sql/bootstrap/` (which skips what Supabase has), the migrations that are new,
-/// each in a transaction of its own, and `sql/functions/` with `sql/policies.sql` whenever one of them has changed. Many
-/// nodes may migrate at once: one does, the others find it done. Nobody waits behind it for long: a table that is in use
-/// it lets go of after a second, and tries again.
+/// Under one advisory lock it first checks what it can find in the way (`sql/doctor/obstacles.sql`) and refuses before
+/// anything is written. Then it applies the migrations that are new, each in a transaction of its own, and
+/// `sql/functions/` with `sql/policies.sql` whenever one of them has changed. `sql/bootstrap/` and `sql/policies.sql` are
+/// also applied whenever owners, rights, policies or roles differ from those of the last migration
+/// (`sql/doctor/catalogue.sql`): so a dump that was restored into another cluster, or without owners and privileges, is
+/// put right.
+///
+/// Many nodes may migrate at once: one does, the others find it done. A table that is in use is released after a second
+/// and tried again, so other transactions never wait long behind a migration.
 public struct Migrator: Sendable {
     private let url: String
     private let logger: Logger
@@ -61,13 +66,25 @@ public struct Migrator: Sendable {
     public func migrate(loginRole: LoginRole?) async throws -> [AppliedFiles] {
         try await withConnection { connection in
             // Session-level: it spans the transactions of this run, and goes with the connection.
-            _ = try await connection.execute("select pg_advisory_lock(\(Self.lock))")
-            var applied: [AppliedFiles] = []
+            _ = try await connection.execute("select pg_catalog.pg_advisory_lock(\(Self.lock))")
+            let ledger = try await readLedger(over: connection)
+            try await refuseObstacles(to: MigrationPlan(applied: Set(ledger.keys)), over: connection)
             _ = try await connection.execute(Self.ledger)
-            applied += try await apply(SQLFile.files(in: "bootstrap"), as: "bootstrap", over: connection)
+            let hasDrifted = try await hasDrifted(ledger, over: connection)
+            var applied: [AppliedFiles] = []
+            if hasDrifted { try await restoreOwners(over: connection) }
+            applied += try await apply(
+                SQLFile.files(in: "bootstrap"), as: "bootstrap", always: hasDrifted, over: connection)
             applied += try await applyMigrations(over: connection)
-            let functions = SQLFile.functions + SQLFile.files(in: "policies.sql")
-            applied += try await apply(functions, as: "functions", called: "functions and policies", over: connection)
+            let policies = SQLFile.files(in: "policies.sql")
+            let functions = try await apply(
+                SQLFile.functions + policies, as: "functions", called: "functions and policies", over: connection)
+            applied += functions
+            if hasDrifted, functions.isEmpty {
+                try await applyUntilFree(policies, recordedAs: nil, over: connection)
+                applied.append(
+                    AppliedFiles(policies, called: "policies.sql again (owners, rights or roles had changed)"))
+            }
             if let loginRole {
                 _ = try await connection.run(
                     [Call(Self.makeLogin, [loginRole.name, loginRole.password])], deadline: nil)
@@ -75,6 +92,8 @@ public struct Migrator: Sendable {
             // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
             _ = try await connection.execute("select app.settle()")
             _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
+            let digest = try await catalogueDigest(over: connection)
+            _ = try await connection.run([Call(Self.recordDigest, [digest])], deadline: nil)
             return applied
         }
     }
@@ -96,10 +115,17 @@ public struct Migrator: Sendable {
         }
     }
 
-    /// The same of the database that a pool serves from.
+    /// Why the database that a pool serves from cannot be served now; nil where it can.
     static func shortfall(over pool: Pool) async throws(PostgresError) -> String? {
-        SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5))).shortfall
+        var state = SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5)))
+        // A session keeps what held when it began. The pool has replaced those that take no writes by now.
+        if state.isReadOnly { state = SchemaState(try await pool.run(SchemaState.calls, deadline: .seconds(5))) }
+        return state.shortfall ?? (state.isReadOnly ? readOnly : nil)
     }
+
+    private static let readOnly =
+        "The database takes no writes: it is a standby, or default_transaction_read_only is on. Let "
+        + "POSTLINE_DATABASE_URL lead to the primary, or turn that setting off."
 
     private func withConnection<Value: Sendable>(
         _ body: (Connection) async throws -> Value
@@ -115,22 +141,82 @@ public struct Migrator: Sendable {
 }
 
 extension Migrator {
-    /// Files that may be applied any number of times, together and only when one has changed.
+    /// The hash of each step that was applied, by name; empty where there is no ledger.
+    private func readLedger(over connection: Connection) async throws -> [String: String] {
+        let state = try await connection.execute(Self.ledgerState)[0]
+        guard state.text(0, 0) == "t" else { return [:] }
+        guard state.text(0, 1) == "t" else {
+            throw MigrationError.obstructed([
+                "The table app.migrations exists and is not Postline's, which needs the schema app: rename that, or let "
+                    + "Postline have a database of its own."
+            ])
+        }
+        let rows = try await connection.execute(DoctorQuestion.ledger.sql)[0]
+        return Dictionary((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }) { $1 }
+    }
+
+    /// - Throws: `MigrationError.obstructed` where the plan cannot be carried out.
+    private func refuseObstacles(to plan: MigrationPlan, over connection: Connection) async throws {
+        let statement = Statement("obstacles", DoctorQuestion.obstacles.sql)
+        let rows = try await connection.run([Call(statement, plan.parameters)], deadline: nil)[0]
+        guard rows.count == 0 else {
+            throw MigrationError.obstructed((0..<rows.count).compactMap { rows.text($0, 1) })
+        }
+    }
+
+    /// Whether owners, rights, policies or roles are not as the last migration left them.
+    private func hasDrifted(_ ledger: [String: String], over connection: Connection) async throws -> Bool {
+        // The settings came with the first migration, the last step of an earlier version recorded no digest.
+        guard ledger["functions"] != nil else { return !ledger.isEmpty }
+        let rows = try await connection.run([Call(Self.recordedDigest, [])], deadline: nil)[0]
+        let digest = try await catalogueDigest(over: connection)
+        return rows.count == 0 || rows.text(0, 0) != digest
+    }
+
+    private func catalogueDigest(over connection: Connection) async throws -> String? {
+        let statement = Statement("catalogue", DoctorQuestion.catalogue.sql)
+        return try await connection.run([Call(statement, [Self.tables])], deadline: nil)[0].text(0, 0)
+    }
+
+    /// Gives everything of Postline's to the owner of the ledger: functions run with their owner's rights.
+    private func restoreOwners(over connection: Connection) async throws {
+        let statement = Statement("owners", DoctorQuestion.owners.sql)
+        let rows = try await connection.run([Call(statement, [Self.tables])], deadline: nil)[0]
+        let changes = (0..<rows.count).compactMap { rows.text($0, 4) }
+        guard !changes.isEmpty else { return }
+        do {
+            _ = try await connection.execute(changes.joined(separator: "; "))
+        } catch {
+            throw MigrationError.failed("doctor/owners.sql", "\(error)")
+        }
+    }
+
+    private static var tables: String { "{\(ExpectedSchema.tables.joined(separator: ","))}" }
+
+    /// Applies files that may be applied any number of times, together, where one has changed.
     ///
     /// - Parameters:
-    ///   - name: under which the ledger has them.
-    ///   - title: what a person calls them; nil: the same.
+    ///   - name: their name in the ledger.
+    ///   - title: their name for a person; nil: the same.
+    ///   - always: applies them also where none has changed, without mention.
     private func apply(
-        _ files: [SQLFile], as name: String, called title: String? = nil, over connection: Connection
+        _ files: [SQLFile], as name: String, called title: String? = nil, always: Bool = false,
+        over connection: Connection
     ) async throws -> [AppliedFiles] {
-        let hash = files.hash
         let before = try await appliedHash(of: name, over: connection)
-        guard before != hash else { return [] }
+        guard always || before != files.hash else { return [] }
+        try await applyUntilFree(files, recordedAs: name, over: connection)
+        return before == files.hash ? [] : [AppliedFiles(files, called: title ?? name, insteadOf: before)]
+    }
+
+    /// Applies the files together, and again for as long as other transactions use a table that they change.
+    private func applyUntilFree(
+        _ files: [SQLFile], recordedAs name: String?, over connection: Connection
+    ) async throws {
         var backoff = Backoff(base: Self.lockWait, limit: .seconds(10))
         while true {
             do {
-                try await attempt(files, as: name, hash: hash, over: connection)
-                return [AppliedFiles(files, called: title ?? name, insteadOf: before)]
+                return try await attempt(files, as: name, over: connection)
             } catch let error as TableInUse {
                 let users = try await connection.execute(Self.users)[0]
                 logger.notice(
@@ -145,13 +231,11 @@ extension Migrator {
     /// Applies all of them, or none.
     ///
     /// - Throws: `TableInUse`, or a `MigrationError`.
-    private func attempt(
-        _ files: [SQLFile], as name: String, hash: String, over connection: Connection
-    ) async throws {
+    private func attempt(_ files: [SQLFile], as name: String?, over connection: Connection) async throws {
         _ = try await connection.execute("begin; set local lock_timeout = '\(Self.lockWait.milliseconds)'")
         do {
             for file in files { try await run(file, over: connection) }
-            try await record(name, hash: hash, over: connection)
+            if let name { try await record(name, hash: files.hash, over: connection) }
             _ = try await connection.execute("commit")
         } catch {
             _ = try? await connection.execute("rollback")
@@ -226,6 +310,25 @@ extension Migrator {
         alter table app.migrations enable row level security;
         """
 
+    /// Whether there is a ledger, and whether it is Postline's: another program may keep its own under that name.
+    private static let ledgerState = """
+        select pg_catalog.to_regclass('app.migrations') is not null,
+               (select pg_catalog.count(*) = 3 from pg_catalog.pg_attribute a
+                 where a.attrelid = pg_catalog.to_regclass('app.migrations') and not a.attisdropped
+                   and (a.attname, pg_catalog.format_type(a.atttypid, null))
+                       in (('name', 'text'), ('hash', 'text'), ('applied_at', 'timestamp with time zone')))
+        """
+
+    private static let recordedDigest = Statement(
+        "recorded_digest", "select value from app.settings where name = 'catalogue'")
+
+    private static let recordDigest = Statement(
+        "record_digest",
+        """
+        insert into app.settings (name, value) values ('catalogue', $1)
+        on conflict (name) do update set value = excluded.value
+        """)
+
     private static let recorded = Statement("recorded", "select hash from app.migrations where name = $1")
 
     private static let record = Statement(
@@ -244,6 +347,9 @@ extension Migrator {
 public enum MigrationError: Error, CustomStringConvertible {
     case unreachable(String)
 
+    /// What the database has cannot be migrated, a sentence for each reason. Nothing was written.
+    case obstructed([String])
+
     /// A migration that was applied is not what it was.
     case edited(String)
 
@@ -253,6 +359,7 @@ public enum MigrationError: Error, CustomStringConvertible {
     public var description: String {
         switch self {
         case .unreachable(let why): "The database cannot be reached: \(why)"
+        case .obstructed(let obstacles): "The database was not changed. \(obstacles.joined(separator: " "))"
         case .edited(let name):
             "The migration \(name) was edited after it had been applied. Undo the edit, and write a new migration instead."
         case .failed(let path, let why): "sql/\(path) failed: \(why)"

@@ -23,6 +23,8 @@ extension ProtocolError {
         switch error.sqlState {
         case .queryCanceled, .lockNotAvailable: self = .timeout
         case .serializationFailure, .deadlockDetected: self = .unavailable
+        // A standby's, after a failover, or writes were stopped. Nothing was done.
+        case .readOnlyTransaction: self = .init(.unavailable, "The database takes no writes now. Try again.")
         case .uniqueViolation where error.constraint == "messages_client_id_key":
             self.init(.clientIDReused, error.message)
         case .checkViolation where error.field != nil:

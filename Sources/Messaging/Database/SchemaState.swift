@@ -10,6 +10,9 @@ struct SchemaState: Sendable {
     /// Whether this version has migrated it.
     private let isSigned: Bool
 
+    /// Whether the database takes no writes now: it is a standby, or writes were stopped.
+    let isReadOnly: Bool
+
     /// Ask for it.
     static let calls = [Call(statement, [SQLFile.signature]), LoginAbovePolicies.call]
 
@@ -22,13 +25,15 @@ struct SchemaState: Sendable {
                 select from pg_catalog.pg_proc as p join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
                 where n.nspname = 'feed' and p.proname = 'look'),
             pg_catalog.strpos(
-                pg_catalog.obj_description(pg_catalog.to_regnamespace('api'), 'pg_namespace'), $1) > 0
+                pg_catalog.obj_description(pg_catalog.to_regnamespace('api'), 'pg_namespace'), $1) > 0,
+            pg_catalog.current_setting('transaction_read_only')::boolean
         """)
 
     /// - Parameter answers: what ``calls`` gave.
     init(_ answers: [Rows]) {
         isMigrated = answers[0].text(0, 0) == "t"
         isSigned = answers[0].text(0, 1) == "t"
+        isReadOnly = answers[0].text(0, 2) == "t"
         isAbovePolicies = LoginAbovePolicies.isTold(by: answers[1])
     }
 

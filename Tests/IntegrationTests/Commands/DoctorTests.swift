@@ -116,6 +116,24 @@ struct DoctorTests {
             sql: "grant execute on function admin.delete_user(text, text, text) to service_role, authenticated",
             level: "problem", check: "rights", message: "authenticated may call admin.delete_user.", advice: "Revoke"),
         Damage(
+            sql: "revoke usage on schema auth from public, authenticated", level: "problem", check: "rights",
+            message: "authenticated may not use the schema auth", advice: "Run `postline migrate`"),
+        Damage(
+            sql: "alter table public.messages owner to pg_monitor", level: "problem", check: "owners",
+            message: "table public.messages (pg_monitor)", advice: "Run `postline migrate`"),
+        Damage(
+            sql: "grant temporary on database DATABASE to public", level: "warning", check: "rights",
+            message: "temporary objects", advice: "revoke temporary on database"),
+        Damage(
+            sql: "drop extension pg_trgm cascade", level: "problem", check: "database", message: "pg_trgm is not in",
+            advice: "create extension pg_trgm"),
+        Damage(
+            sql: "alter database DATABASE set session_replication_role = replica", level: "problem", check: "settings",
+            message: "session_replication_role is replica", advice: "alter database"),
+        Damage(
+            sql: "alter database DATABASE set default_transaction_read_only = on", level: "problem", check: "database",
+            message: "takes no writes", advice: "reset default_transaction_read_only"),
+        Damage(
             sql: "alter database DATABASE set synchronous_commit = off", level: "warning", check: "durability",
             message: "synchronous_commit is off", advice: "Set synchronous_commit to on."),
         Damage(
@@ -147,7 +165,7 @@ struct DoctorTests {
             for finding in healthy { #expect(finding.level == "ok" && finding.advice.isEmpty, "\(finding)") }
             let checks = [
                 "configuration", "ports", "database", "version", "encoding", "clock", "roles", "rights", "rls",
-                "policies", "admin", "migrations", "connections", "durability", "checkpoints", "log", "notifications",
+                "policies", "admin", "migrations", "connections", "settings", "durability", "checkpoints", "log", "notifications",
                 "autovacuum", "wraparound", "horizon", "listen",
             ]
             #expect(Set(healthy.map(\.check)) == Set(checks))
@@ -186,9 +204,11 @@ struct DoctorTests {
             let again = broken.filter { $0.check != "rls" }
             #expect(
                 again.allSatisfy {
-                    $0.advice.contains("row api of app.migrations") && $0.advice.contains("`postline migrate`")
+                    !$0.advice.contains("app.migrations") && $0.advice.contains("un `postline migrate`")
                 }, "\(again)")
-            try await database.psql("delete from app.migrations where name = 'functions'")
+            // E3: to the letter.
+            let statement = try #require(broken.first { $0.check == "rls" }?.advice)
+            try await database.psql(statement)
             let migrated = try await Command.run(["migrate"], environment: Self.environment(database))
             #expect(migrated.status == 0, "\(migrated.errors)")
             let repaired = try await problems()
@@ -225,9 +245,11 @@ struct DoctorTests {
         try await Self.withHealthyServer { postgres, world in
             try await Self.withCopy(of: world, postgres) { database in
                 try await database.psql("alter database \(database.name) set default_transaction_read_only = on")
-                let findings = try await Self.findings(Self.environment(database), exit: 0)
+                let findings = try await Self.findings(Self.environment(database), exit: 1)
                 #expect(findings.count > 15)
-                for finding in findings { #expect(finding.level == "ok", "\(finding)") }
+                let problems = findings.filter { $0.level == "problem" }
+                #expect(problems.contains { $0.message.contains("default_transaction_read_only is on") }, "\(problems)")
+                #expect(problems.allSatisfy { $0.message.contains("takes no writes") }, "\(problems)")
             }
         }
     }

@@ -77,7 +77,7 @@ struct SupabaseTests {
             // As docs/supabase.md says it.
             let page = try String(contentsOf: SupabaseServer.page, encoding: .utf8)
             let removal = try #require(page.split(separator: "```sql\n").last?.split(separator: "```").first)
-            #expect(removal.hasPrefix("drop schema app"))
+            #expect(removal.hasPrefix("do $$"))
             _ = try await server.psql(as: "postgres", String(removal))
             #expect(try await server.catalogue() == before)
         }

@@ -1,0 +1,36 @@
+internal import Messaging
+internal import Postgres
+
+/// The server's settings that Postline depends on: it sets them for its own sessions, as far as it may.
+struct SettingsCheck: Sendable {
+    let database: DatabaseUnderTest
+
+    private static let check = "settings"
+
+    func findings() async throws(PostgresError) -> [Finding] {
+        let settings = SessionSettings.all
+        func array(_ values: [String]) -> String { "{\(values.map { "\"\($0)\"" }.joined(separator: ","))}" }
+        let answer = try await database.ask(
+            .session, [array(settings.map(\.name)), array(settings.map(\.value))])
+        let others = answer.indices.filter { !isSet(answer.text("name", $0) ?? "", answer.isTrue("is_settable", $0)) }
+        guard !others.isEmpty else {
+            return [.ok(Self.check, "Postline's sessions have the settings that they depend on.")]
+        }
+        return others.map { row in
+            let name = answer.text("name", row) ?? ""
+            let isSettable = answer.isTrue("is_settable", row)
+            let message =
+                "\(name) is \(answer.text("value", row) ?? ""), and Postline cannot set it for its own sessions: "
+                + (isSettable ? "a pooler stands between." : "only a superuser may.")
+            let advice =
+                "Let it be \(answer.text("wanted", row) ?? "") for them: alter database … reset \(name), alter role … "
+                + "reset \(name), or in postgresql.conf, wherever it is set."
+            return isSettable ? .warning(Self.check, message, advice) : .problem(Self.check, message, advice)
+        }
+    }
+
+    /// Whether Postline sets it in spite of what the server, the database or the role says.
+    private func isSet(_ name: String, _ isSettable: Bool) -> Bool {
+        isSettable && (!database.isPooled || SessionSettings.holdsThroughPooler(name))
+    }
+}

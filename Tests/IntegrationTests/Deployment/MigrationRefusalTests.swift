@@ -1,0 +1,105 @@
+import Messaging
+import Testing
+
+/// E6, E12: what is in the way of a migration is found before anything is written.
+@Suite("A database that cannot be migrated", .timeLimit(.minutes(60)))
+struct MigrationRefusalTests {
+    /// What a database has that is not Postline's, and the sentence about it.
+    private static let obstacles: [(sql: String, sentence: String)] = [
+        ("create table public.messages (id bigint primary key)", "public.messages exists and is not Postline's"),
+        ("create table public.conversations (id int)", "public.conversations exists and is not Postline's"),
+        ("create view public.user_profiles as select 1 as id", "public.user_profiles exists and is not Postline's"),
+        ("create materialized view public.media as select 1 as id", "public.media exists and is not Postline's"),
+        ("create sequence public.presence", "public.presence exists and is not Postline's"),
+        ("create type public.user_private as (a int)", "public.user_private exists and is not Postline's"),
+        ("create schema app; create table app.settings (a int)", "The schema app exists and holds objects"),
+        ("create schema app; create table app.migrations (version bigint)", "app.migrations exists and is not Postline's"),
+        ("create schema api; create table api.orders (a int)", "The schema api exists and holds objects that are not "
+            + "Postline's (orders)"),
+        ("create schema admin; create table admin.users (a int)", "The schema admin exists and holds objects"),
+        ("create schema feed; create function feed.x() returns int language sql as 'select 1'", "The schema feed exists"),
+        ("create schema auth; create view auth.users as select 1 as id", "auth.users is not a table"),
+        (account(without: "is_sso_user"), "auth.users lacks the column is_sso_user (boolean)"),
+        (account(without: "deleted_at"), "auth.users lacks the column deleted_at (timestamp with time zone)"),
+        (account(without: "is_anonymous"), "auth.users lacks the column is_anonymous"),
+        (account(without: "banned_until"), "auth.users lacks the column banned_until"),
+        (account(without: "email_change_token_current"), "auth.users lacks the column email_change_token_current"),
+        ("create schema auth; create table auth.users (id bigint primary key, email text)", "auth.users lacks the columns"),
+        (account() + "; alter table auth.users alter column raw_user_meta_data type text", "has the type text"),
+        (account() + "; alter table auth.users add column tenant int not null", "demands a value in tenant"),
+        (account() + "; create function auth.uid() returns text language sql as 'select null::text'",
+            "auth.uid() returns text, and Postline needs uuid"),
+    ]
+
+    /// A table with the columns that Postline reads and writes, and no others.
+    private static func account(without column: String? = nil) -> String {
+        let columns: [(String, String)] = [
+            ("instance_id", "uuid"), ("id", "uuid primary key"), ("aud", "text"), ("role", "text"), ("email", "text"),
+            ("encrypted_password", "text"), ("email_confirmed_at", "timestamptz"), ("confirmation_token", "text"),
+            ("recovery_token", "text"), ("email_change_token_new", "text"), ("email_change", "text"),
+            ("last_sign_in_at", "timestamptz"), ("raw_app_meta_data", "jsonb"), ("raw_user_meta_data", "jsonb"),
+            ("created_at", "timestamptz"), ("updated_at", "timestamptz"), ("phone", "text"), ("phone_change", "text"),
+            ("phone_change_token", "text"), ("email_change_token_current", "text"), ("banned_until", "timestamptz"),
+            ("reauthentication_token", "text"), ("is_sso_user", "boolean not null default false"),
+            ("deleted_at", "timestamptz"), ("is_anonymous", "boolean not null default false"),
+        ]
+        let kept = columns.filter { $0.0 != column }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return "create schema auth; create table auth.users (\(kept))"
+    }
+
+    @Test("a name or a column that is in the way is named, and nothing is written")
+    func obstructed() async throws {
+        for (sql, sentence) in Self.obstacles {
+            try await TestDatabase.with(migrated: false) { database in
+                try await database.psql(sql)
+                let before = try await database.value(Self.catalogue)
+                do {
+                    try await Migrator(url: database.adminURL, logger: .quiet).migrate(loginRole: nil)
+                    Issue.record("migrated: \(sql)")
+                } catch {
+                    #expect("\(error)".contains(sentence), "\(sql): \(error)")
+                }
+                #expect(try await database.value(Self.catalogue) == before, "\(sql)")
+            }
+        }
+    }
+
+    @Test("a migration that was cut short is refused where another table has taken the next name")
+    func cutShort() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                delete from app.migrations where name >= '20261123000200_push';
+                drop table public.conversation_mutes cascade; create table public.conversation_mutes (mine int)
+                """)
+            let error = await #expect(throws: MigrationError.self) {
+                try await Migrator(url: database.adminURL, logger: .quiet).migrate(loginRole: nil)
+            }
+            #expect("\(error, default: "")".contains("public.conversation_mutes exists and is not Postline's"))
+            #expect(try await database.value("select count(mine) from public.conversation_mutes") == "0")
+        }
+    }
+
+    @Test("empty schemas of Postline's names are taken, and an auth.users with the needed columns alone is enough")
+    func taken() async throws {
+        try await TestDatabase.with(migrated: false) { database in
+            try await database.psql("create schema app; create schema api; \(Self.account())")
+            let migrator = Migrator(url: database.adminURL, logger: .quiet)
+            try await migrator.migrate(loginRole: .init(name: "postline", password: nil))
+            try await withNode(database) { node in
+                let sam = try await node.stranger("Sam Stranger")
+                let guest = try await node.guest("Gwen Visitor")
+                let room = try await sam.conversation(with: try #require(guest.userID))
+                try await sam.send("hello", to: room)
+                try await node.database.psql("update public.user_profiles set is_deleted = true where not is_guest")
+                #expect(try await node.database.value("select count(*) from auth.users where deleted_at is null") == "1")
+            }
+            #expect(try await migrator.migrate(loginRole: nil).isEmpty)
+        }
+    }
+
+    private static let catalogue = """
+        select (select count(*) from pg_class) || ' ' || (select count(*) from pg_namespace) || ' '
+               || (select count(*) from pg_proc) || ' ' || (select count(*) from pg_extension)
+        """
+}

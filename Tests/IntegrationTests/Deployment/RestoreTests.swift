@@ -1,0 +1,171 @@
+import BoundedWait
+import Foundation
+import LineClient
+import Messaging
+import PrivatePostgres
+import Testing
+
+/// E1, E2, E4, E5: a backup and a restore as docs/operations.md has them.
+@Suite("A restore into a new cluster", .timeLimit(.minutes(60)))
+struct RestoreTests {
+    @Test("of a dump with owners and privileges, once the roles are made, answers as before")
+    func withOwners() async throws {
+        try await Self.expectSameAnswers(
+            before: { postgres in
+                try await postgres.psql(
+                    "\(Self.roles.map { "create role \($0) nologin noinherit" }.joined(separator: "; "))")
+            }, options: ["--exit-on-error"])
+    }
+
+    @Test("of a dump with owners and privileges, without the roles, answers as before")
+    func withoutRoles() async throws {
+        try await Self.expectSameAnswers(options: [])
+    }
+
+    @Test("of a dump without owners and privileges answers as before")
+    func withoutOwners() async throws {
+        try await Self.expectSameAnswers(options: ["--no-owner", "--no-acl"])
+    }
+
+    @Test("that leaves owners, rights, policies or roles as they must not be is put right by migrate, and by it alone")
+    func drifted() async throws {
+        let damages = [
+            "revoke usage on schema auth from anon, authenticated, postline_feed",
+            "revoke execute on function auth.uid() from public, authenticated",
+            "revoke all on all tables in schema public from authenticated, postline_feed, postline_sender",
+            "revoke usage on schema api, app from authenticated",
+            "grant select on public.messages to public",
+            "grant execute on all functions in schema accounts to public",
+            "grant temporary on database DATABASE to public",
+            "alter table public.messages disable row level security",
+            "drop policy member_select on public.conversations",
+            "alter policy member_select on public.messages using (true)",
+            "alter table public.messages owner to OTHER; alter function accounts.credentials(text) owner to OTHER",
+            "alter schema app owner to OTHER; alter view app.me_objects owner to OTHER",
+        ]
+        try await TestDatabase.with { database in
+            let other = "other_\(UInt64.random(in: 0 ... .max))"
+            try await database.psql("create role \(other)")
+            let migrator = Migrator(url: database.adminURL, logger: .quiet)
+            try await migrator.migrate(loginRole: nil)
+            for damage in damages {
+                #expect(try await migrator.migrate(loginRole: nil).isEmpty, "before \(damage)")
+                try await database.psql(
+                    damage.replacing("OTHER", with: other).replacing("DATABASE", with: database.name))
+                let applied = try await migrator.migrate(loginRole: nil)
+                #expect(applied.map(\.name).joined().hasPrefix("policies.sql again"), "\(damage): \(applied)")
+                #expect(try await migrator.migrate(loginRole: nil).isEmpty, "after \(damage)")
+                #expect(
+                    try await database.value("select count(*) from pg_class where relowner = '\(other)'::regrole") == "0")
+                try await withNode(database) { node in
+                    let alice = try await node.signedIn(.alice)
+                    try await alice.send("still here", to: Room.aliceBob)
+                    try await alice.sync()
+                }
+            }
+            try await database.psql("drop owned by \(other); drop role \(other)")
+        }
+    }
+
+    @Test("without the folder of pictures is told by doctor, with how many of those it looked for are missing")
+    func pictures() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "pictures-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: "\(folder)/avatars", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                insert into public.media (owner_id, purpose, mime_type, bytes, stored_at, used_at)
+                select '\(Person.alice.id)', 'avatar', 'image/png', 1, now(), now() from generate_series(1, 3)
+                """)
+            let ids = try await database.column("select id from public.media").compactMap(\.self)
+            try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/avatars/\(try #require(ids.first))"))
+            let environment = [
+                "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
+                "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
+                "POSTLINE_MEDIA_DIR": folder,
+            ]
+            let lacking = try await Command.run(["doctor"], environment: environment)
+            #expect(lacking.output.contains("2 of the 3 of 3 pictures that were looked for are missing"), "\(lacking.output)")
+            for id in ids { try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/avatars/\(id)")) }
+            let whole = try await Command.run(["doctor"], environment: environment)
+            #expect(whole.output.contains("All of the 3 of 3 pictures"), "\(whole.output)")
+        }
+    }
+
+    private static let roles = [
+        "anon", "authenticated", "service_role", "postline_feed", "postline_accounts", "postline_sender",
+    ]
+
+    /// Dumps a database that is in use, restores it into a cluster that never had Postline, migrates, serves, and
+    /// compares the answers to the same calls.
+    private static func expectSameAnswers(
+        before prepare: @Sendable (PrivatePostgres) async throws -> Void = { _ in }, options: [String]
+    ) async throws {
+        let installation = try await PostgresInstallation.ofTests()
+        let scratch = FileManager.default.temporaryDirectory.appending(path: "restore-\(UUID().uuidString.prefix(8))").path
+        try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: scratch) }
+        let dump = "\(scratch)/postline.dump"
+        let before = try await withNode { node in
+            let sam = try await node.stranger("Sam Stranger")
+            let room = try await sam.conversation(with: Person.alice.id)
+            try await sam.send("before the dump", to: room)
+            let answers = try await answers(of: node)
+            let made = try await Command.run(
+                ["--format", "custom", "--file", dump, node.database.adminURL], of: installation.program("pg_dump"))
+            #expect(made.status == 0, "\(made.errors)")
+            return answers
+        }
+        #expect(before.count == 60)
+        let postgres = PrivatePostgres(
+            installation: installation, directory: "\(scratch)/cluster",
+            settings: ["fsync": "off", "full_page_writes": "off"])
+        try await postgres.start()
+        do {
+            let url = await postgres.url(user: "USER", database: "DATABASE")
+            let database = TestDatabase(name: "postline") { user, database in
+                url.replacing("USER", with: user ?? "postgres").replacing("DATABASE", with: database)
+            }
+            try await prepare(postgres)
+            try await postgres.psql("create database postline")
+            let restored = try await Command.run(
+                options + ["--dbname", database.adminURL, dump], of: installation.program("pg_restore"))
+            #expect(restored.status == 0 || !options.contains("--exit-on-error"), "\(restored.errors)")
+            let migrated = try await Command.run(
+                ["migrate"],
+                environment: [
+                    "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
+                ])
+            #expect(migrated.status == 0, "\(migrated.errors)")
+            let after = try await withNode(database) { try await answers(of: $0) }
+            for (one, other) in zip(before, after) { #expect(one == other) }
+            #expect(before.count == after.count)
+        } catch {
+            try? await postgres.stop(mode: .immediate)
+            throw error
+        }
+        try await postgres.stop(mode: .immediate)
+    }
+
+    /// What each of six people is answered to ten calls.
+    private static func answers(of node: TestNode) async throws -> [JSON] {
+        var answers: [JSON] = []
+        for person in Person.allCases {
+            let client = try await node.signedIn(person)
+            let list = try await client.call("conversations.list", [:])
+            let room = try #require(list["conversations"]?[0]?["id"])
+            answers += [
+                list, try await client.call("me.get"), try await client.call("avatars.list"),
+                try await client.call("messages.list", ["conversation_id": room, "limit": 20]),
+                try await client.call("conversations.get", ["conversation_id": room]),
+                try await client.call("profiles.get", ["username": "bob"]),
+                try await client.call("profiles.get", ["ids": .array(Person.allCases.map { .string($0.id) })]),
+                try await client.call("profiles.search", ["query": "ali"]),
+                try await client.call("profiles.search", ["query": "galager"]),
+                try await client.call("devices.list"),
+            ]
+        }
+        return answers
+    }
+}
