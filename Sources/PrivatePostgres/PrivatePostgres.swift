@@ -66,6 +66,11 @@ public actor PrivatePostgres {
     /// that runs already does nothing.
     /// - Throws: `PrivatePostgresError`, whose text is for a person.
     public func start() async throws {
+        // Its lock file has the path in one line.
+        guard !directory.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
+            throw PrivatePostgresError.unusable(
+                directory: directory, reason: "PostgreSQL takes no path with a line break or another control character")
+        }
         try makeDirectories(directory)
         if lock == nil { lock = try DirectoryLock(file: "\(directory)/\(Self.lockName)", of: directory) }
         do {
@@ -125,7 +130,13 @@ public actor PrivatePostgres {
 
     /// The connection URL of a database, for libpq and for `psql`. The superuser is `postgres`.
     public func url(user: String = "postgres", database: String = "postgres") -> String {
-        "postgresql://\(percentEncoded(user))@/\(percentEncoded(database))?host=\(percentEncoded(socketDirectory))"
+        "postgresql://\(percentEncoded(user))@/\(percentEncoded(database))?host=\(percentEncoded(socketDirectory))&port=5432"
+    }
+
+    /// Takes all of libpq's variables (`PGPORT`, `PGHOSTADDR`, `PGSERVICE`, …) from this process's environment: some of
+    /// them go before what a URL says. To be called before other threads read the environment.
+    public static func clearEnvironment() {
+        for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("PG") { unsafe unsetenv(name) }
     }
 
     /// Runs `psql` with SQL on its standard input, stopping at the first error.
@@ -222,13 +233,15 @@ public actor PrivatePostgres {
         // pg_ctl hands this text to a shell.
         let quoted = options.sorted { $0.key < $1.key }
             .map { "-c \(shellQuoted("\($0.key)=\($0.value)"))" }.joined(separator: " ")
-        let arguments = ["start", "-D", place.data, "-l", place.log, "-o", quoted, "-w", "-t", "60", "-s"]
+        // It hands the paths to a shell too, in double quotes. Relative ones have nothing in them that one expands.
+        let arguments = ["start", "-D", ".", "-l", place.logName, "-o", quoted, "-w", "-t", "60", "-s"]
         // After a kill, the dead server's backends hold its shared memory until they notice, which takes a moment.
         var attempt = 0
         while true {
             // Each start has a log of its own, so that what it says is about this start; the one before is kept.
             if FileFacts(of: place.log) != nil { _ = unsafe rename(place.log, "\(place.log).old") }
-            let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: place.user)
+            let result = try await Tool.run(
+                installation.program("pg_ctl"), arguments, as: place.user, in: place.data)
             if result.succeeded { break }
             let logged = contents(of: place.log)
             attempt += 1

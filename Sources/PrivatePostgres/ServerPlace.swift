@@ -20,7 +20,8 @@ struct ServerPlace: Sendable {
     let sockets: String
     let user: ServerUser?
 
-    var log: String { "\(data)/server.log" }
+    let logName = "server.log"
+    var log: String { "\(data)/\(logName)" }
 
     /// `sun_path` holds 104 bytes on macOS and 108 on Linux, its closing NUL among them.
     static let longestSocketPath = 103
@@ -42,7 +43,9 @@ struct ServerPlace: Sendable {
         directory = place
         data = "\(place)/data"
         let beside = "\(place)/run"
-        if "\(beside)/\(Self.socketName)".utf8.count <= Self.longestSocketPath {
+        // A comma would separate two directories, and a quote end one.
+        let isPlain = !beside.contains { ",\"\\".contains($0) }
+        if isPlain, "\(beside)/\(Self.socketName)".utf8.count <= Self.longestSocketPath {
             sockets = beside
         } else {
             sockets = "/tmp/postline-\(Self.fingerprint(of: place))"

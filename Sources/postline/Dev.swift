@@ -25,6 +25,8 @@ struct Dev: AsyncParsableCommand {
             let settings = try Settings(options)
             try settings.requireNoDatabase()
             try Self.requireWorld(directory)
+            // The world's own URL names its server whole; libpq would take the rest from the environment.
+            PrivatePostgres.clearEnvironment()
             // With so little to do most of the log is whole pages, of which compression leaves two thirds. `on` is the
             // one way that every PostgreSQL has.
             let postgres = PrivatePostgres(
@@ -139,16 +141,23 @@ private struct DevWorld {
         let program = CommandLine.arguments.first ?? "postline"
         let port = address.port == 7432 ? "" : " --port \(address.port)"
         // One's own certificate is its own authority, and most often for that name.
-        let trust = certificate.map { " --host localhost --tls-ca \($0)" } ?? ""
-        var lines = ["lines: \(address.host):\(address.port)"]
+        let host = ["127.0.0.1", "0.0.0.0", "::", "localhost"].contains(address.host) ? "" : " --host \(address.host)"
+        let trust = certificate.map { " --host localhost --tls-ca \(Self.quoted($0))" } ?? host
+        var lines = ["lines: \(address.hostAndPort)"]
         if let http { lines.append("console: \(http.url(isEncrypted: certificate != nil))/") }
-        if let operations { lines.append("operations: http://\(operations.host):\(operations.port)/metrics") }
+        if let operations { lines.append("operations: \(operations.url(isEncrypted: false))/metrics") }
         lines += ["psql: \(psql)", "data: \(data)"]
         lines += emails.map { "user: \($0) \(password)" }
         lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)\(trust)" }
-        lines.append("try: \(program) token \(emails.first ?? "EMAIL") --config \(directory)/settings.json")
+        lines.append("try: \(program) token \(emails.first ?? "EMAIL") --config \(Self.quoted("\(directory)/settings.json"))")
         lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to begin anew)")
         return lines.joined(separator: "\n")
+    }
+
+    /// As a shell takes it for one word.
+    private static func quoted(_ word: String) -> String {
+        let plain = word.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "/._-+:,@".contains($0)) }
+        return plain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
     }
 
     /// Made once, and kept, so that tokens and cursors outlive a restart.

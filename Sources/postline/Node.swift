@@ -236,9 +236,13 @@ struct Node: Sendable {
 }
 
 extension LineServer.Address {
+    /// Host and port, with an IPv6 address in brackets.
+    var hostAndPort: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+
     /// How it is reached over HTTP on this machine.
     func url(isEncrypted: Bool) -> String {
-        let host = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host
-        return "\(isEncrypted ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        var reached = self
+        if ["0.0.0.0", "::"].contains(host) { reached = Self(host: "127.0.0.1", port: port) }
+        return "\(isEncrypted ? "https" : "http")://\(reached.hostAndPort)"
     }
 }

@@ -35,6 +35,28 @@ struct PrivatePostgresTests {
         }
     }
 
+    // E19
+    @Test("a path that a shell would expand or split is taken as it is, and one with a line break is refused")
+    func shellCharacters() async throws {
+        let trace = "/tmp/postline-trace-\(UUID().uuidString)"
+        for name in ["/$(touch \(trace))", "/`touch \(trace)`", "/a \"b\" 'c'", "/$HOME;x&y|z", "/a,b\\c"] {
+            try await withDirectory(name.replacing("/tmp/", with: "$PWD/../tmp/")) { directory in
+                let server = try await server(in: directory)
+                try await server.start()
+                #expect(try await server.psql("select 1") == "1\n", "\(name)")
+                try await server.stop()
+                #expect(FileManager.default.fileExists(atPath: "\(directory)/data/PG_VERSION"), "\(name)")
+            }
+        }
+        #expect(!FileManager.default.fileExists(atPath: trace))
+        try await withDirectory("/a\nb") { directory in
+            let error = await #expect(throws: PrivatePostgresError.self) {
+                try await self.server(in: directory).start()
+            }
+            #expect("\(error, default: "")".contains("line break"))
+        }
+    }
+
     @Test("a start that was cut short, whose initdb may be at work still, hinders no other and leaves nothing")
     func cutShort() async throws {
         try await withDirectory { directory in

@@ -95,7 +95,13 @@ struct SettingsTests {
 
     @Test("row 52: an origin that is none, and a network that is none, are named with an example")
     func lists() throws {
-        for value in ["app.example.com", "https://a/b", "https://", "ftp://a", "https://a,b", "null"] {
+        let none = [
+            "app.example.com", "https://a/b", "https://", "https://a,b", "null", "capacitor://localhost/", "app:localhost",
+            "1app://a", "a_b://c", "://a", "file://", "https://*.example.com", "https://a b@c", "https://u@a",
+            "https://a?b", "https://a#b", "https://a:0", "https://a:70000", "https://a:80:80", "https://[::1", "https://::1",
+            "https://[a]", "https://a:", "https://a:+1", "javascript:alert(1)", "*://a", "data:,x",
+        ]
+        for value in none {
             #expect(
                 try Self.refusal("http_origins", value)?.hasPrefix("--http-origins must be origins") == true,
                 "\(value)")
@@ -105,7 +111,16 @@ struct SettingsTests {
                 try Self.refusal("http_trusted_proxies", value)?
                     .hasPrefix("--http-trusted-proxies must be addresses or networks") == true, "\(value)")
         }
-        #expect(try Self.refusal("http_origins", "https://a.example.com, http://localhost:3000") == nil)
+        // E21
+        let origins = [
+            "https://a.example.com, http://localhost:3000", "capacitor://localhost", "ionic://localhost",
+            "tauri://localhost", "app://.", "app://-", "app://com.example.app", "http://tauri.localhost", "ftp://a",
+            "chrome-extension://abcdefghijklmnop", "vscode-webview://x1", "web+app.2://a", "https://[::1]:3000", "*",
+            "HTTPS://App.Example.Com:443", "http://127.0.0.1",
+        ]
+        for value in origins { #expect(try Self.refusal("http_origins", value) == nil, "\(value)") }
+        let kept = try SettingForm<[String]>.origins.read("HTTPS://App.Example.Com:443, http://a:80, app://A:443")
+        #expect(kept == ["https://app.example.com", "http://a", "app://a:443"])
         #expect(try Self.refusal("http_trusted_proxies", "10.0.0.0/8, fd00::/8, 192.0.2.1") == nil)
         for key in ["http_origins", "http_trusted_proxies"] { #expect(try Self.refusal(key, "") == nil) }
     }

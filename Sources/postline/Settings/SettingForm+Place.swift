@@ -32,22 +32,64 @@ extension SettingForm<String?> {
 }
 
 extension SettingForm<[String]> {
-    /// Origins of web pages (RFC 6454), separated by commas.
+    /// Origins of web pages (RFC 6454), separated by commas, also those of apps that are pages in a web view
+    /// (`capacitor://localhost`). They are kept as browsers send them: in lower case, without a scheme's own port.
     static let origins = SettingForm(
         read: { text throws(SettingFlaw) in
-            let origins = text.split(separator: ",").map { $0.split(separator: " ").joined() }
-            for origin in origins where origin != "*" {
-                let parts = origin.split(separator: "/", omittingEmptySubsequences: false)
-                guard parts.count == 3, ["https:", "http:"].contains(parts[0]), parts[1].isEmpty, !parts[2].isEmpty
-                else {
+            var origins: [String] = []
+            for part in text.split(separator: ",") {
+                let given = part.split(separator: " ").joined()
+                guard let origin = given == "*" ? given : origin(given) else {
                     throw SettingFlaw(
-                        "must be origins, such as https://app.example.com, separated by commas, or *: \"\(origin)\" is "
-                            + "none\(origin.hasSuffix("/") ? " with the / at its end" : "").")
+                        "must be origins, such as https://app.example.com, separated by commas, or *: \"\(given)\" is "
+                            + "none\(given.hasSuffix("/") ? " with the / at its end" : "").")
                 }
+                origins.append(origin)
             }
             return origins
         },
         write: { $0.isEmpty ? nil : $0.joined(separator: ",") })
+
+    /// The origin as browsers send it; nil where it is none. `null` is none: every sandboxed page sends it.
+    private static func origin(_ given: String) -> String? {
+        let text = given.lowercased()
+        guard let colon = text.firstRange(of: "://") else { return nil }
+        let scheme = text[..<colon.lowerBound]
+        // RFC 3986, 3.1.
+        guard let first = scheme.utf8.first, letters.contains(first),
+            scheme.utf8.allSatisfy({ letters.contains($0) || schemeBytes.contains($0) }),
+            let authority = authority(text[colon.upperBound...])
+        else { return nil }
+        let own = ["http": 80, "https": 443][scheme]
+        let port = authority.port.flatMap { $0 == own ? nil : ":\($0)" } ?? ""
+        return "\(scheme)://\(authority.host)\(port)"
+    }
+
+    private static func authority(_ text: Substring) -> (host: Substring, port: Int?)? {
+        var host = text
+        var port: Int?
+        // What is behind the last colon is a port, unless it is within the brackets of an address.
+        if let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") {
+            let digits = text[text.index(after: colon)...]
+            guard let number = Int(digits), (1...65_535).contains(number), digits.utf8.allSatisfy({ $0 != 0x2B })
+            else { return nil }
+            port = number
+            host = text[..<colon]
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            let address = String(host.dropFirst().dropLast())
+            guard address.contains(":"), (try? SocketAddress(ipAddress: address, port: 0)) != nil else { return nil }
+        } else {
+            guard !host.isEmpty, host.utf8.allSatisfy({ letters.contains($0) || hostBytes.contains($0) }) else {
+                return nil
+            }
+        }
+        return (host, port)
+    }
+
+    private static let letters = UInt8(ascii: "a")...UInt8(ascii: "z")
+    private static let schemeBytes = Set("0123456789+-.".utf8)
+    private static let hostBytes = Set("0123456789-._~".utf8)
 }
 
 extension SettingForm<TrustedProxies> {
