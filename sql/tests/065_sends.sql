@@ -135,6 +135,29 @@ select is((select last_message_time from public.conversations where id = tests.i
 select is((select array_agg(m.seq order by m.created_at) from public.messages m
             where m.conversation_id = tests.id('group')), '{1,2}', 'which grow as numbers do');
 
+-- E13: a clock that was set back by an hour: the message before is of an hour from now.
+select is(pg_temp.alone(row(1, 'alice', 'group', 'Before', null)::pg_temp.send) is not null, true, 'a message is sent');
+update public.messages set created_at = now() + interval '1 hour'
+ where conversation_id = tests.id('group') and seq = (select max(seq) from public.messages where conversation_id =
+     tests.id('group'));
+update public.conversations set last_message_time = now() + interval '1 hour' where id = tests.id('group');
+select pg_temp.alone(row(1, 'alice', 'group', 'One', null)::pg_temp.send);
+select count(*) from pg_temp.together(pg_temp.sends('bob group', 'carol group', 'alice direct', 'bob group'));
+select pg_temp.alone(row(1, 'alice', 'group', 'Another', null)::pg_temp.send);
+select results_eq($$select seq from public.messages where conversation_id = tests.id('group') order by created_at,
+    seq desc$$,
+    $$select seq from public.messages where conversation_id = tests.id('group') order by seq$$,
+    'times grow as numbers do, also where the clock was set back');
+select is((select last_message_time from public.conversations where id = tests.id('group')),
+    now() + interval '1 hour 5 microseconds', 'and the newest is the conversation''s');
+select ok((select last_message_time < now() + interval '1 minute' from public.conversations where id =
+    tests.id('direct')),
+    'other conversations have the time that it is');
+select is(tests.attempt('service_role', format($$insert into public.messages (conversation_id, sender_id, content,
+    created_at)
+    values (%L, %L, 'Imported', '2020-01-01')$$, tests.id('direct'), tests.id('alice'))), '1',
+        'an import gives times of its own');
+
 -- postline_sender writes in nobody's name who is no member, and reads no message.
 select is(tests.attempt('postline_sender', format($$
         insert into public.messages (id, conversation_id, seq, sender_id, content, created_at)

@@ -86,8 +86,10 @@ begin
     update public.conversations c
        set last_seq = c.last_seq + 1,
            last_message_content = pg_catalog.left(new.content, 200),
-           -- After the wait for the lock, so that times grow as numbers do.
-           last_message_time = coalesce(new.created_at, pg_catalog.clock_timestamp()),
+           -- After the wait for the lock, and after the message before even where the clock was set back, so that times
+           -- grow as numbers do.
+           last_message_time = coalesce(new.created_at, greatest(
+               pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')),
            last_message_sender_id = new.sender_id,
            last_message_xid = xid
      where c.id = new.conversation_id

@@ -48,7 +48,9 @@ begin
         update public.conversations c
            set last_seq = c.last_seq + n.number,
                last_message_content = pg_catalog.left(n.content, 200),
-               last_message_time = pg_catalog.clock_timestamp(),
+               -- Room for all of these after the message before, also where the clock was set back.
+               last_message_time = greatest(
+                   pg_catalog.clock_timestamp(), c.last_message_time + n.number * interval '1 microsecond'),
                last_message_sender_id = n.sender_id,
                last_message_xid = xid
           from (select distinct on (s.conversation_id) s.conversation_id, s.number, s.content, s.sender_id
