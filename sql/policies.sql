@@ -363,6 +363,7 @@ grant execute on function
     app.check_avatar_url(text, text), app.own_fields(), app.change_fields(jsonb), app.change_physical(jsonb, text),
     app.change_username(text), app.change_avatar(jsonb, text), app.refuse_username(), app.is_https(text),
     app.spellings(text), app.meant_words(text),
+    app.lower_ascii(text), app.is_host(text), app.host_label(text), app.punycode_decoded(text), app.language_tag(text),
     app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.has_control(text),
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
     app.answer_bytes(), app.joined(text[], boolean, bigint), app.seat_participants(uuid), app.is_present(uuid),

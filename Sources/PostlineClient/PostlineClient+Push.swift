@@ -88,11 +88,8 @@ extension PostlineClient {
         return push["read_seq"] != nil || before < seq && seq <= newest()
     }
 
-    /// The device's language; nil where the protocol would not take it.
-    private static var languageTag: String? {
-        let tag = Locale.current.identifier(.bcp47)
-        return tag.wholeMatch(of: /[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*/) != nil && tag.count <= 35 ? tag : nil
-    }
+    /// The device's language. The server shortens a long tag, and ignores one that it does not understand.
+    private static var languageTag: String { Locale.current.identifier(.bcp47) }
 }
 
 extension [String: JSONValue] {

@@ -78,8 +78,6 @@ select is(tests.field_of('bob', $$select api.register_device('apns', '')$$), 'PL
 select is(tests.field_of('bob', $$select api.register_device('apns', repeat('x', 2049))$$),
     'PL001 token', 'a long one');
 select is(tests.field_of('bob', $$select api.register_device('apns', 'x', 'staging')$$), 'PL001 environment', 'no env');
-select is(tests.field_of('bob', $$select api.register_device('apns', 'x', null, 'not a tag')$$),
-    'PL001 locale', 'no tag');
 select is(tests.as('bob', format('api.remove_device(%L)', d.id)), 'PL008 There is no such device.',
     'nobody removes another''s') from app.devices d where d.token = 'b1';
 select is(tests.as('carol', format('api.remove_device(%L)', d.id)), '{}', 'its user does')

@@ -19,8 +19,8 @@ const shown = new WeakMap()
 
 /// Makes `parent` show just `items`, each built again only when its signature changes.
 ///
-/// `describe` gives of each item `{key, signature, build}`. An element whose item stays is kept, so that focus,
-/// selection and what is opened in it stay too.
+/// `describe` gives of each item `{key, signature, build}`, and `plain` where a row that cannot be built is to be shown
+/// otherwise. An element whose item stays is kept, so that focus, selection and what is opened in it stay too.
 export function keyed(parent, items, describe) {
   const before = shown.get(parent) ?? new Map()
   const after = new Map()
@@ -28,16 +28,16 @@ export function keyed(parent, items, describe) {
   let refocus = null
   let place = parent.firstChild
   for (const item of items) {
-    const { key, signature, build } = describe(item)
+    const { key, signature, build, plain } = describe(item)
     let row = before.get(key)
     if (row && row.signature !== signature) {
-      const element = build()
+      const element = builtSafely(build, plain)
       if (row.element.contains(active)) refocus = { element, name: active.dataset.focus }
       if (place === row.element) place = element
       row.element.replaceWith(element)
       row = { element, signature }
     }
-    row ??= { element: build(), signature }
+    row ??= { element: builtSafely(build, plain), signature }
     if (row.element === place) place = place.nextSibling
     else parent.insertBefore(row.element, place)
     after.set(key, row)
@@ -48,6 +48,16 @@ export function keyed(parent, items, describe) {
     const { element, name } = refocus
     const target = (name && element.querySelector(`[data-focus="${name}"]`)) || focusable(element)
     target?.focus({ preventScroll: true })
+  }
+}
+
+/// One row that cannot be built does not take the others with it.
+function builtSafely(build, plain) {
+  try {
+    return build()
+  } catch (error) {
+    console.warn('A row cannot be shown:', error)
+    return plain ? plain() : h('li', { class: 'empty' }, 'This cannot be shown.')
   }
 }
 

@@ -54,6 +54,9 @@ function describeMessage(app, row, actions) {
       message.version, isFirst, isLast, isRead, mayRemove, mayEdit, name, app.pictures.isOffered,
       !isMine && isLast && chipSignature(store, sender),
     ].join('|'),
+    plain: () => h('li', { class: classes(row), tabIndex: -1, 'data-seq': message.seq },
+      h('div', { class: 'bubble' }, h('span', { class: 'text', dir: 'auto' },
+        [name, message.content, message.attachment?.url].filter(Boolean).join('\n')))),
     build: () => {
       if (message.kind === 'system') {
         return h('li', { class: 'day', 'data-seq': message.seq }, h('span', {}, message.content))
@@ -149,8 +152,13 @@ function kept(app, message, alt) {
   return h('span', { class: 'tombstone' }, 'A picture, which this server does not show any more.')
 }
 
-/// A picture from elsewhere is not fetched by this page: whoever wants it follows the link.
+/// A picture from elsewhere is not fetched by this page: a user who wants it follows the link. Of an address that the
+/// browser does not understand there is the text alone.
 function card(attachment) {
+  if (!URL.canParse(attachment.url)) {
+    return h('span', { class: 'card' }, h('span', { class: 'card-icon' }, icon('picture')),
+      h('span', { class: 'card-text' }, h('span', { class: 'card-name' }, attachment.url)))
+  }
   const url = new URL(attachment.url)
   const size = attachment.width && attachment.height ? `${attachment.width} × ${attachment.height}` : null
   const bytes = attachment.bytes ? `${Math.max(1, Math.round(attachment.bytes / 1024)).toLocaleString('en')} KB` : null

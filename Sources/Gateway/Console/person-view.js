@@ -28,7 +28,7 @@ export async function personDetails(app, userID) {
       // Of one that is shown the address says nothing.
       ['Picture', person?.avatar_url && !customAvatar(person) && h('a', {
         href: person.avatar_url, target: '_blank', rel: 'noopener noreferrer',
-      }, new URL(person.avatar_url).host)],
+      }, hostOf(person.avatar_url))],
     ].filter(([, value]) => value)
     content.replaceChildren(
       presentChip(store, userID, 'large'),
@@ -69,6 +69,11 @@ export async function personDetails(app, userID) {
       // What is known is shown.
     }
   }
+}
+
+/// The address itself where the browser does not understand it.
+function hostOf(address) {
+  return URL.canParse(address) ? new URL(address).host : address
 }
 
 function languageName(code) {

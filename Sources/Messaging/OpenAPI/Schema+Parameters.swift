@@ -57,7 +57,7 @@ extension Schema {
         case .choice(let choices): self = .choice(choices)
         case .email: self = .text(3, 254).adding(["format": .string("email")])
         case .httpsURL(let maxBytes):
-            self = .text(9, maxBytes).adding(["format": .string("uri"), "pattern": .string("^https://")])
+            self = .text(9, maxBytes).adding(["format": .string("uri"), "pattern": .string("^[Hh][Tt][Tt][Pp][Ss]://")])
         case .languageTag: self = .string.adding(["pattern": .string("^[A-Za-z]{1,8}(-[A-Za-z0-9]{1,8})*$")])
         case .phoneNumber: self = .string.adding(["pattern": .string(#"^\+[1-9][0-9]{6,14}$"#)])
         case .date: self = .date

@@ -10,11 +10,10 @@ begin
         perform app.refuse_param('token', 'A token has 1 to 2048 bytes.');
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
         perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
-    elsif locale !~ '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' or pg_catalog.char_length(locale) > 35 then
-        perform app.refuse_param('locale', 'A locale is a BCP 47 tag, such as "de-AT".');
     end if;
-    return ('{"id":"' || app.register_device(platform, token, coalesce(environment, 'production'), locale)
-            || '"}')::json;
+    -- A language that is not understood costs a translation, not the pushes.
+    return ('{"id":"' || app.register_device(
+                platform, token, coalesce(environment, 'production'), app.language_tag(locale)) || '"}')::json;
 end
 $$;
 

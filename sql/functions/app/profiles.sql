@@ -44,8 +44,7 @@ begin
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
     end if;
     if tg_op = 'INSERT' or new.username is distinct from old.username then
-        -- Of ASCII alone: by the locale's rules a Kelvin sign would be a "k".
-        new.username := pg_catalog.lower(pg_catalog.btrim(new.username) collate "C");
+        new.username := app.lower_ascii(pg_catalog.btrim(new.username));
         if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
             perform app.refuse_param('username',
                 'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
@@ -67,12 +66,13 @@ begin
         end if;
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
-        new.website := nullif(pg_catalog.btrim(new.website), '');
+        new.website := nullif(app.stored_url(new.website), '');
         -- A guest's, from before its bytes were counted, comes with it; likewise its avatar.
         if not app.is_https(new.website) and not app.is_merging() then
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
+    new.avatar_url := app.stored_url(new.avatar_url);
     if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
                            is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
         perform app.check_avatar_shape(new);
@@ -85,10 +85,11 @@ begin
        and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
         perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
-    if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
-       and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
-            or pg_catalog.char_length(new.language_code) > 35) then
-        perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+    if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
+        if new.language_code !~ '^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$' then
+            perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+        end if;
+        new.language_code := app.language_tag(new.language_code);
     end if;
     -- As an answer has them. Longer ones, from before this was held, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
@@ -179,10 +180,11 @@ create or replace function app.adopt_account(account auth.users) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     guest boolean := coalesce(account.is_anonymous, false);
-    address text := nullif(pg_catalog.lower(account.email::text), '');
+    address text := nullif(app.lower_ascii(account.email::text), '');
 begin
     insert into public.user_profiles (id, full_name, is_guest)
-    values (account.id, app.salvaged_name(account.raw_user_meta_data ->> 'full_name'), guest)
+    values (account.id, case when pg_catalog.jsonb_typeof(account.raw_user_meta_data -> 'full_name') = 'string'
+                             then app.salvaged_name(account.raw_user_meta_data ->> 'full_name') end, guest)
     on conflict (id) do nothing;
     insert into public.user_private (id, email) values (account.id, address)
     on conflict (id) do nothing;
@@ -190,6 +192,19 @@ begin
     update public.user_private set email = address where id = account.id and email is distinct from address;
 end
 $$;
+
+-- Every address is stored in small letters of ASCII, as Supabase's auth server stores it: also that of an account that
+-- is imported. So the unique index on it keeps two accounts from having one address in two spellings.
+create or replace function app.store_address() returns trigger
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+    -- Whoever keeps the accounts need not have any right on our functions.
+    new.email := lower(new.email::text collate "C");
+    return new;
+end
+$$;
+create or replace trigger postline_address before insert or update of email on auth.users
+    for each row execute function app.store_address();
 
 create or replace function app.follow_account() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
