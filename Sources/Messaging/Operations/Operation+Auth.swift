@@ -11,7 +11,7 @@ extension Operation {
         ],
         result: .tokens, errors: [.emailTaken, .usernameTaken, .emailUnconfirmed, .forbidden]
     ) { session, params throws(ProtocolError) in
-        let email = try params.required("email").lowercased()
+        let email = try params.requiredEmail()
         let password = try params.required("password")
         let fullName = try params.required("full_name")
         try await session.requireMayBecome(nil)
@@ -32,7 +32,7 @@ extension Operation {
         result: .tokensAndMerged, errors: [.invalidCredentials, .emailUnconfirmed, .invalidToken, .forbidden]
     ) { session, params throws(ProtocolError) in
         // In one spelling for the count of failures and for the database: another is no further try.
-        let email = try params.required("email").lowercased()
+        let email = try params.requiredEmail()
         let password = try params.required("password")
         try session.limits.takeSignIn(from: session.peerAddress)
         let holder = try await session.limits.counting(.signIns(with: email)) { () throws(ProtocolError) in
@@ -60,7 +60,7 @@ extension Operation {
         [.newEmail, .newPassword("password"), .fullName(.optional)], result: .tokens,
         errors: [.emailTaken, .forbidden]
     ) { session, params throws(ProtocolError) in
-        let email = try params.required("email").lowercased()
+        let email = try params.requiredEmail()
         let password = try params.required("password")
         let token = try await session.token
         // The database decides; this saves it, and the hashing, the trouble.

@@ -7,7 +7,7 @@ extension Operation {
         "Has a mail sent with a token that sets the account's password; the same for an unknown address.",
         [Parameter("email", .string(.email), "The account's, in any case.")], result: .object([]), errors: [.forbidden]
     ) { session, params throws(ProtocolError) in
-        let email = try params.required("email").lowercased()
+        let email = try params.requiredEmail()
         try session.accounts.requireMail()
         try session.limits.takeMail(from: session.peerAddress)
         try await session.accounts.requestPasswordReset(email: email)
@@ -43,7 +43,7 @@ extension Operation {
             .givenPassword("password", .required),
         ], result: .object([]), errors: [.invalidCredentials, .forbidden]
     ) { session, params throws(ProtocolError) in
-        let email = try params.required("email").lowercased()
+        let email = try params.requiredEmail()
         let password = try params.required("password")
         let token = try await session.token
         try session.accounts.requireMail()

@@ -86,6 +86,12 @@ extension Params {
         return text
     }
 
+    /// The email address in the one spelling that the database and the limits know: A to Z in small letters. Letters
+    /// beyond ASCII stay as they are, since a Kelvin sign is no "k" to a mail server.
+    func requiredEmail() throws(ProtocolError) -> String {
+        try required("email").lowercasedASCII
+    }
+
     func integer(_ name: String) -> Int64? {
         guard case .number(let number)? = value(of: name) else { return nil }
         return number.integer
@@ -141,5 +147,12 @@ extension JSON {
         case .array(let elements): elements.contains { $0.containsNUL }
         case .object(let object): object.members.contains { $0.name.utf8.contains(0) || $0.value.containsNUL }
         }
+    }
+}
+
+extension String {
+    /// The text with A to Z in small letters, and all else as it is.
+    package var lowercasedASCII: String {
+        String(decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

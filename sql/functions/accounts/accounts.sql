@@ -54,7 +54,7 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp a
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
-         where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
+         where u.email = app.lower_ascii(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
            and not app.is_banned(u);
 end
@@ -225,13 +225,14 @@ $$;
 create or replace function app.checked_email(email text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-    address text := pg_catalog.lower(pg_catalog.btrim(email));
+    address text := pg_catalog.btrim(email);
 begin
     if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
        or pg_catalog.char_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;
-    return address;
+    -- Of ASCII alone: a Kelvin sign is no "k", and another mailbox.
+    return app.lower_ascii(address);
 end
 $$;
 

@@ -30,8 +30,8 @@ begin
         (select i.user_id from app.identities i
           where i.provider = identified_account.provider and i.subject = identified_account.subject),
         (select u.id from app.identities i
-           join auth.users u on u.id = i.user_id and pg_catalog.lower(u.email::text) = i.subject
-          where i.provider = 'email' and i.subject = pg_catalog.lower(identified_account.email)
+           join auth.users u on u.id = i.user_id and app.lower_ascii(u.email::text) = i.subject
+          where i.provider = 'email' and i.subject = app.lower_ascii(identified_account.email)
             and u.deleted_at is null
             and not exists (select from app.identities o
                              where o.user_id = i.user_id and o.provider = identified_account.provider)));
@@ -177,11 +177,11 @@ create or replace function app.note_proof(user_id uuid, email text) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     delete from app.identities i
-     where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = pg_catalog.lower(note_proof.email));
+     where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = app.lower_ascii(note_proof.email));
     if email is not null then
         -- Nothing here keeps another auth server from what it does: not even a user who was never seen.
         insert into app.identities (provider, subject, user_id, email)
-        select 'email', pg_catalog.lower(email), p.id, pg_catalog.lower(email)
+        select 'email', app.lower_ascii(email), p.id, app.lower_ascii(email)
           from public.user_profiles p where p.id = note_proof.user_id
         on conflict do nothing;
     end if;

@@ -39,7 +39,7 @@ begin
     return account.email_confirmed_at is not null and exists (
         select from app.identities i
          where i.provider = 'email' and i.user_id = account.id
-           and i.subject = pg_catalog.lower(account.email::text));
+           and i.subject = app.lower_ascii(account.email::text));
 end
 $$;
 

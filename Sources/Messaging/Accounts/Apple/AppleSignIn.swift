@@ -75,7 +75,7 @@ public struct AppleSignIn: Sendable {
             throw ProtocolError(.tokenExpired, "The token is too old: sign in with Apple again.")
         }
         return AppleIdentity(
-            subject: token.sub, email: token.isEmailVerified?.value == true ? token.email?.lowercased() : nil,
+            subject: token.sub, email: token.isEmailVerified?.value == true ? token.email?.lowercasedASCII : nil,
             hash: Self.hash(of: text), expires: token.exp + Self.skew)
     }
 
