@@ -362,8 +362,9 @@ grant execute on function
     app.patched_date_of_birth(jsonb, date, text), app.check_date_of_birth(text, date),
     app.check_avatar_url(text, text), app.own_fields(), app.change_fields(jsonb), app.change_physical(jsonb, text),
     app.change_username(text), app.change_avatar(jsonb, text), app.refuse_username(), app.is_https(text),
-    app.spellings(text), app.meant_words(text),
+    app.spellings(text), app.meant_words(text), app.folded(text), app.spelled_out(text), app.words_of(text),
     app.lower_ascii(text), app.is_host(text), app.host_label(text), app.punycode_decoded(text), app.language_tag(text),
+    app.word_likeness(text, text), app.likeness(text, text), app.is_like_word(text, text),
     app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.has_control(text),
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
     app.answer_bytes(), app.joined(text[], boolean, bigint), app.seat_participants(uuid), app.is_present(uuid),
@@ -378,7 +379,5 @@ grant execute on function
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)
     to authenticated, service_role;
--- Whoever writes a profile writes the index that stands on this.
-grant execute on function app.name_words(text, text) to authenticated, service_role;
 -- Whoever writes a message by itself has its id made by this.
 grant execute on function app.message_id() to authenticated, service_role;

@@ -102,11 +102,14 @@ struct SearchBench {
                                    (\(list(Self.syllables)))[1 + floor(random() * \(Self.syllables.count) + n * 0)] as b,
                                    (\(list(Self.syllables)))[1 + floor(random() * \(Self.syllables.count) + n * 0)] as c
                    ) names;
-            insert into app.search_names (user_id, username, full_name)
-            select p.id, p.username, p.full_name from public.user_profiles p where not p.is_guest and not p.is_deleted
+            insert into app.search_names (user_id, username, full_name, spelled_out, words)
+            select p.id, p.username, f.name, f.spelled, app.name_words(p.username, f.name, f.spelled)
+              from public.user_profiles p,
+                   lateral (select left(app.folded(p.full_name), 100) as name,
+                                   left(app.spelled_out(p.full_name), 100) as spelled offset 0) f
+             where not p.is_guest and not p.is_deleted
             on conflict do nothing;
-            insert into app.words (word)
-            select distinct w from public.user_profiles p, unnest(app.name_words(p.username, p.full_name)) as w
+            insert into app.words (word) select distinct w from app.search_names s, unnest(s.words) as w
             on conflict do nothing;
             vacuum analyze public.user_profiles;
             vacuum analyze app.search_names;

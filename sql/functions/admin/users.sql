@@ -6,7 +6,7 @@
 create or replace function admin.named(who text) returns setof uuid
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-    wanted text := pg_catalog.lower(pg_catalog.btrim(who, E' \t\n\r'));
+    wanted text := app.lower_ascii(pg_catalog.btrim(who, E' \t\n\r'));
 begin
     if coalesce(wanted, '') = '' then
         raise exception using errcode = 'PA001', message = 'Say who: an id, an email address or a username.';
@@ -74,7 +74,9 @@ create or replace function admin.users(query text, most integer, in_full boolean
 language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     exact uuid[] := array(select n from admin.named(query) n);
-    literal text := pg_catalog.regexp_replace(pg_catalog.btrim(query, E' \t\n\r'), '([\\%_])', '\\\1', 'g');
+    -- Names are compared folded, as a search does.
+    pattern text := '%' || pg_catalog.regexp_replace(
+        app.folded(pg_catalog.btrim(query, E' \t\n\r')), '([\\%_])', '\\\1', 'g') || '%';
     ids uuid[];
 begin
     perform admin.check_limit(most);
@@ -83,10 +85,16 @@ begin
         select f.id from (
             select e as id, 0 as rank, null::text as name from unnest(exact) e
             union all
-            (select p.id, 1, pg_catalog.lower(p.full_name) from public.user_profiles p
-              where (p.full_name ilike '%' || literal || '%' or p.username ilike '%' || literal || '%')
-                and p.id <> all (exact)
-              order by pg_catalog.lower(p.full_name), p.id limit most + 1)) f
+            (select p.id, 1, k.name
+               from (select s.user_id as id, s.full_name as name from app.search_names s
+                      where s.full_name like pattern or s.spelled_out like pattern or s.username like pattern
+                     union all
+                     -- A search finds no guests, and nobody who is deleted.
+                     select p.id, app.folded(p.full_name) collate "C" from public.user_profiles p
+                      where (p.is_guest or p.is_deleted) and app.folded(p.full_name) like pattern) k
+               join public.user_profiles p on p.id = k.id
+              where p.id <> all (exact)
+              order by k.name, p.id limit most + 1)) f
          order by f.rank, f.name, f.id limit most + 1);
     if pg_catalog.cardinality(ids) = 0 then
         raise exception using errcode = 'PA002',

@@ -1,6 +1,3 @@
--- Its body is in a migration, because an index depends on it.
-alter function app.name_words(text, text) set search_path = pg_catalog, pg_temp;
-
 -- app.search_names and app.words follow the names. Who comes to a word in the very moment in which its last user leaves
 -- it may find it gone: spelt right the name is found all the same. The last two, where they leave it at once, each find
 -- the other still there: it stays, and leads to nobody.
@@ -8,9 +5,11 @@ create or replace function app.follow_words() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     words text[] := '{}';
-    former text[] := '{}';
+    former text[] := coalesce((select s.words from app.search_names s where s.user_id = new.id), '{}');
     former_word text;
     person public.user_profiles;
+    name text;
+    spelled text;
 begin
     if tg_op = 'UPDATE' and row(new.username, new.full_name, new.is_guest, new.is_deleted)
                             is not distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted) then
@@ -19,15 +18,17 @@ begin
     -- As it is now: another trigger may have changed the row again before this one's turn.
     select * into person from public.user_profiles p where p.id = new.id;
     if not person.is_guest and not person.is_deleted then
-        words := app.name_words(person.username, person.full_name);
-        insert into app.search_names as s (user_id, username, full_name)
-        values (person.id, person.username, person.full_name)
-        on conflict (user_id) do update set username = excluded.username, full_name = excluded.full_name;
+        -- A single character may be decomposed into eighteen, and an index entry has a bound.
+        name := left(app.folded(person.full_name), 100);
+        spelled := left(app.spelled_out(person.full_name), 100);
+        words := app.name_words(person.username, name, spelled);
+        insert into app.search_names as s (user_id, username, full_name, spelled_out, words)
+        values (person.id, person.username, name, spelled, words)
+        on conflict (user_id) do update
+           set username = excluded.username, full_name = excluded.full_name, spelled_out = excluded.spelled_out,
+               words = excluded.words;
     else
         delete from app.search_names s where s.user_id = new.id;
-    end if;
-    if tg_op = 'UPDATE' and not old.is_guest and not old.is_deleted then
-        former := app.name_words(old.username, old.full_name);
     end if;
     insert into app.words (word)
     select w from unnest(words) as w where w <> all (former) order by w
@@ -46,22 +47,34 @@ create or replace trigger follow_words_changed
     after update of username, full_name, is_guest, is_deleted on public.user_profiles
     for each row execute function app.follow_words();
 
--- Whether somebody's name has that word. By the inverted index: to the planner a walk over all users looks shorter.
+-- Returns whether a name has that word. By the inverted index: to the planner a walk over all users looks shorter.
 create or replace function app.is_name_word(word text) returns boolean
 language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp set enable_seqscan = off set enable_indexscan = off as $$
 begin
-    return exists (
-        select from app.search_names s
-         where app.name_words(s.username, s.full_name) @> array[is_name_word.word]);
+    return exists (select from app.search_names s where s.words @> array[is_name_word.word]);
 end
 $$;
 
--- The words there are that one slip makes of this one: a letter left out, put in, taken for another, or two in each
--- other's place. Looked up by name, some hundreds at once, which is much cheaper than by likeness, and likeness finds
--- few of them in short words. Beyond twenty letters just those left out or swapped. Itself, where it is a word.
+-- Returns the words there are that one slip makes of this folded one: a letter left out, put in, taken for another, or
+-- two in each other's place; itself too, where it is a word. Looked up by name, some hundreds at once, which is much
+-- cheaper than by likeness, and likeness finds few of them in short words. Beyond twenty letters just those left out or
+-- swapped.
 create or replace function app.spellings(word text) returns text[]
 language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare
+    -- Of the script that the word is in, as app.folded leaves them.
+    letters text := case
+        when word ~ '[Ͱ-Ͽ]' then 'αβγδεζηθικλμνξοπρστυφχψω'
+        when word ~ '[Ѐ-ӿ]' then 'абвгдежзиклмнопрстуфхцчшщъыьэюяђєіјљњћџґғқңүұһө'
+        when word ~ '[Ա-֏]' then 'աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆ'
+        when word ~ '[\u0590-\u05ff]' then e'\u05d0\u05d1\u05d2\u05d3\u05d4\u05d5\u05d6\u05d7\u05d8\u05d9\u05da\u05db'
+            '\u05dc\u05dd\u05de\u05df\u05e0\u05e1\u05e2\u05e3\u05e4\u05e5\u05e6\u05e7\u05e8\u05e9\u05ea'
+        when word ~ '[\u0600-\u06ff]' then e'\u0621\u0627\u0628\u062a\u062b\u062c\u062d\u062e\u062f\u0630\u0631\u0632'
+            '\u0633\u0634\u0635\u0636\u0637\u0638\u0639\u063a\u0641\u0642\u0643\u0644\u0645\u0646\u0647\u0648\u064a'
+            '\u067e\u0686\u0698\u06af'
+        when word ~ '[ა-ჿ]' then 'აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ'
+        else 'abcdefghijklmnopqrstuvwxyz' end;
 begin
     return array(
         select w.word from app.words w
@@ -69,26 +82,43 @@ begin
             select spellings.word
             union all
             select overlay(spellings.word placing '' from i for 1)
-              from generate_series(1, pg_catalog.char_length(spellings.word)) as i
+              from generate_series(1, char_length(spellings.word)) as i
             union all
-            select overlay(spellings.word placing pg_catalog.reverse(pg_catalog.substr(spellings.word, i, 2))
-                                      from i for 2)
-              from generate_series(1, pg_catalog.char_length(spellings.word) - 1) as i
+            select overlay(spellings.word placing reverse(substr(spellings.word, i, 2)) from i for 2)
+              from generate_series(1, char_length(spellings.word) - 1) as i
             union all
             select overlay(spellings.word placing letter from i for slip)
-              from generate_series(1, least(pg_catalog.char_length(spellings.word), 20) + 1) as i,
+              from generate_series(1, least(char_length(spellings.word), 20) + 1) as i,
                    generate_series(0, 1) as slip,
-                   pg_catalog.regexp_split_to_table(
-                       'abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿßăąćčďđęěğıłńňőřśşšťůűźżž',
-                       '') as letter)));
+                   regexp_split_to_table(letters, '') as letter)));
 end
 $$;
 
--- The words that may be meant by this one: those of one slip, where there are none the most alike.
+-- pg_trgm may be in any schema, and may be moved: these bodies name its functions once and for all, and are inlined.
+-- The collation is that of the index on app.words, which serves no other.
 --
--- The operators of pg_trgm stand in one of two schemas; what else is named is named in full.
+-- app.word_likeness(a, b) returns how like `a` is to the most alike part of `b`, from 0 to 1, app.is_like_word(a, b)
+-- whether that is above pg_trgm.word_similarity_threshold, and app.likeness(a, b) how like the whole texts are.
+do $functions$
+declare
+    place text := (select pg_catalog.quote_ident(n.nspname)
+                     from pg_catalog.pg_extension e join pg_catalog.pg_namespace n on n.oid = e.extnamespace
+                    where e.extname = 'pg_trgm');
+begin
+    execute pg_catalog.format($sql$
+        create or replace function app.word_likeness(a text, b text) returns real language sql immutable parallel safe
+        begin atomic select %1$s.word_similarity(a, b); end;
+        create or replace function app.likeness(a text, b text) returns real language sql immutable parallel safe
+        begin atomic select %1$s.similarity(a, b); end;
+        create or replace function app.is_like_word(a text, b text) returns boolean language sql stable parallel safe
+        begin atomic select a operator(%1$s.<%%) b collate pg_catalog."C"; end
+    $sql$, place);
+end
+$functions$;
+
+-- Returns the words that may be meant by this one: those of one slip, or where there are none the most alike.
 create or replace function app.meant_words(word text) returns text[]
-language plpgsql stable set search_path = extensions, public, pg_temp
+language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 declare
     meant text[] := app.spellings(word);
@@ -98,8 +128,8 @@ begin
         -- defines.
         perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
-            select w.word from app.words w where meant_words.word <% w.word
-             order by similarity(meant_words.word, w.word) desc, w.word limit 20);
+            select w.word from app.words w where app.is_like_word(meant_words.word, w.word)
+             order by app.likeness(meant_words.word, w.word) desc, w.word limit 20);
     end if;
     return meant;
 end
