@@ -38,22 +38,14 @@ public struct TokenKeys: Sendable {
         self.audience = audience
     }
 
-    /// Keys of a JWK set (RFC 7517): RS256 and ES256 keys, each with its `kid` and its `alg`.
+    /// Keys of a JWK set (RFC 7517). The keys for RS256 and ES256 that have a `kid` and an `alg` are used, and every other
+    /// key is ignored.
     ///
-    /// - Throws: `TokenKeysError` when the set cannot be read or has a key that could serve two algorithms.
+    /// - Throws: `TokenKeysError` if the set cannot be read or has no key that can be used.
     public init(jwks: String, issuer: String, audience: String) async throws {
-        guard let set = try? JSONDecoder().decode(JWKS.self, from: Data(jwks.utf8)), !set.keys.isEmpty else {
-            throw TokenKeysError.unreadableKeySet
-        }
-        keys = JWTKeyCollection()
-        var algorithms: [String: String] = [:]
-        for key in set.keys {
-            guard let kid = key.keyIdentifier?.string, let algorithm = key.algorithm?.rawValue,
-                algorithm == "RS256" || algorithm == "ES256", (try? await keys.add(jwk: key)) != nil
-            else { throw TokenKeysError.unusableKey }
-            algorithms[kid] = algorithm
-        }
-        source = .published(algorithms)
+        let set = try await PublicKeys(jwks, for: ["RS256", "ES256"])
+        keys = set.keys
+        source = .published(set.algorithms)
         self.issuer = issuer
         self.audience = audience
     }
@@ -146,8 +138,9 @@ public enum TokenKeysError: Error, CustomStringConvertible {
     public var description: String {
         switch self {
         case .shortSecret: "the JWT secret must be at least 32 bytes long"
-        case .unreadableKeySet: "the JWKS file holds no JWK set with a key in it"
-        case .unusableKey: "each key of the JWKS file must have a kid, and an alg of RS256 or ES256"
+        case .unreadableKeySet: "the key set is no JWK set: it must be a JSON object with the array \"keys\" (RFC 7517)"
+        case .unusableKey:
+            "the key set has no usable key: one must have a kid, the alg RS256 or ES256, and be for signatures"
         }
     }
 }

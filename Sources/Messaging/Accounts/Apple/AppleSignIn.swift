@@ -11,6 +11,9 @@ public struct AppleSignIn: Sendable {
     /// Who signs identity tokens.
     static let issuer = "https://appleid.apple.com"
 
+    /// The algorithms that Apple signs identity tokens by.
+    static let algorithms: Set<String> = ["RS256"]
+
     /// How far Apple's clock and ours may be apart, in seconds.
     private static let skew: Double = 30
 
@@ -36,7 +39,7 @@ public struct AppleSignIn: Sendable {
     ///
     /// - Throws: why there are none.
     public static func countKeys(of source: any KeySetSource) async throws -> Int {
-        try await PublicKeys(try await source.fetch().text).names.count
+        try await PublicKeys(try await source.fetch().text, for: algorithms).names.count
     }
 
     /// Who a token speaks of, after its signature and each of its claims were found good.
