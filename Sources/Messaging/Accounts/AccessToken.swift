@@ -14,6 +14,9 @@ struct AccessToken: JWTPayload {
     let phone: String?
     let sessionID: String?
     let isAnonymous: Bool?
+
+    /// The authenticator assurance level: `aal1` in a token of ours, for one factor.
+    let assuranceLevel: String?
     let appMetadata: JSONClaim?
 
     /// Empty in a token of ours: a name in it would be as old as the token.
@@ -23,6 +26,7 @@ struct AccessToken: JWTPayload {
         case sub, aud, role, iss, iat, nbf, exp, email, phone
         case sessionID = "session_id"
         case isAnonymous = "is_anonymous"
+        case assuranceLevel = "aal"
         case appMetadata = "app_metadata"
         case userMetadata = "user_metadata"
     }

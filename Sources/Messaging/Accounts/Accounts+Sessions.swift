@@ -97,7 +97,7 @@ extension Accounts {
             sub: user.description, aud: Audience(settings.audience), role: "authenticated", iss: settings.issuer,
             iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: account.email,
             phone: account.phone, sessionID: refreshToken.session.description, isAnonymous: account.isGuest,
-            appMetadata: .object(from: account.appMetadata), userMetadata: .object([:]))
+            assuranceLevel: "aal1", appMetadata: .object(from: account.appMetadata), userMetadata: .object([:]))
         do {
             return SignedIn(
                 token: VerifiedToken(
