@@ -243,8 +243,8 @@ public struct ServerInfo: Sendable {
     /// What it has that version 1 of the protocol began without.
     public let features: [String]
 
-    /// What every server has.
-    public static let features = ["presence", "typing", "push", "mute"]
+    /// The features that need no setting.
+    public static let features = ["presence", "typing", "mute"]
 
     public init(
         version: String, maxLineBytes: Int, maxInFlight: Int, pingSeconds: Int,

@@ -66,6 +66,8 @@ struct Node: Sendable {
         if media != nil { lines.features.append("media") }
         let mail = try settings.mail.settings(accounts: settings.accountProvider)
         if mail != nil { lines.features.append("mail") }
+        let push = try settings.push.settings()
+        if push != nil { lines.features.append("push") }
         self.lines = lines
         if let certificate = lines.certificate {
             renewal = await CertificateRenewal(of: certificate, logger: logger)
@@ -73,7 +75,6 @@ struct Node: Sendable {
             renewal = nil
         }
         let keys = try await settings.tokenKeys()
-        let push = try settings.push.settings()
         var configuration = MessagingService.Configuration(
             databaseURL: databaseURL, listenDatabaseURL: settings.listenDatabaseURL ?? databaseURL,
             poolSize: settings.poolSize, limits: settings.limits,
