@@ -92,7 +92,9 @@ select c.id, m.user_id, c.changed_xid,
            || ',"muted_until":' || app.quoted(app.utc(x.muted_until)) || c.tail as object
   from public.conversation_members m
   join app.conversation_parts c on c.id = m.conversation_id
-  left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = m.user_id;
+  -- A mute that has ended is none.
+  left join public.conversation_mutes x on x.conversation_id = m.conversation_id and x.user_id = m.user_id
+        and x.muted_until > now();
 
 -- Who sent a message, as the message shows it.
 create view app.sender_objects with (security_invoker = true) as

@@ -347,12 +347,14 @@ begin
 end
 $$;
 
--- Until when each of these members has muted the conversation, in microseconds since 1970; 0: not at all.
+-- Until when each of these members has muted the conversation, in microseconds since 1970; 0: it has not, or the mute
+-- has ended.
 create or replace function feed.mutes(conversation_id uuid, members uuid[]) returns bigint[]
 language sql stable set search_path = pg_catalog, pg_temp as $$
     select array(
         select coalesce((extract(epoch from x.muted_until) * 1000000)::bigint, 0)
           from unnest(members) with ordinality as m (id, place)
           left join public.conversation_mutes x on x.conversation_id = mutes.conversation_id and x.user_id = m.id
+               and x.muted_until > now()
          order by m.place)
 $$;
