@@ -8,13 +8,29 @@ public struct Request: Sendable, Equatable {
     /// The named params; empty where the request has none.
     public let params: JSONObject
 
+    /// Whether the objects of the result have what compatibility endpoints need beside the protocol's members.
+    package var isCompatible = false
+
     public init(method: String, params: JSONObject) {
         self.method = method
         self.params = params
     }
 
+    /// The error that refuses a method of that name, or nil if there is one.
+    package var unknownMethod: ProtocolError? {
+        do throws(ProtocolError) {
+            _ = try Operation.named(method)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
     /// Whether there is such a method.
-    package var isKnown: Bool { (try? Operation.named(method)) != nil }
+    package var isKnown: Bool { unknownMethod == nil }
+
+    /// Whether the method is there and takes a signed-in user alone.
+    package var needsUser: Bool { (try? Operation.named(method))?.access == .user }
 
     /// Whether it sends a text, and nothing with it.
     package var isTextSend: Bool {

@@ -92,9 +92,14 @@ extension Envelope.Item {
             self.init(id: sentID, content: .success(Request(method: method, params: JSONObject())))
         case .object(let params)?:
             self.init(id: sentID, content: .success(Request(method: method, params: params)))
-        case .array?:
-            let error = ProtocolError(.invalidParams, "Params are named here: send an object, not an array.")
-            self.init(id: sentID, content: .failure(error))
+        case .array(let positions)?:
+            let request = Request(method: method, params: JSONObject())
+            if positions.isEmpty {
+                self.init(id: sentID, content: .success(request))
+            } else {
+                let error = ProtocolError(.invalidParams, "Params are named here: send an object, not an array.")
+                self.init(id: sentID, content: .failure(request.unknownMethod ?? error))
+            }
         case .null?, .bool?, .number?, .string?:
             self.init(invalid: "The member \"params\" must be an object.", id: id)
         }
