@@ -14,6 +14,9 @@ struct Exchange: Sendable {
     /// Where the client is: what limits count by.
     let clientAddress: String
 
+    /// Whether methods are called as compatibility endpoints call them (``Request/isCompatible``).
+    var isCompatible = false
+
     var gateway: Gateway { conversation.gateway }
 
     /// The bearer's token; nil where the request has none.
@@ -31,11 +34,21 @@ struct Exchange: Sendable {
         }
     }
 
+    /// Authenticates the bearer of the token, before anything else of the request is looked at.
+    ///
+    /// - Throws: `unauthenticated` without a token, else as `session.authenticate` does.
+    func requireUser() async throws(ProtocolError) {
+        guard let token = try token else { throw .unauthenticatedRequest }
+        try await conversation.requireSession(of: token, self)
+    }
+
     /// Does what a method does, as the bearer of the token.
     ///
     /// - Returns: its result as JSON.
     func call(_ method: String, _ params: JSONObject) async throws(ProtocolError) -> ByteBuffer {
-        try await conversation.call(Request(method: method, params: params), for: self)
+        var request = Request(method: method, params: params)
+        request.isCompatible = isCompatible
+        return try await conversation.call(request, for: self)
     }
 
     /// The body as a JSON object; an empty one is one without members.

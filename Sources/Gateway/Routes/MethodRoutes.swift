@@ -8,6 +8,7 @@ enum MethodRoutes {
     static let all = [
         Route(.POST, "/v1/{method}") { exchange throws(ProtocolError) in
             let method = exchange.captures["method"] ?? ""
+            if Request(method: method, params: [:]).needsUser { try await exchange.requireUser() }
             let params = try exchange.params(of: method)
             return .json(try await exchange.call(method, params))
         },
@@ -72,10 +73,10 @@ extension Exchange {
     }
 
     /// - Throws: `invalid_params` for a key where it would keep nothing from being done twice.
-    fileprivate func requireNoKey(_ place: String) throws(ProtocolError) {
+    func requireNoKey(_ place: String) throws(ProtocolError) {
         guard request.header("Idempotency-Key") != nil else { return }
         throw .refusedHeader(
-            "Idempotency-Key", "is for /v1/messages.send alone: \(place.prefix(60)) does not read it.")
+            "Idempotency-Key", "is for sending a message alone: \(place.prefix(60)) does not read it.")
     }
 
     /// - Throws: `invalid_params` for a query: it would be ignored.

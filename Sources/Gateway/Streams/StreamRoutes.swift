@@ -24,7 +24,7 @@ enum StreamRoutes {
             webSocket, changes,
             Route(.POST, "/v1/changes/ticket") { exchange throws(ProtocolError) in
                 guard let token = try exchange.token else { throw .unauthenticatedRequest }
-                try await exchange.conversation.requireSession(of: token, exchange)
+                try await exchange.requireUser()
                 let ticket = try await exchange.gateway.tickets.issue(for: token)
                 return .json(["ticket": .string(ticket), "expires_in": .integer(StreamTickets.seconds)])
             },
@@ -73,6 +73,8 @@ enum StreamRoutes {
 
     private static func eventStream(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
         let query = exchange.request.target
+        // A ticket is redeemed after the rest was found good: it could not be used again.
+        if query["ticket"] == nil { try await exchange.requireUser() }
         for (name, _) in query.query where !fields.contains(name) {
             throw .unknownField(String(name.prefix(60)), named: name, of: "/v1/changes", among: fields)
         }

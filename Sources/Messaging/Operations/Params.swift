@@ -27,7 +27,6 @@ struct Params: Sendable {
 
     /// Holds each value against its declaration, in the order of declaration. What is read before is as it was given.
     ///
-    /// A step of its own: who may not call the method is told that, and not what it takes.
     func check() throws(ProtocolError) {
         for index in parameters.indices { try parameters[index].check(in: object, path: "") }
         try alternatives?.check(in: object)
