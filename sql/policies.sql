@@ -67,6 +67,7 @@ alter table app.merged_guests enable row level security;
 alter table app.words enable row level security;
 alter table app.search_names enable row level security;
 alter table app.nodes enable row level security;
+alter table app.profile_details enable row level security;
 alter table app.node_users enable row level security;
 alter table app.unsettled_users enable row level security;
 alter table app.devices enable row level security;
@@ -282,6 +283,11 @@ create policy user_select on app.words for select to authenticated using (true);
 drop policy if exists user_select on app.search_names;
 create policy user_select on app.search_names for select to authenticated using (true);
 
+-- profile_details: how a name is split is as public as the name.
+grant select on app.profile_details to authenticated;
+drop policy if exists user_select on app.profile_details;
+create policy user_select on app.profile_details for select to authenticated using (true);
+
 -- The wire's objects, with the caller's rights.
 grant select on app.sender_objects to postline_sender;
 grant select on app.profile_objects, app.me_objects, app.conversation_parts, app.conversation_objects,
@@ -300,13 +306,15 @@ grant insert (conversation_id, sender_id, client_id, kind, content, attachment) 
 -- Operations.
 grant execute on function
     api.add_members(uuid, uuid[], boolean), api.avatars(), api.change_username(text, bigint),
+    api.compatible_conversations(integer, text), api.compatible_me(),
     api.conversation(uuid, boolean), api.conversations(integer, text), api.create_group(text, uuid[], boolean),
     api.create_media(text, text, bigint, uuid, integer, integer), api.seen_media(uuid[]), api.waiting_media(uuid),
     api.delete_message(uuid, bigint), api.devices(), api.edit_message(uuid, bigint, text),
     api.mark_read(uuid, bigint), api.me(), api.messages(uuid, bigint, bigint, integer),
     api.mute_conversation(uuid, text), api.open_conversation(uuid, boolean), api.presence(uuid[]),
     api.profile_by_username(text), api.profiles(uuid[]), api.register_device(text, text, text, text),
-    api.remove_device(uuid), api.remove_member(uuid, uuid), api.save_me(jsonb, bigint),
+    api.remove_device(uuid), api.remove_member(uuid, uuid),
+    api.save_compatible_me(jsonb, bigint, text, text), api.save_me(jsonb, bigint),
     api.search_profiles(text, integer), api.send_message(uuid, text, uuid, text, jsonb),
     api.sent_message(uuid, text, uuid, text, jsonb), api.set_avatar(text, text, text, bigint, uuid),
     api.set_member_role(uuid, uuid, text, boolean), api.sync(text, pg_snapshot, pg_snapshot, text, integer, integer),
@@ -370,7 +378,7 @@ grant execute on function
     app.answer_bytes(), app.joined(text[], boolean, bigint), app.seat_participants(uuid), app.is_present(uuid),
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
-    app.sender_of(uuid),
+    app.sender_of(uuid), app.split_full_name(text),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
     app.my_sight(), app.users_in_sight(), app.news(pg_snapshot), app.register_device(text, text, text, text),
     app.checked_time(text, text), app.media_id(jsonb), app.take_avatar(text, text, text),

@@ -47,7 +47,8 @@ actor Session: LineSession {
         let start = ContinuousClock.now
         let operation: Operation
         do throws(ProtocolError) {
-            operation = try Operation.named(request.method)
+            operation = try request.isCompatible
+                ? Operation.compatible(request.method) : Operation.named(request.method)
         } catch {
             let answer = Answer(.failure(error))
             note(answer, to: id, nil, after: .now - start)
@@ -85,11 +86,11 @@ actor Session: LineSession {
     ///
     /// - Throws: why it may not.
     func params(of request: Request, _ operation: Operation) throws(ProtocolError) -> Params {
-        let params = try Params(request.params, of: operation)
         if operation.access == .user {
             guard user != nil else { throw .unauthenticated }
             if hasEnded { throw .sessionRevoked }
         }
+        let params = try Params(request.params, of: operation)
         try params.check()
         return params
     }

@@ -239,21 +239,42 @@ class UserDocument(Dialects):
             self.assertIsNone(self.data("PUT", me, bearer, {name: None})[name])
         self.assertIsNone(self.data("PUT", me, bearer, {"avatarType": None})["avatarId"])
 
-    # Covers B14.
-    def test_first_and_last_name_join_with_the_other_as_it_is(self):
+    # Covers B14. Defect B4.
+    def test_first_and_last_name_stay_as_they_were_given(self):
         bearer, me = self.person("Sam Stranger"), "/api/users/me"
-        for change, whole in [
-            ({"firstName": "Mary Ann"}, "Mary Ann Stranger"), ({"lastName": "Smith"}, "Mary Smith"),
-            ({"lastName": ""}, "Mary"), ({"lastName": "Jones"}, "Mary Jones"), ({"firstName": None}, "Jones"),
-            ({"firstName": "Ada", "lastName": "Lovelace"}, "Ada Lovelace"),
-            ({"displayName": "Grace Hopper"}, "Grace Hopper"),
-            ({"displayName": "Ada Hopper", "firstName": "Ada"}, "Ada Hopper"),
+        for change, first, last, whole in [
+            ({"firstName": "Mary Jane", "lastName": "Watson"}, "Mary Jane", "Watson", "Mary Jane Watson"),
+            ({"lastName": "Parker"}, "Mary Jane", "Parker", "Mary Jane Parker"),
+            ({"bio": "x"}, "Mary Jane", "Parker", "Mary Jane Parker"),
+            ({"firstName": "Mary Jane"}, "Mary Jane", "Parker", "Mary Jane Parker"),
+            # The same whole name, split elsewhere.
+            ({"firstName": "Mary", "lastName": "Jane Parker"}, "Mary", "Jane Parker", "Mary Jane Parker"),
+            ({"firstName": "Mary Jane", "lastName": "Parker"}, "Mary Jane", "Parker", "Mary Jane Parker"),
+            ({"lastName": "van der Berg"}, "Mary Jane", "van der Berg", "Mary Jane van der Berg"),
+            ({"firstName": "Anna  Maria "}, "Anna  Maria", "van der Berg", "Anna  Maria van der Berg"),
+            ({"lastName": ""}, "Anna  Maria", "", "Anna  Maria"),
+            ({"lastName": "Jones"}, "Anna  Maria", "Jones", "Anna  Maria Jones"),
+            ({"firstName": None}, "", "Jones", "Jones"),
+            ({"lastName": "Jones Smith"}, "", "Jones Smith", "Jones Smith"),
+            ({"firstName": "Ada"}, "Ada", "Jones Smith", "Ada Jones Smith"),
+            ({"firstName": "Ada", "lastName": "Lovelace"}, "Ada", "Lovelace", "Ada Lovelace"),
+            ({"firstName": "\u5c0f\u660e", "lastName": "\u738b"}, "\u5c0f\u660e", "\u738b", "\u5c0f\u660e \u738b"),
+            ({"lastName": ""}, "\u5c0f\u660e", "", "\u5c0f\u660e"),
+            ({"firstName": "Jose\u0301 Mari\u0301a", "lastName": "Lo\u0301pez"},
+             "Jos\u00e9 Mar\u00eda", "L\u00f3pez", "Jos\u00e9 Mar\u00eda L\u00f3pez"),
+            ({"firstName": "\U0001f600 \U0001f1e9\U0001f1ea", "lastName": "x y"},
+             "\U0001f600 \U0001f1e9\U0001f1ea", "x y", "\U0001f600 \U0001f1e9\U0001f1ea x y"),
+            # The whole name has no parts but by its first blank.
+            ({"displayName": "Grace Brewster Hopper"}, "Grace", "Brewster Hopper", "Grace Brewster Hopper"),
+            ({"displayName": "Cher"}, "Cher", "", "Cher"),
+            ({"displayName": "Ada Hopper", "firstName": "Ada", "lastName": "Hopper"}, "Ada", "Hopper", "Ada Hopper"),
         ]:
             with self.subTest(change=change):
                 answer = self.data("PUT", me, bearer, change)
-                self.assertEqual(answer["displayName"], whole)
-                first, _, last = whole.partition(" ")
-                self.assertEqual((answer["firstName"], answer["lastName"]), (first, last))
+                parts = (answer["firstName"], answer["lastName"], answer["displayName"])
+                self.assertEqual(parts, (first, last, whole))
+                self.assertEqual(self.data("GET", me, bearer), answer)
+                self.assertEqual(call("me.get", token=bearer).json["full_name"], whole)
         crossed = self.ask("PUT", me, bearer, {"displayName": "A B", "firstName": "C"})
         message = self.refused(400, "invalid_params", crossed, "displayName")
         self.assertIn('"firstName"', message)
@@ -261,6 +282,95 @@ class UserDocument(Dialects):
             400, "invalid_params", self.ask("PUT", me, bearer, {"firstName": "", "lastName": ""}), "firstName")
         self.refused(400, "invalid_params", self.ask("PUT", me, bearer, {"firstName": 5}), "firstName")
         self.assertEqual(self.data("GET", me, bearer)["displayName"], "Ada Hopper")
+
+    # Defect B4.
+    def test_a_name_that_changes_by_any_way_is_split_anew(self):
+        me, split = "/api/users/me", {"firstName": "Mary Jane", "lastName": "Watson"}
+        for way in ["me.update", "profile", "sql", "as it was by sql"]:
+            with self.subTest(way):
+                signed_in = register("Sam Stranger")
+                bearer, user = signed_in["access_token"], signed_in["user_id"]
+                self.data("PUT", me, bearer, split)
+                if way == "me.update":
+                    self.assertEqual(call("me.update", {"full_name": "Mary Jane Smith"}, bearer).status, 200)
+                elif way == "profile":
+                    self.data("PUT", "/api/v1/users/me", bearer, {
+                        "name": "Mary Jane Smith", "preferred_unit_system": "metric"})
+                else:
+                    sql(f"update user_profiles set full_name = 'Mary Jane Smith' where id = '{user}'")
+                last = "Jane Smith"
+                if way == "as it was by sql":
+                    sql(f"update user_profiles set full_name = 'Mary Jane Watson' where id = '{user}'")
+                    last = "Jane Watson"
+                answer = self.data("GET", me, bearer)
+                self.assertEqual((answer["firstName"], answer["lastName"]), ("Mary", last))
+
+    # Defect B4.
+    def test_others_see_a_name_split_as_its_user_did(self):
+        one, other = register("Sam Stranger"), register("Fay Friend")
+        call("conversations.open", {"user_id": one["user_id"]}, other["access_token"])
+        self.data("PUT", "/api/users/me", one["access_token"], {"firstName": "Mary Jane", "lastName": "Watson"})
+        page = self.data("GET", "/api/chats/conversations", other["access_token"])
+        names = {person["id"]: (person["firstName"], person["lastName"], person["displayName"])
+                 for person in page["conversations"][0]["participants"]}
+        self.assertEqual(names, {one["user_id"]: ("Mary Jane", "Watson", "Mary Jane Watson"),
+                                 other["user_id"]: ("Fay", "Friend", "Fay Friend")})
+        # The protocol's own objects say nothing of it.
+        for method, bearer in [("me.get", one["access_token"]), ("conversations.list", other["access_token"])]:
+            text = call(method, token=bearer).body.decode()
+            self.assertIn("Mary Jane Watson", text)
+            self.assertNotIn("first_name_length", text)
+            self.assertNotIn("version_second", text)
+
+    # Defect B1.
+    def test_of_two_writers_with_one_read_exactly_one_wins(self):
+        for path, updated, fields in [
+            ("/api/v1/users/me", "updated_at", {"name": "Ada", "preferred_unit_system": "metric"}),
+            ("/api/users/me", "updatedAt", {}),
+        ]:
+            bearer = self.person()
+            # What was written before makes no difference, in the same second or not.
+            for changes_before in range(4):
+                with self.subTest(path=path, changes_before=changes_before):
+                    for number in range(changes_before):
+                        self.assertEqual(call("me.update", {"location": f"L{number}"}, bearer).status, 200)
+                    read = self.data("GET", path, bearer)
+                    answers = []
+                    writers = [
+                        background(lambda bio=f"{changes_before} {name}": answers.append(
+                            (bio, self.ask("PUT", path, bearer, {**read, **fields, "bio": bio}))))
+                        for name in ["one", "other", "third"]
+                    ]
+                    for writer in writers:
+                        writer.join(WAIT)
+                    self.assertEqual(sorted(answer.status for _, answer in answers), [200, 409, 409])
+                    for _, answer in answers:
+                        if answer.status == 409:
+                            self.assertEqual(answer.json["error"]["code"], "version_conflict")
+                    [won] = [bio for bio, answer in answers if answer.status == 200]
+                    now = self.data("GET", path, bearer)
+                    self.assertEqual(now["bio"], won)
+                    # One after the other is no different, however soon.
+                    late = self.ask("PUT", path, bearer, {**read, **fields, "bio": "late"})
+                    self.refused(409, "version_conflict", late, updated)
+                    again = self.data("PUT", path, bearer, {**now, **fields, "bio": "in turn"})
+                    self.assertNotEqual(again[updated], now[updated])
+                    self.assertEqual(self.data("GET", path, bearer), again)
+
+    # Defect B1.
+    def test_each_version_of_a_profile_has_its_own_time(self):
+        bearer = self.person()
+        for path, updated in [("/api/v1/users/me", "updated_at"), ("/api/users/me", "updatedAt")]:
+            seen = []
+            for number in range(8):
+                method, params = [
+                    ("me.update", {"bio": f"{path} {number}"}), ("me.update_physical", {"height_cm": 150 + number}),
+                    ("me.set_avatar", {"avatar_type": "built_in", "avatar_id": ["fox", "owl"][number // 4]}),
+                    ("me.update", {"preferences": {"n": f"{path} {number}"}}),
+                ][number % 4]
+                self.assertEqual(call(method, params, bearer).status, 200)
+                seen.append(self.data("GET", path, bearer)[updated])
+            self.assertEqual(seen, sorted(set(seen)))
 
     def test_fields_that_are_written_at_once_all_come_to_stand(self):
         bearer, me = self.person("Sam Stranger"), "/api/users/me"
@@ -492,6 +602,53 @@ class MessagesDocument(Dialects):
             (401, "unauthenticated", self.ask("GET", "/api/v1/conversations"), None),
         ]:
             self.refused(status, code, answer, field)
+
+
+class EveryEndpoint(Dialects):
+    # Defect B7.
+    def test_a_key_where_it_keeps_nothing_from_being_done_twice_is_refused(self):
+        bearer, key = self.person(), [f"Idempotency-Key: {uuid.uuid4()}"]
+        conversation = f"/api/v1/conversations/{ALICE_BOB}"
+        for method, path, body in [
+            ("PUT", "/api/users/me", {"bio": "x"}), ("PUT", "/api/v1/users/me", {}), ("GET", "/api/users/me", None),
+            ("PATCH", "/api/v1/users/me/physical", {"height_cm": 180}), ("POST", "/api/v1/auth/guest", {}),
+            ("POST", "/api/v1/auth/register", {}), ("POST", "/api/v1/auth/login", {}),
+            ("POST", "/api/v1/auth/refresh", {}), ("POST", "/api/v1/auth/logout", {}),
+            ("POST", "/api/users/change-username", {"newUsername": "someone"}),
+            ("PUT", "/api/users/me/profile-picture", {"imageUrl": "https://x.example.com/1.jpg"}),
+            ("GET", "/api/chats/conversations", None), ("POST", "/api/v1/conversations", {"user_id": BOB}),
+            ("GET", "/api/v1/conversations", None), ("GET", conversation + "/messages", None),
+            ("POST", conversation + "/read", {}), ("GET", "/api/v1/users/search?q=bob", None),
+        ]:
+            with self.subTest(f"{method} {path}"):
+                answer = self.ask(method, path, bearer, body, headers=key)
+                self.refused(400, "invalid_params", answer, "Idempotency-Key")
+
+    # Defect F15.
+    def test_without_a_good_token_nothing_else_is_looked_at(self):
+        conversation = f"/api/v1/conversations/{ALICE_BOB}"
+        for method, path, body in [
+            ("PUT", "/api/v1/users/me", {}), ("PUT", "/api/v1/users/me", "{"), ("PUT", "/api/v1/users/me?x=1", {}),
+            ("PUT", "/api/users/me", {"nonsense": 1}), ("PATCH", "/api/v1/users/me/physical", []),
+            ("POST", "/api/users/change-username", {}), ("PUT", "/api/users/me/profile-picture", {}),
+            ("GET", "/api/chats/conversations?limit=x", None), ("POST", "/api/v1/auth/logout", {"x": 1}),
+            ("POST", "/api/v1/conversations", {}), ("POST", conversation + "/messages", {}),
+            ("GET", "/api/v1/conversations/x/messages", None), ("GET", "/api/v1/users/search", None),
+        ]:
+            with self.subTest(f"{method} {path}"):
+                self.refused(401, "unauthenticated", self.ask(method, path, None, body))
+                self.refused(401, "invalid_token", self.ask(method, path, "nonsense", body))
+        picture = self.ask("PUT", "/api/users/me/profile-picture", headers=["Content-Type: image/png"])
+        self.refused(401, "unauthenticated", picture)
+        for path, body in [("/v1/me.update", {"nonsense": 1}), ("/v1/me.update", b"{"), ("/v1/me.update?x=1", {}),
+                           ("/v1/messages.send", {}), ("/v1/messages.send", {"content": 5})]:
+            for bearer, code in [(None, "unauthenticated"), ("nonsense", "invalid_token")]:
+                answer = request("POST", path, body, bearer)
+                self.assertEqual((answer.status, answer.json["data"]["code"]), (401, code))
+        for path in ["/v1/changes?nonsense=1", "/v1/changes?messages_per_conversation=x"]:
+            for bearer, code in [(None, "unauthenticated"), ("nonsense", "invalid_token")]:
+                answer = request("GET", path, token=bearer)
+                self.assertEqual((answer.status, answer.json["data"]["code"]), (401, code))
 
 
 class Description(unittest.TestCase):

@@ -51,10 +51,10 @@ struct DialectField: Sendable {
         case same
         /// A time with so many digits of a second's fraction, of our six.
         case time(digits: Int)
-        /// What stands before a text's first blank.
-        case firstWord
-        /// What stands behind a text's first blank.
-        case rest
+        /// The first name of a full name.
+        case firstName
+        /// The full name without the first name.
+        case lastName
         /// In a request no text is as good as null.
         case emptyIsNull
         /// Digits in a query.
@@ -91,13 +91,13 @@ struct DialectTable: Sendable {
     func answer(_ object: JSONObject) -> JSONObject {
         JSONObject(
             fields.filter { $0.use != .request }.map { field in
-                .init(name: field.name, value: field.form.answer(object[field.ours] ?? .null))
+                .init(name: field.name, value: field.form.answer(object[field.ours] ?? .null, of: object))
             })
     }
 }
 
 extension DialectField.Form {
-    fileprivate func answer(_ value: JSON) -> JSON {
+    fileprivate func answer(_ value: JSON, of object: JSONObject) -> JSON {
         guard case .string(let text) = value else { return value }
         switch self {
         case .same, .emptyIsNull, .digits: return value
@@ -105,8 +105,8 @@ extension DialectField.Form {
             // 2026-11-20T10:00:00.000000Z
             guard text.utf8.count == 27 else { return value }
             return .string(text.prefix(digits == 0 ? 19 : 20 + digits) + "Z")
-        case .firstWord: return .string(String(text.prefix { $0 != " " }))
-        case .rest: return .string(String(text.drop { $0 != " " }.dropFirst()))
+        case .firstName: return .string(object.nameParts(of: text).first)
+        case .lastName: return .string(object.nameParts(of: text).last)
         }
     }
 
@@ -115,7 +115,7 @@ extension DialectField.Form {
         switch self {
         case .emptyIsNull: return text.isEmpty ? .null : value
         case .digits: return Int64(text).map { .integer($0) } ?? value
-        case .same, .time, .firstWord, .rest: return value
+        case .same, .time, .firstName, .lastName: return value
         }
     }
 }
@@ -138,6 +138,22 @@ extension JSON {
 }
 
 extension JSONObject {
+    /// The parts of the full name of a profile: split where the profile says, else at the first blank.
+    ///
+    /// PostgreSQL counts code points, as unicode scalars are.
+    fileprivate func nameParts(of name: String) -> (first: String, last: String) {
+        let scalars = name.unicodeScalars
+        let end =
+            if case .number(let length)? = self["first_name_length"], let length = length.integer {
+                scalars.index(scalars.startIndex, offsetBy: Int(clamping: length), limitedBy: scalars.endIndex)
+                    ?? scalars.endIndex
+            } else {
+                scalars.firstIndex(of: " ") ?? scalars.endIndex
+            }
+        let rest = scalars[end...]
+        return (String(scalars[..<end]), String(rest.first == " " ? rest.dropFirst() : rest))
+    }
+
     /// Its values by their names, for where many are looked up.
     var byName: [String: JSON] {
         Dictionary(members.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -196,6 +212,14 @@ extension Exchange {
             throw .fault("the result of \(method) cannot be read")
         }
         return object
+    }
+
+    /// The same request, which calls methods as compatibility endpoints do: results say how a name is split and which
+    /// second names a version.
+    var compatible: Exchange {
+        var exchange = self
+        exchange.isCompatible = true
+        return exchange
     }
 
     /// The same request of nobody: what signs in or renews a session takes no notice of a token, which may have expired.

@@ -26,6 +26,9 @@ struct DialectEndpoint: Sendable {
     /// Whether it is for those who are signed in. The others take no notice of a token.
     let needsToken: Bool
 
+    /// Whether it takes an `Idempotency-Key`. Anywhere else a key is refused: it would keep nothing from being done twice.
+    let takesKey: Bool
+
     /// The statuses of its errors beyond those of every endpoint.
     let statuses: [Int]
 
@@ -41,6 +44,7 @@ struct DialectEndpoint: Sendable {
     init(
         _ method: HTTPMethod, _ path: String, _ summary: String, sets: String? = nil,
         takes: [DialectField] = [], required: [String] = [], takesWhole: Bool = false, needsToken: Bool = true,
+        takesKey: Bool = false,
         statuses: [Int] = [], answer: JSON, admit: (@Sendable (HTTPRequest) throws(ProtocolError) -> Void)? = nil,
         perform: @escaping @Sendable (Exchange, DialectRequest) async throws(ProtocolError) -> ByteBuffer
     ) {
@@ -52,6 +56,7 @@ struct DialectEndpoint: Sendable {
         self.required = required
         self.takesWhole = takesWhole
         self.needsToken = needsToken
+        self.takesKey = takesKey
         self.statuses = statuses
         self.answer = answer
         self.admit = admit
@@ -63,6 +68,8 @@ struct DialectEndpoint: Sendable {
 
     var route: Route {
         Route(method, path, style: .envelope) { exchange throws(ProtocolError) in
+            if needsToken { try await exchange.requireUser() }
+            if !takesKey { try exchange.requireNoKey(name) }
             try admit?(exchange.request)
             let request = try request(of: exchange)
             do throws(ProtocolError) {
@@ -188,7 +195,7 @@ extension DialectEndpoint {
     /// What a field may be: what our param may.
     private func schema(of field: DialectField) -> JSON {
         switch field.form {
-        case .firstWord, .rest: return .object(["type": .array([.string("string"), .string("null")])])
+        case .firstName, .lastName: return .object(["type": .array([.string("string"), .string("null")])])
         // Beside what our param may be, nothing.
         case .emptyIsNull: return .object(["anyOf": .array([paramSchema(of: field), .object(["const": .string("")])])])
         case .same, .time, .digits: return paramSchema(of: field)
@@ -227,7 +234,7 @@ extension DialectField {
         let text: JSON = .array([.string("string"), .string("null")])
         switch form {
         case .time: return .object(["type": text, "format": .string("date-time")])
-        case .firstWord, .rest: return .object(["type": text])
+        case .firstName, .lastName: return .object(["type": text])
         case .same, .emptyIsNull, .digits: return .reference("\(object)/properties/\(ours)")
         }
     }

@@ -42,7 +42,7 @@ enum MessagesDialect {
         DialectEndpoint(
             .POST, messagesPath, "Sends a message; with the client_id of an earlier one it is that message, once.",
             sets: "messages.send",
-            takes: ["content", "client_id", "kind", "attachment"].map { DialectField($0, .request) },
+            takes: ["content", "client_id", "kind", "attachment"].map { DialectField($0, .request) }, takesKey: true,
             statuses: [404, 409], answer: .reference("#/components/schemas/Message")
         ) { exchange, request throws(ProtocolError) in
             try await exchange.callInConversation("messages.send", exchange.keyed(JSONObject(request.params)).members)

@@ -12,7 +12,7 @@ enum ProfileDialect {
     static let endpoints = [
         DialectEndpoint(.GET, "/api/v1/users/me", "The user's profile.", answer: metadataSchema) {
             exchange, _ throws(ProtocolError) in
-            metadata.answer(try await exchange.object("me.get")).buffer
+            metadata.answer(try await exchange.compatible.object("me.get")).buffer
         },
         replace,
         DialectEndpoint(.GET, "/api/v1/users/me/physical", "The user's physical data.", answer: physicalSchema) {
@@ -53,7 +53,8 @@ extension ProfileDialect {
         // Set by the physical profile.
         DialectField("date_of_birth", .answer),
         DialectField("created_at", .answer, as: .time(digits: 0)),
-        DialectField("updated_at", .answer, as: .time(digits: 0)),
+        // A second that no other version has, so that it says which version was read.
+        DialectField("updated_at", "version_second", .answer, as: .time(digits: 0)),
     ])
 
     /// Of `PhysicalProfile`.
@@ -104,13 +105,13 @@ extension ProfileDialect {
         }
         // Nothing is asked for what is not held against anything.
         if !request.echoed.isEmpty || !request.unknown.isEmpty {
-            let me = try await exchange.object("me.get")
+            let me = try await exchange.compatible.object("me.get")
             try request.requireEchoes(of: metadata.answer(me), updated: "updated_at", at: "PUT /api/v1/users/me")
             if request.echoed.contains(where: { $0.field.name == "updated_at" }), let version = me["version"] {
                 params.append(.init(name: "if_version", value: version))
             }
         }
-        return metadata.answer(try await exchange.object("me.update", JSONObject(params))).buffer
+        return metadata.answer(try await exchange.compatible.object("me.save", JSONObject(params))).buffer
     }
 
     private static func physical(of me: JSONObject) -> ByteBuffer {

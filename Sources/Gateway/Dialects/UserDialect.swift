@@ -12,7 +12,7 @@ enum UserDialect {
     static let endpoints = [
         DialectEndpoint(.GET, "/api/users/me", "The whole user.", answer: userSchema) {
             exchange, _ throws(ProtocolError) in
-            whole(try await exchange.object("me.get")).buffer
+            whole(try await exchange.compatible.object("me.get")).buffer
         },
         DialectEndpoint(
             .PUT, "/api/users/me", "Changes what is there; what is absent stays. The whole user may come back.",
@@ -23,15 +23,18 @@ enum UserDialect {
             takes: [DialectField("newUsername", "username", or: ["username"], .request)], required: ["newUsername"],
             statuses: [409], answer: userSchema
         ) { exchange, request throws(ProtocolError) in
-            whole(try await exchange.object("me.change_username", JSONObject(request.params))).buffer
+            whole(try await exchange.compatible.object("me.save", JSONObject(request.params))).buffer
         },
         DialectEndpoint(
             .PUT, "/api/users/me/profile-picture", "Sets the profile picture to one that is served over https.",
-            sets: "me.set_avatar", takes: [DialectField("imageUrl", "avatar_url", .request)], required: ["imageUrl"],
+            sets: "me.save", takes: [DialectField("imageUrl", "avatar_url", param: "avatar.avatar_url", .request)],
+            required: ["imageUrl"],
             answer: userSchema, admit: refusePicture
         ) { exchange, request throws(ProtocolError) in
-            let type = JSONObject.Member(name: "avatar_type", value: .string("custom"))
-            return whole(try await exchange.object("me.set_avatar", JSONObject([type] + request.params))).buffer
+            let avatar: JSONObject = [
+                "avatar_type": .string("custom"), "avatar_url": request["imageUrl"] ?? .null,
+            ]
+            return whole(try await exchange.compatible.object("me.save", ["avatar": .object(avatar)])).buffer
         },
         DialectEndpoint(
             .GET, "/api/chats/conversations", "The caller's conversations with their participants, 100 at most.",
@@ -40,7 +43,7 @@ enum UserDialect {
         ) { exchange, request throws(ProtocolError) in
             // Its app asks once for all that there are.
             try await ConversationPage.data(
-                of: exchange, request, limit: 100, people: "participants", conversation(of:), whole)
+                of: exchange.compatible, request, limit: 100, people: "participants", conversation(of:), whole)
         },
     ]
 }
@@ -54,8 +57,8 @@ extension UserDialect {
         // Sent by the document's app with each change, as it is.
         DialectField("email", .answer, isPrivate: true),
         DialectField("username"),
-        DialectField("firstName", "full_name", as: .firstWord),
-        DialectField("lastName", "full_name", as: .rest),
+        DialectField("firstName", "full_name", as: .firstName),
+        DialectField("lastName", "full_name", as: .lastName),
         DialectField("displayName", "full_name"),
         DialectField("profilePictureUrl", "avatar_url", param: "avatar.avatar_url"),
         DialectField("avatarType", "avatar_type", param: "avatar.avatar_type"),
@@ -151,6 +154,7 @@ extension UserDialect {
     @Sendable private static func save(
         _ exchange: Exchange, _ request: DialectRequest
     ) async throws(ProtocolError) -> ByteBuffer {
+        let exchange = exchange.compatible
         var tries = 5
         while true {
             let me = try await exchange.object("me.get")
@@ -175,27 +179,28 @@ extension DialectRequest {
     fileprivate func saved(over current: JSONObject) throws(ProtocolError) -> [JSONObject.Member] {
         let plain = given.filter { $0.field.ours != "full_name" && !$0.field.param.hasPrefix("avatar.") }
         var params = plain.map { JSONObject.Member(name: $0.field.param, value: $0.value) }
-        if let name = try fullName(over: current) { params.append(.init(name: "full_name", value: name)) }
+        params += try name(over: current)
         if let avatar = try avatar(over: current) { params.append(.init(name: "avatar", value: .object(avatar))) }
         return params
     }
 
-    /// The name of which a part, or the whole, changes; nil where none does.
-    private func fullName(over current: JSONObject) throws(ProtocolError) -> JSON? {
-        guard self["firstName"] != nil || self["lastName"] != nil else { return self["displayName"] }
-        var parts: [String] = []
-        for name in ["firstName", "lastName"] {
+    /// The name of which a part, or the whole, changes: its two parts or the whole. Empty where none changes.
+    private func name(over current: JSONObject) throws(ProtocolError) -> [JSONObject.Member] {
+        guard self["firstName"] != nil || self["lastName"] != nil else {
+            return self["displayName"].map { [.init(name: "full_name", value: $0)] } ?? []
+        }
+        let parts = try ["firstName", "lastName"].map { name throws(ProtocolError) in
             switch self[name] ?? current[name] {
-            case .string(let part)?: if !part.isEmpty { parts.append(part) }
-            case .null?, nil: break
+            case .string(let part)?: return part
+            case .null?, nil: return ""
             default: throw .refused(name, "must be a string.")
             }
         }
-        let joined = JSON.string(parts.joined(separator: " "))
+        let joined = JSON.string(parts.filter { !$0.isEmpty }.joined(separator: " "))
         if let whole = self["displayName"], whole != joined {
             throw .refused("displayName", "differs from \"firstName\" and \"lastName\": give one of them.")
         }
-        return joined
+        return zip(["first_name", "last_name"], parts).map { .init(name: $0, value: .string($1)) }
     }
 
     /// The avatar of which something changes, as `me.save` takes it; nil where nothing does.

@@ -9,7 +9,7 @@ struct Operation: Sendable {
     let summary: String
 
     /// Its params. Any other is refused.
-    let parameters: [Parameter]
+    private(set) var parameters: [Parameter]
 
     /// Two of its params that exclude each other; nil where none do.
     let alternatives: Alternatives?
@@ -19,7 +19,7 @@ struct Operation: Sendable {
     /// The errors that it has beyond those of every method.
     let errors: [ErrorCode]
 
-    let perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
+    private(set) var perform: @Sendable (Session, Params) async throws(ProtocolError) -> Answer
 
     /// Its place in ``all``.
     private(set) var index = 0
@@ -43,6 +43,17 @@ struct Operation: Sendable {
         self.result = result
         self.errors = errors
         self.perform = perform
+    }
+
+    /// The operation with more params, performed otherwise.
+    func performing(
+        taking more: [Parameter] = [],
+        _ perform: @escaping @Sendable (Session, Params) async throws(ProtocolError) -> Answer
+    ) -> Operation {
+        var operation = self
+        operation.parameters += more
+        operation.perform = perform
+        return operation
     }
 
     /// What the param of that name takes where it is an object of fields; nil where it is none.
@@ -87,5 +98,5 @@ extension Operation {
             data: [.init(name: "suggestion", value: .string(suggestion))])
     }
 
-    private static let byMethod = Dictionary(uniqueKeysWithValues: all.map { ($0.method, $0) })
+    static let byMethod = Dictionary(uniqueKeysWithValues: all.map { ($0.method, $0) })
 }

@@ -34,6 +34,13 @@ begin
 end
 $$;
 
+-- The time of the version that follows one of that time: now, but in a later millisecond, so that also a client whose
+-- times have three digits can say which version it has read.
+create or replace function app.next_version_time(last timestamptz) returns timestamptz
+language sql stable set search_path = pg_catalog, pg_temp as $$
+    select greatest(now(), date_trunc('milliseconds', last) + interval '1 millisecond')
+$$;
+
 create or replace function app.keep_profile() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -118,15 +125,17 @@ begin
        row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
            old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
         -- One step a transaction: nobody sees what lies between its statements.
-        new.version := old.version + (old.changed_xid <> pg_catalog.pg_current_xact_id())::integer;
+        if old.changed_xid <> pg_catalog.pg_current_xact_id() then
+            new.version := old.version + 1;
+            new.updated_at := app.next_version_time(old.updated_at);
+        end if;
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
-        new.updated_at := pg_catalog.now();
     elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
         -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the
         -- older may be the later to write.
         new.version := old.version + 1;
-        new.updated_at := pg_catalog.now();
+        new.updated_at := app.next_version_time(old.updated_at);
     end if;
     return new;
 end
