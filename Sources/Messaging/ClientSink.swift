@@ -97,6 +97,7 @@ public struct Goodbye: Sendable, Equatable {
 /// The stable name of a goodbye (`docs/protocol.md`, section 1).
 public enum GoodbyeCode: String, CaseIterable, Sendable {
     case shuttingDown = "shutting_down"
+    case restored
     case slowConsumer = "slow_consumer"
     case tokenExpired = "token_expired"
     case sessionRevoked = "session_revoked"
@@ -107,7 +108,7 @@ public enum GoodbyeCode: String, CaseIterable, Sendable {
     /// Whether a client should connect again.
     public var reconnect: Bool {
         switch self {
-        case .shuttingDown, .slowConsumer, .tokenExpired, .authenticationTimeout, .tooManyConnections: true
+        case .shuttingDown, .restored, .slowConsumer, .tokenExpired, .authenticationTimeout, .tooManyConnections: true
         case .sessionRevoked, .lineTooLong: false
         }
     }

@@ -263,6 +263,18 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
             await client.line()
         self.assertEqual(closed.exception.rcvd.code, 1008)
 
+    # F14.
+    async def test_after_a_restore_or_a_failover_the_goodbye_says_so(self):
+        client = await connect(token("dave"))
+        await client.call("sync.open")
+        sql("select app.renew_epoch()")
+        while (goodbye := await client.line()).get("method") != "server.goodbye":
+            pass
+        self.assertEqual((goodbye["params"]["code"], goodbye["params"]["reconnect"]), ("restored", True))
+        with self.assertRaises(websockets.ConnectionClosed) as closed:
+            await client.line()
+        self.assertEqual(closed.exception.rcvd.code, 1_012)
+
     async def test_a_client_that_reads_nothing_is_bounded_and_holds_nobody_up(self):
         # Held by the line server's own tests too: the connection behind the framing is the same.
         bare = Bare()

@@ -151,6 +151,8 @@ extension WebSocketErrorCode {
         self =
             switch code {
             case .shuttingDown: .goingAway
+            // "Service Restart": connect again.
+            case .restored: .unknown(1_012)
             case .tokenExpired, .sessionRevoked, .authenticationTimeout: .policyViolation
             case .lineTooLong: .messageTooLarge
             case .slowConsumer, .tooManyConnections: .unknown(1_013)

@@ -372,7 +372,7 @@ extension Feed {
     private func begin(_ position: Position) {
         if self.position != nil {
             for sink in sinks.values {
-                sink.goodbye(Goodbye(.shuttingDown, "The database was restored: connect again."))
+                sink.goodbye(Goodbye(.restored, "The database was restored, or another server took over: connect again."))
             }
         }
         self.position = position
