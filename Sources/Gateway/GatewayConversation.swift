@@ -67,6 +67,10 @@ actor GatewayConversation: HTTPConversation {
 
     private func routed(_ request: HTTPRequest) async -> (route: String, HTTPAnswer) {
         let cross = CrossOrigin(request.headers, gateway.configuration)
+        if request.target.isServerWide {
+            let answer = HTTPAnswer(.noContent, ["Allow": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
+            return ("options", cross.completed(answer))
+        }
         guard let match = gateway.routes.match(request.method, request.target.segments) else {
             return ("none", cross.completed(ErrorStyle.protocol.answer(.noPath(request.target.segments))))
         }
@@ -88,6 +92,7 @@ actor GatewayConversation: HTTPConversation {
             request: request, captures: match.captures, conversation: self,
             clientAddress: gateway.configuration.trustedProxies.client(of: request))
         do throws(ProtocolError) {
+            try request.requireSingleFields()
             try cross.check(route)
             return (route.template, cross.completed(try await route.perform(exchange)))
         } catch {

@@ -1,13 +1,5 @@
 import NIOHTTP1
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#elseif canImport(Darwin)
-import Darwin
-#endif
-
 /// The networks of proxies whose `X-Forwarded-For` is believed.
 public struct TrustedProxies: Sendable, Equatable {
     private struct Network: Sendable, Equatable {
@@ -36,23 +28,26 @@ public struct TrustedProxies: Sendable, Equatable {
     public init?(_ text: String) {
         for part in text.split(separator: ",") {
             let pair = part.split(separator: " ").joined().split(separator: "/", omittingEmptySubsequences: false)
-            guard let first = pair.first, let bytes = Self.bytes(of: String(first)), pair.count <= 2 else { return nil }
-            let bits = pair.count == 2 ? Int(pair[1]) : bytes.count * 8
-            guard let bits, (0...bytes.count * 8).contains(bits) else { return nil }
-            networks.append(Network(bytes: bytes, bits: bits))
+            guard let first = pair.first, let address = IPAddress(String(first)), pair.count <= 2 else { return nil }
+            // A network of IPv4 addresses within IPv6 has its prefix counted from the 96 bits before them.
+            let before = address.isMapped ? 96 : 0
+            let count = address.bytes.count * 8
+            let bits = pair.count == 2 ? Int(pair[1]).map { $0 - before } : count
+            guard let bits, (0...count).contains(bits) else { return nil }
+            networks.append(Network(bytes: address.bytes, bits: bits))
         }
     }
 
-    /// Where the client is: the last address that the chain of proxies names and that is none of a proxy that is believed.
+    /// The client's address: the last that the chain of proxies names and that is not one of a trusted proxy. Each address
+    /// is written in one way, so that limits count by it.
     func client(of request: HTTPRequest) -> String {
-        var client = request.peerAddress
+        guard var client = IPAddress(request.peerAddress) else { return request.peerAddress }
         var chain = request.headers["X-Forwarded-For"].flatMap { $0.split(separator: ",") }
         while isTrusted(client), let last = chain.popLast() {
-            let address = Self.withoutPort(last.split(separator: " ").joined())
-            guard Self.bytes(of: address) != nil else { break }
+            guard let address = IPAddress(Self.withoutPort(last.split(separator: " ").joined())) else { break }
             client = address
         }
-        return client
+        return client.description
     }
 
     /// Some proxies write `192.0.2.1:4711`, or `[2001:db8::1]:4711`.
@@ -62,18 +57,5 @@ public struct TrustedProxies: Sendable, Equatable {
         return parts.count == 2 ? String(parts[0]) : address
     }
 
-    private func isTrusted(_ address: String) -> Bool {
-        guard !networks.isEmpty, let bytes = Self.bytes(of: address) else { return false }
-        return networks.contains { $0.contains(bytes) }
-    }
-
-    /// The address in network order; nil where it is none.
-    private static func bytes(of address: String) -> [UInt8]? {
-        for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
-            var bytes = [UInt8](repeating: 0, count: count)
-            // It writes as many bytes as an address of the family has.
-            if unsafe inet_pton(family, address, &bytes) == 1 { return bytes }
-        }
-        return nil
-    }
+    private func isTrusted(_ address: IPAddress) -> Bool { networks.contains { $0.contains(address.bytes) } }
 }

@@ -105,7 +105,7 @@ public final class LineServer: Service {
                     let pipeline = channel.pipeline.syncOperations
                     if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: handler)) }
                     if let certificate = configuration.certificate {
-                        try pipeline.addHandler(certificate.handler())
+                        try pipeline.addHandler(certificate.handler(for: .lines))
                     } else {
                         handler.socket = BareSocket(of: channel)
                     }

@@ -10,8 +10,15 @@ public final class ServerCertificate: Sendable {
     private let current: Mutex<Current>
 
     private struct Current {
-        let context: NIOSSLContext
+        let lines: NIOSSLContext
+        let http: NIOSSLContext
         let expiry: Int
+    }
+
+    /// A protocol that is spoken over TLS.
+    package enum Application {
+        case lines
+        case http
     }
 
     /// - Parameters:
@@ -35,12 +42,18 @@ public final class ServerCertificate: Sendable {
     /// Until when the server's own certificate is valid, in seconds since 1970.
     public var expiry: Int { current.withLock { $0.expiry } }
 
-    /// What shakes hands with one client.
-    package func handler() -> NIOSSLServerHandler {
+    /// The handler that shakes hands with one client.
+    package func handler(for application: Application) -> NIOSSLServerHandler {
         var configuration = NIOSSLHandler.Configuration()
         // What a connection keeps for its next write, however large the last one was.
         configuration.maximumPreservedOutboundBufferCapacity = 32_768
-        return NIOSSLServerHandler(context: current.withLock { $0.context }, configuration: configuration)
+        let context = current.withLock { current in
+            switch application {
+            case .lines: current.lines
+            case .http: current.http
+            }
+        }
+        return NIOSSLServerHandler(context: context, configuration: configuration)
     }
 
     private static func read(_ certificateFile: String, _ keyFile: String) throws(CertificateError) -> Current {
@@ -57,12 +70,20 @@ public final class ServerCertificate: Sendable {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.minimumTLSVersion = .tlsv12
+        // TLS 1.2 without its suites of CBC and SHA-1 (RFC 9325, section 4.2). Those of TLS 1.3 are all good.
+        configuration.cipherSuiteValues = [
+            .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+            .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+            .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        ]
         // How long a client that is gone may take to say so too.
         configuration.shutdownTimeout = .seconds(2)
-        guard let context = try? NIOSSLContext(configuration: configuration) else {
+        let lines = try? NIOSSLContext(configuration: configuration)
+        configuration.applicationProtocols = ["http/1.1"]
+        guard let lines, let http = try? NIOSSLContext(configuration: configuration) else {
             throw CertificateError(.key, "the key in \(keyFile) does not fit the certificate in \(certificateFile)")
         }
-        return Current(context: context, expiry: own.notValidAfter)
+        return Current(lines: lines, http: http, expiry: own.notValidAfter)
     }
 
     private static func bytes(of file: String) -> [UInt8]? {

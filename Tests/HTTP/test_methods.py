@@ -5,6 +5,7 @@ import http.client
 import json
 import time
 import unittest
+import zlib
 import uuid
 
 from support import *
@@ -224,6 +225,17 @@ class Headers(unittest.TestCase):
         self.assertEqual(packed.headers["content-encoding"], "gzip")
         self.assertIn("Accept-Encoding", packed.headers["vary"])
         self.assertEqual(json.loads(gzip.decompress(packed.body)), plain.json)
+        # One that is more than a piece, and has no length before it is compressed.
+        whole = request("GET", "/v1/openapi.json")
+        self.assertGreater(len(whole.body), 1 << 17)
+        for coding, unpack in [("gzip", gzip.decompress), ("deflate", zlib.decompress)]:
+            packed = curl(BASE + "/v1/openapi.json", "-H", f"Accept-Encoding: {coding}")
+            self.assertEqual((packed.headers["content-encoding"], packed.headers["transfer-encoding"]), (coding, "chunked"))
+            self.assertLess(len(packed.body), len(whole.body) // 4)
+            self.assertEqual(unpack(packed.body), whole.body)
+        # HTTP/1.0 knows no chunks.
+        old = curl("-0", BASE + "/v1/openapi.json", "-H", "Accept-Encoding: gzip")
+        self.assertEqual((old.body, "content-encoding" in old.headers), (whole.body, False))
         small = curl(BASE + "/v1/server.info", "-X", "POST", "-H", "Accept-Encoding: gzip")
         self.assertNotIn("content-encoding", small.headers)
 
@@ -246,6 +258,12 @@ class Headers(unittest.TestCase):
             for host in range(12)
         ]
         self.assertIn(429, answers)
+        # E33. However an address is written, it is that one.
+        answers = [
+            call("auth.guest", base=STRICT, headers={"X-Forwarded-For": address}).status
+            for address in ["192.0.2.99", "::ffff:192.0.2.99", "192.0.2.99, ::ffff:10.1.1.1", "::FFFF:C000:263"] * 3
+        ]
+        self.assertEqual(answers, [200] * 6 + [429] * 6)
         # The other node believes nobody.
         self.assertEqual(call("server.info", headers={"X-Forwarded-For": "nonsense"}).status, 200)
 

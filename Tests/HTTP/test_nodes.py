@@ -61,6 +61,26 @@ class Nodes(unittest.TestCase):
                 while b"\ndata: " not in received:
                     received += peer.recv(65_536)
                 self.assertTrue(received.startswith(b"HTTP/1.1 200 "))
+            # F12.
+            offer = ssl.create_default_context(cafile=cert)
+            offer.set_alpn_protocols(["h2", "http/1.1"])
+            with socket.create_connection(("localhost", port), timeout=WAIT) as plain:
+                peer = offer.wrap_socket(plain, server_hostname="localhost")
+                self.assertEqual(peer.selected_alpn_protocol(), "http/1.1")
+            for suite, good in [
+                ("ECDHE-ECDSA-AES128-GCM-SHA256", True), ("ECDHE-ECDSA-AES256-GCM-SHA384", True),
+                ("ECDHE-ECDSA-CHACHA20-POLY1305", True), ("ECDHE-ECDSA-AES128-SHA", False),
+                ("ECDHE-ECDSA-AES256-SHA", False), ("ECDHE-ECDSA-AES128-SHA256", False),
+            ]:
+                with self.subTest(suite), socket.create_connection(("localhost", port), timeout=WAIT) as plain:
+                    old = ssl.create_default_context(cafile=cert)
+                    old.maximum_version = ssl.TLSVersion.TLSv1_2
+                    old.set_ciphers(suite)
+                    try:
+                        peer = old.wrap_socket(plain, server_hostname="localhost")
+                        self.assertTrue(good and peer.cipher()[0] == suite)
+                    except ssl.SSLError:
+                        self.assertFalse(good)
             # Plain HTTP there is no HTTP at all.
             with socket.create_connection(("localhost", port), timeout=WAIT) as plain:
                 plain.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")

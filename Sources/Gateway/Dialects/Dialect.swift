@@ -227,8 +227,8 @@ extension Exchange {
         var headers = request.headers
         headers.remove(name: "Authorization")
         let request = HTTPRequest(
-            method: request.method, target: request.target, headers: headers, body: request.body,
-            peerAddress: request.peerAddress, id: request.id, isEncrypted: request.isEncrypted)
+            method: request.method, target: request.target, version: request.version, headers: headers,
+            body: request.body, peerAddress: request.peerAddress, id: request.id, isEncrypted: request.isEncrypted)
         return Exchange(
             request: request, captures: captures, conversation: conversation, clientAddress: clientAddress)
     }

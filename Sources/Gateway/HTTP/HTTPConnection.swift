@@ -5,7 +5,6 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-import NIOTLS
 
 /// One connection on its event loop: takes requests one after another, has each answered, and writes the answer.
 ///
@@ -14,43 +13,45 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let server: HTTPServer
-    private let connections: HTTPConnections
-    private let conversation: any HTTPConversation
+    let server: HTTPServer
+    let connections: HTTPConnections
+    let conversation: any HTTPConversation
     private let loop: LoopActor
 
     /// Nil where the server shares its bounds with none.
-    private var place: ConnectionPlace?
+    var place: ConnectionPlace?
 
-    /// What makes requests of bytes, and bytes of answers: the handlers before this.
-    private let coding: [any RemovableChannelHandler]
+    /// The handlers before this one, which make requests of bytes, and bytes of answers.
+    let decoding: HTTPRequestDecoding
+    let encoding: HTTPResponseEncoder
     private let socketAddress: String
-    private var context: ChannelHandlerContext?
-    private var phase = HTTPPhase.awaitingHead
+    private(set) var context: ChannelHandlerContext?
+    var phase = HTTPPhase.awaitingHead
 
     /// How many requests were taken.
-    private var requests = 0
-    private var work: Task<Void, Never>?
+    private(set) var requests = 0
+    var work: Task<Void, Never>?
 
     /// Whether another request may follow the one at work.
-    private var keepsAlive = true
+    private(set) var keepsAlive = true
     private var deadline: Scheduled<Void>?
 
     init(
         server: HTTPServer, connections: HTTPConnections, place: ConnectionPlace?, socketAddress: String,
-        coding: [any RemovableChannelHandler], loop: any EventLoop
+        decoding: HTTPRequestDecoding, encoding: HTTPResponseEncoder, loop: any EventLoop
     ) {
         self.server = server
         self.connections = connections
         self.place = place
         self.socketAddress = socketAddress
-        self.coding = coding
+        self.decoding = decoding
+        self.encoding = encoding
         let executor = LoopExecutor(loop)
         self.loop = LoopActor(executor)
         conversation = server.converse(executor)
     }
 
-    private var bounds: HTTPBounds { server.configuration.bounds }
+    var bounds: HTTPBounds { server.configuration.bounds }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -79,8 +80,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // Something of a head has come.
-        if case .idle = phase {
+        if case .idle = phase, decoding.hasBegunRequest {
             phase = .awaitingHead
             expire(after: bounds.headTimeout) { $0.refuse(.requestTimeout, "The request's head took too long.") }
         }
@@ -99,20 +99,11 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        switch (error, phase) {
-        case (is HTTPParserError, .idle), (is HTTPParserError, .awaitingHead), (is HTTPParserError, .receiving),
-            (is HTTPParserError, .passingOn):
-            if case .headerOverflow? = error as? HTTPParserError {
-                refuse(.requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadBytes) bytes.")
-            } else {
-                refuse(.badRequest, "This is no HTTP request, and lines have a port of their own.")
-            }
-        // What comes behind the last request is of no account.
-        case (is HTTPParserError, .writing), (is HTTPParserError, .leaving): break
-        default:
-            // The client ended its side without TLS's own end, which the channel tells in a moment.
-            if case .uncleanShutdown? = error as? NIOSSLError { return }
-            cut()
+        switch error {
+        case let refusal as HTTPRefusal: refuse(refusal.status, refusal.why)
+        // The client ended its side without TLS's own end, which the channel tells in a moment.
+        case NIOSSLError.uncleanShutdown: break
+        default: cut()
         }
     }
 
@@ -137,12 +128,12 @@ extension HTTPConnection {
     }
 
     /// Lets this happen after that time, unless something else happens before. It replaces the last that was said.
-    private func expire(after time: TimeAmount, _ body: @escaping (HTTPConnection) -> Void) {
+    func expire(after time: TimeAmount, _ body: @escaping (HTTPConnection) -> Void) {
         deadline?.cancel()
         deadline = context?.eventLoop.assumeIsolated().scheduleTask(in: time) { body(self) }
     }
 
-    private func cut() { context?.close(promise: nil) }
+    func cut() { context?.close(promise: nil) }
     private func end() {
         if case .closed = phase { return }
         discardBody()
@@ -171,10 +162,9 @@ extension HTTPConnection {
 /// How a request comes in.
 extension HTTPConnection {
     private func begin(_ head: HTTPRequestHead) {
-        keepsAlive = head.isKeepAlive && !head.endsHTTP && !connections.isStopping
+        keepsAlive = head.isKeepAlive && !connections.isStopping
         phase = .receiving(head, ByteBuffer())
         if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
-        if let flaw = head.flaw { return refuse(.badRequest, flaw) }
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         do throws(HTTPRefusal) {
             if let receiver = try conversation.receiver(of: head), let loop = context?.eventLoop {
@@ -214,25 +204,27 @@ extension HTTPConnection {
         take(head, ByteBuffer(), body.receiver)
     }
 
-    private func setReading(_ isReading: Bool) {
+    func setReading(_ isReading: Bool) {
         try? context?.channel.syncOptions?.setOption(.autoRead, value: isReading)
     }
 
-    private func discardBody() {
+    func discardBody() {
         if case .passingOn(_, let body, _) = phase { body.discard() }
     }
 
     private func refuseLargeBody() {
-        refuse(.payloadTooLarge, "A request's body has at most \(bounds.maxBodyBytes) bytes.")
+        let refusal = HTTPRefusal.largeBody(bounds)
+        refuse(refusal.status, refusal.why)
     }
 
     private func take(_ head: HTTPRequestHead, _ body: ByteBuffer, _ receiver: (any HTTPBodyReceiver)? = nil) {
-        guard let target = RequestTarget(head.uri) else {
+        guard let target = RequestTarget(head.uri), !target.isServerWide || head.method == .OPTIONS else {
             return refuse(.badRequest, "A request's target is a path, with UTF-8 in its escapes.")
         }
         requests += 1
         let request = HTTPRequest(
-            method: head.method, target: target, headers: head.headers, body: body, receiver: receiver,
+            method: head.method, target: target, version: head.version, headers: head.headers, body: body,
+            receiver: receiver,
             peerAddress: place?.peerAddress ?? socketAddress,
             id: RequestID(connection: place?.number ?? 0, number: requests),
             isEncrypted: server.configuration.certificate != nil)
@@ -253,139 +245,5 @@ extension HTTPConnection {
     ) async {
         let answer = await conversation.answer(request)
         connection.value.finish(answer, request.id)
-    }
-}
-
-/// How an answer goes out.
-extension HTTPConnection {
-    /// How much of an answer is handed to the socket at once, in bytes.
-    private static let flightBytes = 1 << 16
-
-    private func finish(_ answer: HTTPAnswer, _ id: RequestID) {
-        guard case .atWork(let head) = phase, id.number == requests else { return }
-        work = nil
-        if let change = answer.takeOver { return takeOver(answer, change) }
-        write(answer, to: head)
-    }
-
-    private func write(_ answer: HTTPAnswer, to request: HTTPRequestHead) {
-        guard let context else { return }
-        phase = .writing
-        var head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: answer.headers)
-        if answer.status.mayHaveResponseBody {
-            head.headers.replaceOrAdd(
-                name: "Content-Length", value: String(answer.file?.length ?? answer.body.readableBytes))
-        }
-        head.headers.replaceOrAdd(name: "Connection", value: keepsAlive ? "keep-alive" : "close")
-        // There is nothing to compress, or no use in it, and the length is that of the answer to GET.
-        if request.method == .HEAD || answer.file != nil {
-            head.headers.replaceOrAdd(name: "Content-Encoding", value: "identity")
-        }
-        context.write(Self.wrapOutboundOut(.head(head)), promise: nil)
-        if let file = answer.file, request.method != .HEAD { return send(file, from: 0) }
-        send(request.method == .HEAD ? ByteBuffer() : answer.body)
-    }
-
-    /// Writes what is left of a file, as fast as the client takes it.
-    private func send(_ file: HTTPFile, from offset: Int) {
-        guard let context else { return }
-        guard offset < file.length else { return endAnswer() }
-        expire(after: bounds.writeTimeout) { $0.cut() }
-        NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) {
-            try file.bytes(from: offset, count: min(4 * Self.flightBytes, file.length - offset))
-        }.assumeIsolated().whenComplete { result in
-            guard let context = self.context else { return }
-            // One that cannot be read to its end ends with the connection.
-            guard case .success(let bytes) = result, bytes.readableBytes > 0 else { return self.cut() }
-            let written = context.eventLoop.makePromise(of: Void.self)
-            written.futureResult.assumeIsolated().whenSuccess { self.send(file, from: offset + bytes.readableBytes) }
-            context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(bytes))), promise: written)
-        }
-    }
-
-    /// Writes what is left of an answer, as fast as the client takes it. The next request comes once all of it is with the
-    /// kernel, so that who reads nothing is answered once.
-    private func send(_ rest: ByteBuffer) {
-        guard let context else { return }
-        var rest = rest
-        let written = context.eventLoop.makePromise(of: Void.self)
-        let flight = rest.readSlice(length: min(Self.flightBytes, rest.readableBytes)) ?? ByteBuffer()
-        expire(after: bounds.writeTimeout) { $0.cut() }
-        written.futureResult.assumeIsolated().whenSuccess {
-            if rest.readableBytes > 0 { self.send(rest) } else { self.endAnswer() }
-        }
-        context.writeAndFlush(Self.wrapOutboundOut(.body(.byteBuffer(flight))), promise: written)
-    }
-
-    private func endAnswer() {
-        guard let context else { return }
-        // The next request may be there, and comes within the write.
-        phase = keepsAlive ? .idle : .leaving
-        let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess { self.isWritten() }
-        context.writeAndFlush(Self.wrapOutboundOut(.end(nil)), promise: written)
-    }
-
-    private func isWritten() {
-        guard let context else { return }
-        connections.answered(context.channel)
-        switch phase {
-        case .idle: expire(after: bounds.idleTimeout) { $0.cut() }
-        case .leaving: leave()
-        case .awaitingHead, .receiving, .passingOn, .atWork, .writing, .closed: break
-        }
-    }
-
-    /// Answers, and closes: what the client sends is not understood, or not wanted.
-    private func refuse(_ status: HTTPResponseStatus, _ why: String) {
-        let answer = conversation.refusal(status, why, of: phase.head?.headers ?? [:])
-        discardBody()
-        setReading(true)
-        phase = .leaving
-        var headers = answer.headers
-        headers.replaceOrAdd(name: "Content-Length", value: String(answer.body.readableBytes))
-        headers.replaceOrAdd(name: "Connection", value: "close")
-        writeRaw(HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers), answer.body)
-        leave()
-    }
-
-    /// The client has its time to read the last answer before the connection is gone.
-    private func leave() {
-        context?.close(mode: .output, promise: nil)
-        expire(after: bounds.lingerTimeout) { $0.cut() }
-    }
-
-    /// Writes a head past the handlers that expect one answer to each request.
-    private func writeRaw(_ head: HTTPResponseHead, _ body: ByteBuffer = ByteBuffer()) {
-        guard let encoder = coding.first.flatMap({ try? context?.pipeline.syncOperations.context(handler: $0) }) else {
-            return
-        }
-        encoder.writeAndFlush(NIOAny(Self.bytes(of: head, body)), promise: nil)
-    }
-
-    private static func bytes(of head: HTTPResponseHead, _ body: ByteBuffer = ByteBuffer()) -> ByteBuffer {
-        var bytes = ByteBuffer(string: "HTTP/1.1 \(head.status.code) \(head.status.reasonPhrase)\r\n")
-        for (name, value) in head.headers { bytes.writeString("\(name): \(value)\r\n") }
-        bytes.writeString("\r\n")
-        bytes.writeImmutableBuffer(body)
-        return bytes
-    }
-
-    /// Makes of the connection one of another protocol.
-    private func takeOver(_ answer: HTTPAnswer, _ change: (any Channel, ConnectionPlace) throws -> Void) {
-        guard let context, let place else { return cut() }
-        let channel = context.channel
-        self.place = nil
-        let head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: answer.headers)
-        do {
-            try channel.syncOptions?.setOption(.autoRead, value: false)
-            let pipeline = channel.pipeline.syncOperations
-            for handler in coding + [self] { _ = pipeline.removeHandler(handler) }
-            pipeline.writeAndFlush(NIOAny(Self.bytes(of: head)), promise: nil)
-            try change(channel, place)
-        } catch {
-            place.leave()
-            channel.close(promise: nil)
-        }
     }
 }

@@ -7,6 +7,7 @@ package import NIOHTTP1
 package struct HTTPRequest: Sendable {
     package let method: HTTPMethod
     package let target: RequestTarget
+    package let version: HTTPVersion
     package let headers: HTTPHeaders
     package let body: ByteBuffer
 
@@ -22,11 +23,8 @@ package struct HTTPRequest: Sendable {
     /// Whether it came encrypted.
     package let isEncrypted: Bool
 
-    /// The one value of a header; nil where there is none, or several.
-    package func header(_ name: String) -> String? {
-        let values = headers[name]
-        return values.count == 1 ? values[0] : nil
-    }
+    /// The value of a field; nil where there is none. Requests in which it has several are refused before.
+    package func header(_ name: String) -> String? { headers.first(name: name) }
 }
 
 /// What a request is answered with.

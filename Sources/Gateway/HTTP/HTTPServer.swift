@@ -3,7 +3,6 @@ package import LineServer
 import Logging
 import NIOCore
 import NIOHTTP1
-import NIOHTTPCompression
 import NIOPosix
 import ServiceLifecycle
 
@@ -108,40 +107,16 @@ package struct HTTPServer: Sendable {
         let peer = channel.remoteAddress?.peer ?? ""
         let place = lines?.place(for: configuration.expectsProxyHeader ? nil : peer)
         if place?.isDropped == true { return channel.close(promise: nil) }
-        let bounds = configuration.bounds
-        var limits = NIOHTTPDecoderLimitConfiguration()
-        limits.maxHeaderFieldSize = bounds.maxHeadBytes
-        limits.maxHeaderListSize = bounds.maxHeadBytes
-        limits.maxHeaderFieldCount = bounds.maxHeadFields
-        let coding: [any RemovableChannelHandler] = [
-            HTTPResponseEncoder(),
-            ByteToMessageHandler(HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)),
-            HTTPResponseCompressor(initialByteBufferCapacity: 1_024, responseCompressionPredicate: isWorthCompressing),
-            HTTPServerPipelineHandler(),
-        ]
+        let encoding = HTTPResponseEncoder()
+        let decoding = HTTPRequestDecoding(configuration.bounds)
         let connection = HTTPConnection(
-            server: self, connections: connections, place: place, socketAddress: peer, coding: coding,
-            loop: channel.eventLoop)
+            server: self, connections: connections, place: place, socketAddress: peer, decoding: decoding,
+            encoding: encoding, loop: channel.eventLoop)
         let pipeline = channel.pipeline.syncOperations
         if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: connection)) }
-        if let certificate = configuration.certificate { try pipeline.addHandler(certificate.handler()) }
-        for handler in coding { try pipeline.addHandler(handler) }
+        if let certificate = configuration.certificate { try pipeline.addHandler(certificate.handler(for: .http)) }
+        try pipeline.addHandler(encoding)
+        try pipeline.addHandler(decoding)
         try pipeline.addHandler(connection)
     }
-}
-
-/// Answers of over a kilobyte are sent compressed to whoever asks for that.
-private func isWorthCompressing(
-    _ headers: inout HTTPResponseHead, isSupported: Bool
-) -> HTTPResponseCompressor.CompressionIntent {
-    // An answer to HEAD, which has no content.
-    if headers.headers.contains(name: "Content-Encoding") {
-        headers.headers.remove(name: "Content-Encoding")
-        return .doNotCompress
-    }
-    guard let length = headers.headers.first(name: "Content-Length").flatMap({ Int($0) }), length > 1_024 else {
-        return .doNotCompress
-    }
-    headers.headers.add(name: "Vary", value: "Accept-Encoding")
-    return .compressIfPossible
 }

@@ -1,5 +1,5 @@
-/// What a request is for: a path and a query (RFC 9112, section 3.2, origin form, or absolute form, whose authority says no
-/// more than Host does).
+/// The target of a request: a path and a query (RFC 9112, section 3.2: origin form, or absolute form), or the server as a
+/// whole (asterisk form).
 package struct RequestTarget: Sendable, Equatable {
     /// The path's segments, decoded; of `/` none.
     package let segments: [String]
@@ -7,12 +7,24 @@ package struct RequestTarget: Sendable, Equatable {
     /// The query's fields, decoded, in their order.
     package let query: [(name: String, value: String)]
 
-    /// - Returns: nil for what is none: another form, or one with an escape that is no UTF-8.
+    /// Whether the target is `*`, which is for `OPTIONS` alone.
+    package let isServerWide: Bool
+
+    /// - Returns: nil for another form, or where an escape is not UTF-8.
     package init?(_ text: String) {
+        isServerWide = text == "*"
+        if isServerWide {
+            (segments, query) = ([], [])
+            return
+        }
         var text = Substring(text)
         for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
-            text = text.dropFirst(scheme.count).drop { $0 != "/" && $0 != "?" }
+            let rest = text.dropFirst(scheme.count)
+            let authority = rest.prefix { $0 != "/" && $0 != "?" }
+            guard let named = HTTPAuthority(String(authority)), !named.host.isEmpty else { return nil }
+            text = rest[authority.endIndex...]
             if text.first != "/" { text = "/" + text }
+            break
         }
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         let parts = text.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -33,11 +45,17 @@ package struct RequestTarget: Sendable, Equatable {
         self.query = query
     }
 
-    /// The first value of that name in the query.
+    /// The name of a field that the query has more than once; nil where it has none.
+    package var repeatedField: String? {
+        var names: Set<String> = []
+        return query.first { !names.insert($0.name).inserted }?.name
+    }
+
+    /// The value of that name in the query.
     package subscript(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     package static func == (left: Self, right: Self) -> Bool {
-        left.segments == right.segments
+        left.segments == right.segments && left.isServerWide == right.isServerWide
             && left.query.elementsEqual(right.query) { $0.name == $1.name && $0.value == $1.value }
     }
 

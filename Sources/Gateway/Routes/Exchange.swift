@@ -24,10 +24,9 @@ struct Exchange: Sendable {
     /// - Throws: `invalid_token` for another kind of authorization.
     var token: String? {
         get throws(ProtocolError) {
-            let values = request.headers["Authorization"]
-            guard let value = values.first else { return nil }
+            guard let value = request.header("Authorization") else { return nil }
             let parts = value.split(separator: " ", omittingEmptySubsequences: true)
-            guard values.count == 1, parts.count == 2, parts[0].lowercased() == "bearer" else {
+            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
                 throw ProtocolError(.invalidToken, "Authorization must be \"Bearer\" and an access token.")
             }
             return String(parts[1])
@@ -68,6 +67,35 @@ struct Exchange: Sendable {
             throw ProtocolError(.invalidRequest, "The body must be a JSON object: the method's params.")
         }
         return object
+    }
+}
+
+extension HTTPHeaders {
+    /// The fields that are read as one value.
+    private static let single = [
+        "Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "Origin", "Sec-WebSocket-Key",
+        "Sec-WebSocket-Version",
+    ]
+
+    /// The name of a field that is read as one value and that has several; nil where there is none.
+    var repeatedField: String? {
+        Self.single.first { name in
+            let values = self[name]
+            return values.contains { $0 != values[0] }
+        }
+    }
+}
+
+extension HTTPRequest {
+    /// - Throws: `invalid_params` where the query has a field twice, or the head one with two values: one of them would
+    ///   be ignored.
+    func requireSingleFields() throws(ProtocolError) {
+        if let name = target.repeatedField {
+            throw .refused(name, "stands in the query more than once: give it once.")
+        }
+        if let name = headers.repeatedField {
+            throw .refused(name, "has several values: send one.")
+        }
     }
 }
 

@@ -38,6 +38,9 @@ enum MediaRoutes {
         guard head.method == .PUT, let target = RequestTarget(head.uri), target.segments.count == 3,
             target.segments.starts(with: ["v1", "media"])
         else { return nil }
+        if let name = target.repeatedField ?? head.headers.repeatedField {
+            throw HTTPRefusal(.badRequest, "\"\(name.prefix(60))\" has several values: give one.")
+        }
         guard let id = ID(target.segments[2]), let picture = store.picture(id, putBy: target.query) else {
             throw HTTPRefusal(.forbidden, "This is no address that media.create gave, or its time is over.")
         }

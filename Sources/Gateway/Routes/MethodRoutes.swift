@@ -62,8 +62,9 @@ extension Exchange {
     /// The params of a send with its `Idempotency-Key` as the `client_id`.
     func keyed(_ params: JSONObject) throws(ProtocolError) -> JSONObject {
         guard let key = request.header("Idempotency-Key") else { return params }
-        guard let id = ID(key.filter { $0 != "\"" }) else {
-            throw .refusedHeader("Idempotency-Key", "must be a UUID.")
+        let isQuoted = key.count >= 2 && key.hasPrefix("\"") && key.hasSuffix("\"")
+        guard let id = ID(isQuoted ? String(key.dropFirst().dropLast()) : key) else {
+            throw .refusedHeader("Idempotency-Key", "must be a UUID, bare or in quotation marks.")
         }
         switch params["client_id"] {
         case nil: return JSONObject(params.members + [.init(name: "client_id", value: .string(id.description))])

@@ -1,0 +1,308 @@
+import NIOCore
+import NIOHTTP1
+
+/// A strict parser of HTTP/1.1 requests (RFC 9112): bytes in any pieces become the parts of requests, one after another.
+///
+/// A request that a proxy before the server could read otherwise is refused, and so is anything that is not in the
+/// grammar. Nothing of it reads the network, so that it is tested without one.
+struct HTTPRequestParser {
+    private enum State {
+        case requestLine
+        case fields
+        case body(left: Int)
+        case chunkSize
+        case chunk(left: Int)
+        case chunkEnd
+        case trailers
+    }
+
+    private let bounds: HTTPBounds
+    private var state = State.requestLine
+    private var start: HTTPRequestLine?
+    private var fields: [(String, String)] = []
+
+    /// The bytes of the head, or of the trailers, that were consumed.
+    private var headBytes = 0
+
+    /// The bytes of a chunked body that were consumed, its framing included.
+    private var encodedBytes = 0
+
+    /// The bytes of an unfinished line that were looked at, so that a line that comes byte by byte is scanned once.
+    private var scannedBytes = 0
+
+    /// The largest line of a chunk's size with its extensions, in bytes. No extension is in use anywhere.
+    private static let maxChunkLineBytes = 1_024
+
+    /// How many bytes a chunked body may have on the wire for each byte of content that is allowed: a chunk of one byte
+    /// takes six.
+    private static let chunkOverhead = 8
+
+    init(_ bounds: HTTPBounds) { self.bounds = bounds }
+
+    /// Whether a part of a request was consumed that is not complete.
+    var isWithinRequest: Bool {
+        if case .requestLine = state { return false }
+        return true
+    }
+
+    /// Reads the next part of a request, and removes its bytes from the buffer.
+    ///
+    /// - Returns: nil while more bytes are needed.
+    /// - Throws: the refusal of a request that is invalid or too large. Nothing can be read after it.
+    mutating func next(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> HTTPServerRequestPart? {
+        while true {
+            switch state {
+            case .requestLine:
+                guard let line = try headLine(from: &buffer) else { return nil }
+                // RFC 9112, section 2.2: empty lines before a request are ignored.
+                guard !line.isEmpty else { continue }
+                start = try HTTPRequestLine(line)
+                state = .fields
+            case .fields:
+                guard let line = try headLine(from: &buffer) else { return nil }
+                if line.isEmpty { return .head(try finishHead()) }
+                fields.append(try field(line))
+            case .body(left: 0): return finish()
+            case .body(let left):
+                guard let bytes = buffer.readUpTo(left) else { return nil }
+                state = .body(left: left - bytes.readableBytes)
+                return .body(bytes)
+            case .chunkSize:
+                guard let line = try chunkLine(from: &buffer) else { return nil }
+                let size = try Self.chunkSize(line)
+                guard size <= bounds.maxBodyBytes else { throw .largeBody(bounds) }
+                headBytes = 0
+                state = size == 0 ? .trailers : .chunk(left: size)
+            case .chunk(left: 0): state = .chunkEnd
+            case .chunk(let left):
+                guard let bytes = buffer.readUpTo(left) else { return nil }
+                try countEncoded(bytes.readableBytes)
+                state = .chunk(left: left - bytes.readableBytes)
+                return .body(bytes)
+            case .chunkEnd:
+                guard let line = try chunkLine(from: &buffer) else { return nil }
+                guard line.isEmpty else { throw HTTPRefusal(.badRequest, "A chunk is longer than its size says.") }
+                state = .chunkSize
+            case .trailers:
+                guard let line = try headLine(from: &buffer) else { return nil }
+                if line.isEmpty { return finish() }
+                // Nothing in a trailer is used.
+                _ = try field(line)
+                fields.append(("", ""))
+            }
+        }
+    }
+
+    private mutating func finish() -> HTTPServerRequestPart {
+        self = HTTPRequestParser(bounds)
+        return .end(nil)
+    }
+}
+
+/// Heads.
+extension HTTPRequestParser {
+    /// The next line of a head, within the bound of all of it.
+    private mutating func headLine(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> String? {
+        if start == nil, scannedBytes == 0, let byte = buffer.readableBytesView.first {
+            // Other protocols are refused at their first byte: lines of JSON begin with a brace, TLS with 22.
+            guard byte == .carriageReturn || byte.isTokenCharacter else { throw .noHTTP }
+        }
+        let before = buffer.readableBytes
+        let line = try line(from: &buffer)
+        let bytes = line == nil ? before : before - buffer.readableBytes
+        guard headBytes + bytes <= bounds.maxHeadBytes else {
+            throw HTTPRefusal(
+                .requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadBytes) bytes.")
+        }
+        if line != nil { headBytes += bytes }
+        return line
+    }
+
+    /// The next line, without its CRLF. It has no control character but tabs.
+    private mutating func line(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> String? {
+        guard let length = try lineLength(in: buffer) else { return nil }
+        scannedBytes = 0
+        let line = buffer.readString(length: length)
+        buffer.moveReaderIndex(forwardBy: 2)
+        return line
+    }
+
+    private mutating func lineLength(in buffer: ByteBuffer) throws(HTTPRefusal) -> Int? {
+        let bytes = buffer.readableBytesUInt8Span
+        var hasReturn = scannedBytes > 0 && bytes[scannedBytes - 1] == .carriageReturn
+        while scannedBytes < bytes.count {
+            let byte = bytes[scannedBytes]
+            guard hasReturn == (byte == .lineFeed) else {
+                throw start == nil ? .noHTTP : HTTPRefusal(.badRequest, "Lines end with CR and LF together.")
+            }
+            if hasReturn { return scannedBytes - 1 }
+            hasReturn = byte == .carriageReturn
+            guard byte >= 0x20 && byte != 0x7F || hasReturn || byte == .tab else {
+                throw start == nil ? .noHTTP : HTTPRefusal(.badRequest, "A request's head has a control character.")
+            }
+            scannedBytes += 1
+        }
+        return nil
+    }
+
+    /// A field's name and value, without white space around the value (RFC 9112, section 5).
+    private func field(_ line: String) throws(HTTPRefusal) -> (String, String) {
+        guard fields.count < bounds.maxHeadFields else {
+            throw HTTPRefusal(
+                .requestHeaderFieldsTooLarge, "A request's head has at most \(bounds.maxHeadFields) fields.")
+        }
+        let parts = line.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[0].isEmpty, parts[0].allSatisfy(\.isTokenCharacter) else {
+            throw HTTPRefusal(
+                .badRequest,
+                "A field of the head is a name, a colon and a value on one line, without space before name or colon.")
+        }
+        return (String(Substring(parts[0])), String(Substring(parts[1].trimmingBlanks)))
+    }
+
+    /// The head, once all of its lines have come.
+    private mutating func finishHead() throws(HTTPRefusal) -> HTTPRequestHead {
+        guard let start else { throw .noHTTP }
+        let headers = HTTPHeaders(fields)
+        try HTTPAuthority.check(headers, start.version)
+        state = try Self.framing(headers, start.version)
+        fields = []
+        return HTTPRequestHead(version: start.version, method: start.method, uri: start.target, headers: headers)
+    }
+}
+
+/// Bodies.
+extension HTTPRequestParser {
+    /// How the body is delimited (RFC 9112, section 6.3).
+    private static func framing(_ headers: HTTPHeaders, _ version: HTTPVersion) throws(HTTPRefusal) -> State {
+        let (codings, lengths) = (headers["Transfer-Encoding"], headers["Content-Length"])
+        guard codings.isEmpty || lengths.isEmpty else {
+            throw HTTPRefusal(.badRequest, "A request has a Content-Length or a Transfer-Encoding, not both.")
+        }
+        guard codings.isEmpty else {
+            guard version == .http1_1 else {
+                throw HTTPRefusal(.badRequest, "A request of HTTP/1.0 has no Transfer-Encoding.")
+            }
+            if codings.count == 1, codings[0].lowercased() == "chunked" { return .chunkSize }
+            let names = codings.joined(separator: ",").utf8.split(
+                separator: UInt8(ascii: ","), omittingEmptySubsequences: false
+            ).map { Substring($0.trimmingBlanks).lowercased() }
+            guard names.last == "chunked", !names.contains("") else {
+                throw HTTPRefusal(.badRequest, "The last Transfer-Encoding of a request must be chunked.")
+            }
+            throw HTTPRefusal(.notImplemented, "The only Transfer-Encoding that the server knows is chunked, once.")
+        }
+        guard lengths.count <= 1 else { throw HTTPRefusal(.badRequest, "A request has one Content-Length.") }
+        guard let text = lengths.first else { return .body(left: 0) }
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let length = Int(text) else {
+            throw HTTPRefusal(.badRequest, "Content-Length must be a number of bytes.")
+        }
+        return .body(left: length)
+    }
+
+    /// The next line of a chunked body's framing, within its bounds.
+    private mutating func chunkLine(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> String? {
+        let before = buffer.readableBytes
+        let line = try line(from: &buffer)
+        let bytes = line == nil ? before : before - buffer.readableBytes
+        guard bytes <= Self.maxChunkLineBytes else {
+            throw HTTPRefusal(
+                .payloadTooLarge, "A chunk's size and extensions have at most \(Self.maxChunkLineBytes) bytes.")
+        }
+        if line != nil { try countEncoded(bytes) }
+        return line
+    }
+
+    private mutating func countEncoded(_ bytes: Int) throws(HTTPRefusal) {
+        encodedBytes += bytes
+        guard encodedBytes <= Self.chunkOverhead * bounds.maxBodyBytes else { throw .largeBody(bounds) }
+    }
+
+    /// The size that a chunk's first line states (RFC 9112, section 7.1). Extensions are ignored.
+    private static func chunkSize(_ line: String) throws(HTTPRefusal) -> Int {
+        let digits = line.utf8.prefix(while: \.isHexDigit)
+        let rest = line.utf8[digits.endIndex...].trimmingBlanks
+        guard !digits.isEmpty, rest.isEmpty || rest.first == UInt8(ascii: ";"),
+            // Nothing but an extension makes room for white space.
+            rest.isEmpty == (digits.endIndex == line.utf8.endIndex), let size = Int(Substring(digits), radix: 16)
+        else { throw HTTPRefusal(.badRequest, "A chunk begins with its size in hexadecimal digits.") }
+        return size
+    }
+}
+
+/// The first line of a request (RFC 9112, section 3).
+private struct HTTPRequestLine {
+    let method: HTTPMethod
+    let target: String
+    let version: HTTPVersion
+
+    init(_ line: String) throws(HTTPRefusal) {
+        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 3, !parts[0].isEmpty, parts[0].utf8.allSatisfy(\.isTokenCharacter),
+            !parts[1].isEmpty, parts[1].utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw .noHTTP }
+        method = HTTPMethod(rawValue: String(parts[0]))
+        target = String(parts[1])
+        switch parts[2] {
+        case "HTTP/1.1": version = .http1_1
+        case "HTTP/1.0": version = .http1_0
+        default: throw .noHTTP
+        }
+        if case .RAW = method { throw HTTPRefusal(.badRequest, "HTTP has no method of that name.") }
+    }
+}
+
+extension HTTPRefusal {
+    fileprivate static let noHTTP = HTTPRefusal(
+        .badRequest, "This is no HTTP request, and lines have a port of their own.")
+
+    static func largeBody(_ bounds: HTTPBounds) -> HTTPRefusal {
+        HTTPRefusal(.payloadTooLarge, "A request's body has at most \(bounds.maxBodyBytes) bytes.")
+    }
+}
+
+extension ByteBuffer {
+    /// Reads so many bytes, or as many as there are.
+    ///
+    /// - Returns: nil where there are none.
+    fileprivate mutating func readUpTo(_ count: Int) -> ByteBuffer? {
+        readableBytes == 0 ? nil : readSlice(length: min(count, readableBytes))
+    }
+}
+
+extension UInt8 {
+    fileprivate static let tab = UInt8(ascii: "\t")
+    fileprivate static let lineFeed = UInt8(ascii: "\n")
+    fileprivate static let carriageReturn = UInt8(ascii: "\r")
+
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    var isLetter: Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
+    }
+
+    var isHexDigit: Bool {
+        isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
+    }
+
+    /// Whether it may stand in a token (RFC 9110, section 5.6.2).
+    var isTokenCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^")...UInt8(ascii: "`"), UInt8(ascii: "|"),
+            UInt8(ascii: "~"):
+            true
+        default: isDigit || isLetter
+        }
+    }
+}
+
+extension Substring.UTF8View {
+    /// Without the spaces and tabs around it.
+    fileprivate var trimmingBlanks: Substring.UTF8View {
+        let isBlank = { (byte: UInt8) in byte == UInt8(ascii: " ") || byte == .tab }
+        var rest = drop(while: isBlank)
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        return rest
+    }
+}

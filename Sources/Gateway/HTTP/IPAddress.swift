@@ -1,0 +1,42 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#elseif canImport(Darwin)
+import Darwin
+#endif
+
+/// An IP address. One of IPv4 within IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) is the address of IPv4.
+package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
+    /// Four bytes, or sixteen, in network order.
+    let bytes: [UInt8]
+
+    /// Whether the text has it as an IPv4 address within IPv6.
+    let isMapped: Bool
+
+    /// - Returns: nil for a text that is not an address.
+    package init?(_ text: String) {
+        for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            // It writes as many bytes as an address of the family has.
+            guard unsafe inet_pton(family, text, &bytes) == 1 else { continue }
+            isMapped = count == 16 && bytes.starts(with: Self.mappedPrefix)
+            self.bytes = isMapped ? Array(bytes[12...]) : bytes
+            return
+        }
+        return nil
+    }
+
+    private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
+
+    /// The one text of the address, however it was written.
+    package var description: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let family = bytes.count == 4 ? AF_INET : AF_INET6
+        guard unsafe inet_ntop(family, bytes, &text, socklen_t(text.count)) != nil else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    package static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
+    package func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
+}
