@@ -110,7 +110,7 @@ struct Node: Sendable {
     func observed(_ body: @escaping @Sendable (LineServer.Address?) async throws -> Void) async throws {
         guard let port = settings.operationsPort else { return try await body(nil) }
         let operations = OperationsServer(
-            host: settings.operationsHost, port: port, registry: Self.registry,
+            host: settings.operationsHost, port: port, names: settings.operationsNames, registry: Self.registry,
             readiness: { [stage, service] in await stage.readiness(of: service) },
             measure: { [service] in service.measure() }, logger: logger)
         let (addresses, listening) = AsyncStream.makeStream(of: LineServer.Address.self)

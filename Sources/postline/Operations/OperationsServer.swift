@@ -12,6 +12,9 @@ struct OperationsServer: Sendable {
 
     /// 0 takes any that is free.
     let port: Int
+
+    /// The names under which it is asked, beside addresses and local names; `*` for all.
+    let names: [String]
     let registry: MetricsRegistry
     let readiness: @Sendable () async -> Readiness
 
@@ -55,6 +58,13 @@ private struct OperationsConversation: HTTPConversation {
     let memory: ProcessMemory
 
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
+        guard isTrusted(request.header("Host")) else {
+            let why =
+                "This port does not answer to that Host: POSTLINE_OPERATIONS_NAMES names those that it answers to, "
+                + "beside IP addresses and local names.\n"
+            return HTTPAnswer(.misdirectedRequest, text: why)
+        }
+        if request.target.isServerWide { return HTTPAnswer(.noContent, ["Allow": "GET, HEAD"]) }
         var answer = await answer(request.target.segments)
         if answer.status == .ok, ![.GET, .HEAD].contains(request.method) {
             answer = HTTPAnswer(.methodNotAllowed, text: "GET it.\n")
@@ -63,6 +73,23 @@ private struct OperationsConversation: HTTPConversation {
         answer.headers.add(name: "Cache-Control", value: "no-store")
         return answer
     }
+
+    /// Whether a request is for this server by the Host that it names.
+    ///
+    /// A page of the web can have the name of its own server lead here (DNS rebinding), and then read what is answered:
+    /// its name has a dot, and is in the public DNS. A name without one, and one below a domain that is only ever local
+    /// (RFC 6761, RFC 6762, and `.internal`), are not.
+    private func isTrusted(_ text: String?) -> Bool {
+        // HTTP/1.0 of a health check: every browser names a Host.
+        guard let text else { return true }
+        guard let authority = HTTPAuthority(text) else { return false }
+        var name = authority.host[...]
+        if name.last == "." { name.removeLast() }
+        return authority.isAddress || !name.contains(".") || Self.localDomains.contains { name.hasSuffix($0) }
+            || (server.names + [server.host]).contains { $0 == "*" || $0.lowercased() == name }
+    }
+
+    private static let localDomains = [".localhost", ".local", ".internal"]
 
     private func answer(_ path: [String]) async -> HTTPAnswer {
         switch path {

@@ -79,6 +79,13 @@ extension Setting {
         Setting(
             "operations_port", \.operationsPort, .portOrOff,
             "The port on which metrics and health are served, or `off`."),
+        Setting(
+            "operations_names", \.operationsNames, .names,
+            """
+            The names with a dot under which metrics and health are asked for, such as `node1.example.com`, separated by \
+            commas; `*` for all. IP addresses, names without a dot and names below `.local`, `.internal` and \
+            `.localhost` are always answered.
+            """),
     ]
 
     private static let accounts = [

@@ -92,6 +92,21 @@ extension SettingForm<[String]> {
     private static let hostBytes = Set("0123456789-._~".utf8)
 }
 
+extension SettingForm<[String]> {
+    /// Names of hosts, separated by commas.
+    static let names = SettingForm(
+        read: { text throws(SettingFlaw) in
+            let names = text.split(separator: ",").map { $0.split(separator: " ").joined() }
+            for name in names where name != "*" && HTTPAuthority(name)?.host != name.lowercased() {
+                throw SettingFlaw(
+                    "must be names of hosts without ports, such as node1.example.com, separated by commas, or *: "
+                        + "\"\(name)\" is none.")
+            }
+            return names
+        },
+        write: { $0.isEmpty ? nil : $0.joined(separator: ",") })
+}
+
 extension SettingForm<TrustedProxies> {
     /// Addresses and networks, separated by commas.
     static let networks = SettingForm(

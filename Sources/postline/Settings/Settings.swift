@@ -38,6 +38,7 @@ struct Settings: Sendable {
 
     /// Nil where metrics and health are not served.
     var operationsPort: Int? = 7480
+    var operationsNames: [String] = []
     var accountProvider = AccountProvider.builtin
     var jwtSecret: String?
     var jwksFile: String?

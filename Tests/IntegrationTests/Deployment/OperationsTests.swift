@@ -73,6 +73,36 @@ struct OperationsTests {
         }
     }
 
+    // A11.
+    @Test("the operations port answers to addresses, local names and the names that it was given")
+    func hosts() async throws {
+        let rows: [(host: String?, isAnswered: Bool)] = [
+            ("127.0.0.1", true), ("127.0.0.1:7480", true), ("[::1]:7480", true), ("192.0.2.7", true),
+            ("localhost", true), ("LOCALHOST:7480", true), ("localhost.", true), ("postline", true),
+            ("postline-1:7480", true),
+            ("a.localhost", true), ("node.local", true), ("postline.ns.svc.cluster.local:7480", true),
+            ("host.docker.internal", true), ("node1.example.com", true), ("Node1.Example.COM:7480", true),
+            ("node1.example.com.", true), (nil, true),
+            ("example.com", false), ("rebind.attacker.example:7480", false), ("node2.example.com", false),
+            ("node1.example.com.attacker.example", false), ("127.0.0.1.nip.io", false), ("local.example", false),
+            ("localhost.example.com", false), ("xlocal.de", false), ("1.2.3.4.5", false), ("a.notlocal", false),
+        ]
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database, ["--operations-names", "node1.example.com, other.example"]) { node in
+                for path in ["/healthz", "/readyz", "/metrics"] {
+                    for (host, isAnswered) in rows {
+                        let version = host == nil ? "HTTP/1.0" : "HTTP/1.1"
+                        let field = host.map { "Host: \($0)\r\n" } ?? ""
+                        let request = "GET \(path) \(version)\r\n\(field)Connection: close\r\n\r\n"
+                        let answer = try await BarePeer.connect(port: node.operationsPort).exchange(Array(request.utf8))
+                        let status = String(decoding: answer.prefix(12), as: UTF8.self)
+                        #expect(status == (isAnswered ? "HTTP/1.1 200" : "HTTP/1.1 421"), "\(host ?? "") \(path)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("what /metrics serves is Prometheus's text format, and each figure of ours is explained")
     func format() async throws {
         try await TestDatabase.with { database in
