@@ -170,11 +170,19 @@ class Events:
             name, _, value = line.decode().partition(": ")
             self.headers[name.lower()] = value
 
+    def lines(self):
+        """The lines of the stream, out of the chunks in which they come."""
+        rest = b""
+        while size := int(self.file.readline() or b"0", 16):
+            *lines, rest = (rest + self.file.read(size)).split(b"\n")
+            self.file.readline()
+            yield from lines
+
     def __iter__(self):
         """Each event: (name, id, data)."""
         name, number, data = "message", None, []
-        for line in self.file:
-            line = line.decode().rstrip("\n")
+        for line in self.lines():
+            line = line.decode()
             if not line:
                 if data:
                     yield name, number, json.loads("\n".join(data))

@@ -1,6 +1,8 @@
 """Server-sent events: each change once and in order, however often the stream is cut."""
 
+import queue
 import subprocess
+import textwrap
 import threading
 import unittest
 import uuid
@@ -171,9 +173,89 @@ class Changes(unittest.TestCase):
         process.kill()
         process.wait()
         process.stdout.close()
-        self.assertEqual(lines[:2], ["retry: 1000\n", "\n"])
-        self.assertTrue(lines[2].startswith("id: 1/"), lines[2])
-        self.assertTrue(lines[3].startswith('data: {"cursor":"'), lines[3][:80])
+        self.assertEqual((lines[0], lines[3]), ("retry: 1000\n", "\n"))
+        self.assertTrue(lines[1].startswith("id: 1/"), lines[1])
+        self.assertTrue(lines[2].startswith('data: {"cursor":"'), lines[2][:80])
+
+    # F1, F10.
+    def test_other_clients_have_each_event_as_soon_as_it_is_sent(self):
+        clients = {
+            "requests": """
+                with requests.get(url, headers=head, stream=True) as answer:
+                    for line in answer.iter_lines(decode_unicode=True):
+                        if line.startswith("data: "):
+                            told(line[6:])
+                """,
+            "sseclient": """
+                with requests.get(url, headers=head, stream=True) as answer:
+                    for event in sseclient.SSEClient(answer).events():
+                        told(event.data)
+                """,
+            "httpx_sse": """
+                with httpx.Client(timeout=60) as client, httpx_sse.connect_sse(client, "GET", url, headers=head) as source:
+                    for event in source.iter_sse():
+                        told(event.data)
+                """,
+        }
+        for name, body in clients.items():
+            with self.subTest(name):
+                reader = register("Rita Reader")
+                conversation = call("conversations.open", {"user_id": ALICE}, reader["access_token"]).json["id"]
+                program = "\n".join([
+                    f"import sys, requests, sseclient, httpx, httpx_sse", "url, token = sys.argv[1:]",
+                    "head = {'Authorization': 'Bearer ' + token, 'Accept': 'text/event-stream'}",
+                    "def told(data): print(data, flush=True)", textwrap.dedent(body)])
+                process = subprocess.Popen(
+                    [os.environ["POSTLINE_TEST_SSE_PYTHON"], "-c", program, BASE + "/v1/changes", reader["access_token"]],
+                    stdout=subprocess.PIPE, text=True)
+                told = queue.Queue()
+                background(lambda: [told.put(line) for line in process.stdout])
+                # Each is awaited before the next is sent: one that comes late would never come.
+                first = json.loads(told.get(timeout=WAIT))
+                self.assertTrue(first["reset"])
+                for number in range(3):
+                    call("messages.send", {"conversation_id": conversation, "content": f"at once {number}"}, token())
+                    seen = []
+                    while f"at once {number}" not in seen:
+                        changes = json.loads(told.get(timeout=WAIT))
+                        seen += [message["content"] for message in changes.get("messages", [])]
+                process.kill()
+                process.wait()
+                process.stdout.close()
+
+    # F10.
+    def test_while_nothing_happens_no_event_comes(self):
+        stream = Events(register("Quinn Quiet")["access_token"])
+        lines = stream.lines()
+        self.assertEqual(next(lines), b"retry: 1000")
+        self.assertTrue(next(lines).startswith(b"id: "))
+        while next(lines):
+            pass
+        # Who else comes and goes is seen by nobody here: what comes is a comment.
+        self.assertEqual(next(lines), b":")
+        stream.cut()
+
+    # F1.
+    def test_http_1_0_has_no_chunks(self):
+        place = urllib.parse.urlsplit(BASE)
+        with socket.create_connection((place.hostname, place.port), timeout=WAIT) as peer:
+            peer.sendall(f"GET /v1/changes HTTP/1.0\r\nAuthorization: Bearer {token()}\r\n\r\n".encode())
+            file = peer.makefile("rb")
+            head = b"".join(iter(file.readline, b"\r\n"))
+            self.assertNotIn(b"Transfer-Encoding", head)
+            self.assertEqual(file.readline(), b"retry: 1000\n")
+
+    # F14.
+    def test_after_a_restore_or_a_failover_the_goodbye_says_so(self):
+        stream = Events(token())
+        events = iter(stream)
+        next(events)
+        sql("select app.renew_epoch()")
+        for name, _, goodbye in events:
+            if name == "goodbye":
+                break
+        self.assertEqual((goodbye["code"], goodbye["reconnect"]), ("restored", True))
+        self.assertEqual(list(events), [])
 
 
 if __name__ == "__main__":

@@ -62,7 +62,7 @@ final class EventStreamFraming: ChannelDuplexHandler {
 
     private func comment(_ context: ChannelHandlerContext) {
         if !hasWritten, case .awaited = line, context.channel.isWritable {
-            context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: ":\n\n")), promise: nil)
+            context.writeAndFlush(Self.wrapOutboundOut(ByteBuffer(string: ":\n")), promise: nil)
         }
         hasWritten = false
     }
@@ -99,7 +99,8 @@ final class EventStreamFraming: ChannelDuplexHandler {
         switch (message["method"], message["id"], message["error"]) {
         case (.string("server.hello")?, _, _):
             ask(context, 1, "session.authenticate", ["access_token": .string(start.accessToken)])
-            return ByteBuffer(string: "retry: 1000\n\n")
+            // It belongs to the first event: alone it would be an empty one to some clients.
+            return ByteBuffer(string: "retry: 1000\n")
         case (.string("server.ping")?, _, _): return Self.keepingFresh(message["params"])
         case (.string("sync.lagged")?, _, _):
             openSync(context, cursor: Self.cursor(of: message["params"]))
@@ -175,9 +176,11 @@ extension EventStreamFraming {
         context.eventLoop.assumeIsolated().execute { context.close(promise: nil) }
     }
 
-    /// An event without data changes nothing but the id that a client reconnects with.
+    /// An event `cursor`, whose id is what a client reconnects with; a comment where nothing is new. An id without data
+    /// would do for a browser, but is an empty event to other clients.
     private static func keepingFresh(_ params: JSON?) -> ByteBuffer {
-        ByteBuffer(string: cursor(of: params).map { ":\nid: \($0)\n\n" } ?? ":\n\n")
+        guard let cursor = cursor(of: params) else { return ByteBuffer(string: ":\n") }
+        return ByteBuffer(string: "event: cursor\nid: \(cursor)\ndata: {\"cursor\":\"\(cursor)\"}\n\n")
     }
 
     private static func cursor(of params: JSON?) -> String? {

@@ -33,10 +33,11 @@ enum StreamRoutes {
 
     private static func webSocket(_ exchange: Exchange, _ maxLineBytes: Int) throws(ProtocolError) -> HTTPAnswer {
         let headers = exchange.request.headers
-        guard headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" }),
+        // RFC 9110, section 7.8: an upgrade of HTTP/1.0 is ignored.
+        guard exchange.request.version == .http1_1,
+            headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" }),
             headers[canonicalForm: "Connection"].contains(where: { $0.lowercased() == "upgrade" }),
-            exchange.request.header("Sec-WebSocket-Version") == "13",
-            let key = exchange.request.header("Sec-WebSocket-Key"), Data(base64Encoded: key)?.count == 16
+            exchange.request.header("Sec-WebSocket-Version") == "13"
         else {
             // RFC 9110, section 15.5.22, and RFC 6455, section 4.4.
             var answer = ErrorStyle.protocol.answer(
@@ -45,6 +46,9 @@ enum StreamRoutes {
             answer.headers.add(name: "Upgrade", value: "websocket")
             answer.headers.add(name: "Sec-WebSocket-Version", value: "13")
             return answer
+        }
+        guard let key = exchange.request.header("Sec-WebSocket-Key"), Data(base64Encoded: key)?.count == 16 else {
+            throw .refused("Sec-WebSocket-Key", "must be 16 bytes in Base64.")
         }
         let offered = headers[canonicalForm: "Sec-WebSocket-Protocol"]
         guard offered.isEmpty || offered.contains(Substring(subprotocol)) else {
@@ -96,13 +100,17 @@ enum StreamRoutes {
                 // For nginx, which would hold events back.
                 "X-Accel-Buffering": "no",
             ])
+        let isChunked = exchange.request.version == .http1_1
+        if isChunked { answer.headers.add(name: "Transfer-Encoding", value: "chunked") }
         let start = EventStreamFraming.Start(
             accessToken: token, cursor: exchange.request.header("Last-Event-ID") ?? query["cursor"],
             messagesPerConversation: count)
         let (lines, address) = (exchange.gateway.lines, exchange.clientAddress)
         answer.takeOver = { channel, place in
             place.forwardedAddress = address
-            try channel.pipeline.syncOperations.addHandler(EventStreamFraming(start))
+            let pipeline = channel.pipeline.syncOperations
+            if isChunked { try pipeline.addHandler(ChunkedContent()) }
+            try pipeline.addHandler(EventStreamFraming(start))
             try lines.takeOver(channel, place)
         }
         return answer
