@@ -1,0 +1,96 @@
+import Foundation
+import LineClient
+import Messaging
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@Suite("Work on event loops", .timeLimit(.minutes(60)))
+struct LoopStallTests {
+    /// The most that an event loop's thread may work between two turns, in processor time, so that what else runs on the
+    /// machine is of no account. To compress 4 MB took 190 ms in one turn, to read and write a page of conversations
+    /// seconds; what is left copies an answer, which takes a few milliseconds where it is not built for debugging.
+    private static let bound = Duration.milliseconds(100)
+
+    // A4.
+    @Test("no route holds up its event loop with the largest answers")
+    func largestAnswers() async throws {
+        try await withNode { node in
+            try await node.database.psql(Self.world)
+            let token = try #require(try await node.connect().logIn("frank@example.com")["access_token"]?.stringValue)
+            let messages = #"{"conversation_id":"\#(Room.alps)","limit":200}"#
+            let list = #"{"jsonrpc":"2.0","id":1,"method":"conversations.list","params":{"limit":100}}"#
+            let routes = [
+                ("POST /v1/conversations.list", #"{"limit":100}"#), ("POST /v1/messages.list", messages),
+                ("POST /v1/rpc", "[\(list),\(list)]"), ("GET /api/v1/conversations?limit=100", ""),
+                ("GET /api/chats/conversations?limit=100", ""), ("GET /v1/openapi.json", ""),
+            ]
+            for (route, body) in routes {
+                for coding in ["identity", "gzip", "deflate"] {
+                    let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopProbe($0) }
+                    let request =
+                        "\(route) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n"
+                        + "Accept-Encoding: \(coding)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                    let answer = try await BarePeer.connect(port: node.httpPort).exchange(Array(request.utf8))
+                    #expect(answer.starts(with: Array("HTTP/1.1 200 OK".utf8)))
+                    let longest = probes.map { $0.stop() }.max() ?? .zero
+                    #expect(longest < Self.bound, "\(route), \(coding): \(answer.count) bytes")
+                    print("PROBE", route, coding, answer.count, longest)
+                }
+            }
+        }
+    }
+
+    /// Groups of people with long profiles, and messages of 48 kB, for pages of 4 MiB.
+    private static let world = """
+        insert into auth.users (id)
+        select ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid from generate_series(1, 480) n;
+        update public.user_profiles set bio = repeat('😀', 500), attributes = jsonb_build_object('a', repeat('x', 8000))
+         where id::text like '00000000-0000-4000-9000-%';
+        insert into public.conversations (kind, title)
+        select 'group', 'Long ' || g from generate_series(1, 4) g;
+        insert into public.conversation_members (conversation_id, user_id)
+        select c.id, u.id from public.conversations c, generate_series(1, 4) g,
+               lateral (select '\(Person.frank.id)'::uuid as id union all
+                        select ('00000000-0000-4000-9000-' || lpad(n::text, 12, '0'))::uuid
+                          from generate_series((g - 1) * 120 + 1, g * 120) n) u
+         where c.title = 'Long ' || g;
+        insert into public.conversation_members (conversation_id, user_id)
+        values ('\(Room.alps)', '\(Person.frank.id)') on conflict do nothing;
+        insert into public.messages (conversation_id, sender_id, content)
+        select '\(Room.alps)', '\(Person.alice.id)', repeat(chr(1), 8000) from generate_series(1, 200)
+        """
+}
+
+/// Measures how long a loop's thread works at most between two turns of the loop.
+private final class LoopProbe: Sendable {
+    private struct State {
+        var last: Duration?
+        var longest = Duration.zero
+    }
+
+    private let state = Mutex(State())
+    private let task: Mutex<RepeatedTask?> = Mutex(nil)
+
+    init(_ loop: any EventLoop) {
+        let repeated = loop.scheduleRepeatedTask(initialDelay: .zero, delay: .milliseconds(1)) { [self] _ in look() }
+        task.withLock { $0 = repeated }
+    }
+
+    /// Ends the measurement: the longest time.
+    func stop() -> Duration {
+        task.withLock { $0?.cancel() }
+        return state.withLock { $0.longest }
+    }
+
+    private func look() {
+        var time = timespec()
+        unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        let now = Duration.seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+        state.withLock { state in
+            if let last = state.last { state.longest = max(state.longest, now - last) }
+            state.last = now
+        }
+    }
+}
