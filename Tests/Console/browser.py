@@ -15,7 +15,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from cable import Cable
 
-PATIENCE = 30
+PATIENCE = 240
+"""The watchdog of every wait, in seconds: room for a busy machine, not a promise."""
 
 
 class Browser:

@@ -88,7 +88,7 @@ class ConsoleTests(ConsoleCase):
         bob.until(lambda: "try" in bob.status(), "words about the connection")
         for number in range(3):
             bob.write(f"Bob {number} {mark}")
-        self.assertEqual(len(bob.all(".message.pending")), 3)
+        bob.until(lambda: len(bob.all(".message.pending")) == 3, "the three messages that wait")
         bob.until(lambda: "3 messages wait" in bob.status(), "what waits")
         for number in range(2):
             alice.write(f"Alice {number} {mark}")
@@ -112,7 +112,7 @@ class ConsoleTests(ConsoleCase):
         alice.sees(text)
         bob.cable.cut()
         bob.until(lambda: bob.status(), "words about the connection")
-        self.assertEqual(len(bob.all(".message.pending")), 1)
+        bob.until(lambda: len(bob.all(".message.pending")) == 1, "the message that waits")
         bob.cable.mend()
         bob.sees_sent(text)
         self.assertEqual(kept(text), 1)

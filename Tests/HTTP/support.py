@@ -11,6 +11,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -39,8 +40,17 @@ PASSWORD = "postline-dev"
 ALICE_BOB = "d0000000-0000-4000-8000-000000000001"
 ALICE = "a11ce000-0000-4000-8000-000000000001"
 BOB = "b0b00000-0000-4000-8000-000000000002"
-WAIT = 60
-"""How long anything is waited for, in seconds: room for a busy machine, not a promise."""
+WAIT = 240
+"""The watchdog of every wait, in seconds: after so long something hangs, on the slowest machine. Not a promise."""
+
+
+def eventually(condition, what):
+    """Waits for a condition that no event announces, evaluating it every 20 ms, and returns what it gave."""
+    end = time.monotonic() + WAIT
+    while not (value := condition()):
+        assert time.monotonic() < end, f"waited {WAIT} s for {what}"
+        time.sleep(0.02)
+    return value
 
 
 class Answer:
@@ -211,20 +221,36 @@ def background(work):
     return thread
 
 
+class Log(list):
+    """What a node logs, line by line; whole once its reader has ended."""
+
+    reader = None
+
+    def read(self, stream):
+        self.reader = background(lambda: self.extend(stream))
+
+
+def stop(process, log):
+    """Tells a node to stop, and returns its whole log once it has ended."""
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(WAIT) == 0, "".join(log)
+    log.reader.join(WAIT)
+    return log
+
+
 @contextlib.contextmanager
 def node(*arguments):
     """A node of its own over the dev world's database: its process, the port of HTTP, and what it logs, line by line."""
     process = subprocess.Popen(
         [PROGRAM, "serve", "--config", SETTINGS, "--port", "0", "--http-port", "0", "--operations-port", "off",
          "--rate-limits", "off", *arguments], stderr=subprocess.PIPE, text=True)
-    log = []
     # It is read to its end, so that the node never waits for that.
-    reader = None
+    log = Log()
     try:
         for line in process.stderr:
             log.append(line)
             if found := re.search(r"serving HTTP.* port=(\d+)", line):
-                reader = background(lambda: log.extend(process.stderr))
+                log.read(process.stderr)
                 yield process, int(found[1]), log
                 break
         else:
@@ -232,8 +258,8 @@ def node(*arguments):
     finally:
         process.kill()
         process.wait()
-        if reader:
-            reader.join(WAIT)
+        if log.reader:
+            log.reader.join(WAIT)
         process.stderr.close()
 
 

@@ -149,7 +149,9 @@ class Changes(unittest.TestCase):
         ticket = answer.json["ticket"]
         # The token is nowhere in it, and nowhere readable in the database.
         self.assertNotIn(bearer.split(".")[2], ticket)
-        kept = sql("select row_to_json(t) from app.stream_tickets t")
+        kept = sql(
+            "select row_to_json(t) from app.stream_tickets t join user_profiles p on p.id = t.user_id "
+            "where p.username = 'erin'")
         self.assertEqual(len(kept), 1)
         self.assertNotIn(ticket, kept[0])
         # On whichever node.

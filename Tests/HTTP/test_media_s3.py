@@ -1,9 +1,8 @@
 """Pictures in a store that speaks S3: moto's server stands in, which takes what S3 takes."""
 
 import os
-import socket
+import re
 import subprocess
-import time
 import unittest
 import urllib.error
 import urllib.request
@@ -24,29 +23,22 @@ def fetch(method, url, body=None, headers=None):
         return support.Answer(error.code, error.headers, error.read())
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class S3Tests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        port = free_port()
-        cls.store = f"http://127.0.0.1:{port}"
-        cls.moto = subprocess.Popen([MOTO, "-p", str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # At a port of the system's choice, which it says when it serves.
+        cls.moto = subprocess.Popen(
+            [MOTO, "-p", "0"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        cls.addClassCleanup(cls.moto.stderr.close)
         cls.addClassCleanup(cls.moto.wait)
         cls.addClassCleanup(cls.moto.kill)
+        serving = next((found for line in cls.moto.stderr if (found := re.search(r"http://127\.0\.0\.1:\d+", line))), None)
+        assert serving, "moto ended before it served"
+        support.background(cls.moto.stderr.read)
+        cls.store = serving[0]
         for bucket in ["pictures", "faces"]:
-            deadline = time.monotonic() + support.WAIT
-            while True:
-                try:
-                    assert fetch("PUT", f"{cls.store}/{bucket}").status == 200
-                    break
-                except urllib.error.URLError:
-                    assert time.monotonic() < deadline, "moto does not answer"
-                    time.sleep(0.1)
+            assert fetch("PUT", f"{cls.store}/{bucket}").status == 200
         # A world of its own: the other nodes have their pictures elsewhere, and would remove none of these.
         cls.http = cls.enterClassContext(support.world(
             "--media-s3-endpoint", cls.store, "--media-s3-bucket", "pictures",
@@ -64,10 +56,7 @@ class S3Tests(unittest.TestCase):
         return sorted(part.split("</Key>")[0] for part in listing.split("<Key>")[1:])
 
     def gone(self, bucket, key):
-        deadline = time.monotonic() + support.WAIT
-        while key in self.keys(bucket):
-            self.assertLess(time.monotonic(), deadline, f"{key} is still there")
-            time.sleep(0.2)
+        support.eventually(lambda: key not in self.keys(bucket), f"{key} to be gone")
 
     def promise(self, token, purpose="avatar", size=len(PNG), **more):
         return self.call("media.create", {"purpose": purpose, "mime_type": "image/png", "bytes": size, **more}, token)
@@ -136,7 +125,8 @@ class S3Tests(unittest.TestCase):
     def test_a_store_that_is_gone_is_unavailable_and_the_rest_goes_on(self):
         token = support.tokens("alice")["access_token"]
         with support.node(
-                "--media-s3-endpoint", f"http://127.0.0.1:{free_port()}", "--media-s3-bucket", "pictures",
+                # Nothing listens there.
+                "--media-s3-endpoint", "http://127.0.0.1:1", "--media-s3-bucket", "pictures",
                 "--media-s3-public-url", "http://127.0.0.1:1", "--media-s3-access-key-id", "an-id",
                 "--media-s3-secret-access-key", "a-key") as (_, port, _):
             http = f"http://127.0.0.1:{port}"

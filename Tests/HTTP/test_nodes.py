@@ -117,9 +117,7 @@ class Nodes(unittest.TestCase):
             self.assertIsNotNone(refused.headers["Retry-After"])
             for peer in peers:
                 peer.close()
-            end = time.monotonic() + WAIT
-            while call("server.info", base=base).status != 200:
-                self.assertLess(time.monotonic(), end)
+            eventually(lambda: call("server.info", base=base).status == 200, "room for another connection")
 
     def test_a_node_that_stops_answers_what_it_took_and_says_goodbye_on_each_way(self):
         with node() as (process, port, log):
