@@ -1,3 +1,4 @@
+import BoundedWait
 import LineClient
 import Messaging
 import NIOCore
@@ -62,7 +63,8 @@ struct ProfileScenario: Sendable {
             laps.begin()
             try await set(face)
             laps.reached(.ownScreen)
-            // What is answered is committed.
+            // Seen by another connection to the database: what is answered must be committed.
+            try await eventually("the write of her change") { isShown(face, by: try await stored()) }
             laps.reached(.written)
             try await seen(face)
             laps.reached(.others)
