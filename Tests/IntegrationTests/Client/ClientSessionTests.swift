@@ -1,5 +1,7 @@
 import BoundedWait
 import Foundation
+import Observation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -41,7 +43,17 @@ struct ClientSessionTests {
                     let chat = client.chat(with: Room.aliceCarol)
                     try await chat.setDraft("Alice's secret draft")
                     #expect(!chat.messages.isEmpty)
+                    // Each part of an app observes for itself.
+                    let heard = Mutex<[String]>([])
+                    for part in ["list", "chat", "profile"] {
+                        withObservationTracking {
+                            _ = (client.account, client.state)
+                        } onChange: {
+                            heard.withLock { $0.append(part) }
+                        }
+                    }
                     try await client.signOut()
+                    #expect(heard.withLock { $0.sorted() } == ["chat", "list", "profile"])
                     #expect(client.account == .nobody)
                     #expect(client.state == .signedOut(nil))
                     #expect(client.me == nil && client.conversations.isEmpty && client.refusedChanges.isEmpty)
@@ -179,12 +191,12 @@ struct ClientSessionTests {
                     try await device.isLive()
                     #expect(client.account == .user(id: Person.alice.id))
                     await client.disconnect()
-                    try await within("the node to have no connection") {
-                        while try await node.metrics()["postline_connections"] ?? 0 != 0 {}
+                    try await eventually("the node to have no connection") {
+                        try await node.metrics()["postline_connections"] ?? 0 == 0
                     }
                     try await dropped(device)
-                    try await within("the node to have no connection") {
-                        while try await node.metrics()["postline_connections"] ?? 0 != 0 {}
+                    try await eventually("the node to have no connection") {
+                        try await node.metrics()["postline_connections"] ?? 0 == 0
                     }
                 }
             }
@@ -214,8 +226,8 @@ struct ClientSessionTests {
                     }
                     try await signingOut.value
                     #expect(client.account == .nobody && client.state == .signedOut(nil))
-                    try await within("the node to have no connection") {
-                        while try await node.metrics()["postline_connections"] ?? 0 != 0 {}
+                    try await eventually("the node to have no connection") {
+                        try await node.metrics()["postline_connections"] ?? 0 == 0
                     }
                     try await device.relaunch()
                     #expect(device.client.account == .nobody)
@@ -315,7 +327,7 @@ struct ClientSessionTests {
         let folder = device.folder.appending(path: "another")
         let client = try PostlineClient(server: device.server, store: .file(in: folder), logger: .quiet)
         try await client.signIn(email: Person.bob.email, password: "postline-dev")
-        while client.state != .live { try await Task.sleep(for: .milliseconds(5)) }
+        try await eventually("that it is live") { client.state == .live }
     }
 
     @Test("a session that the server ends is over here: it is told why, and the data stay for when the user is back")
@@ -348,8 +360,8 @@ struct ClientSessionTests {
                         try await device.shows("that it is sent") { _ in chat.messages.last?.delivery == .sent }
                         // A new token, and so it is renewed while the client is live.
                         let before = try await database.value("select sum(generation) from app.sessions")
-                        try await within("the token to be renewed") {
-                            while try await database.value("select sum(generation) from app.sessions") == before {}
+                        try await eventually("the token to be renewed") {
+                            try await database.value("select sum(generation) from app.sessions") != before
                         }
                         try await device.relaunch()
                         try await device.isLive()
