@@ -336,13 +336,15 @@ let package = Package(
 
         .testTarget(
             name: "PostgresTests",
-            dependencies: ["CPostgres", "Postgres", "TestSupport", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "BoundedWait", "CPostgres", "Postgres", "TestSupport", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings),
         .testTarget(name: "PasswordHashingTests", dependencies: ["PasswordHashing"], swiftSettings: settings),
         .testTarget(
             name: "MessagingTests",
             dependencies: [
-                "Messaging", "Postgres", "SchemaValidation", "TestSupport", "Threads",
+                "BoundedWait", "Messaging", "Postgres", "SchemaValidation", "TestSupport", "Threads",
                 .product(name: "JWTKit", package: "jwt-kit", condition: server),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
@@ -359,7 +361,7 @@ let package = Package(
         .testTarget(
             name: "LineServerTests",
             dependencies: [
-                "FuzzedLines", "LineServer", "Messaging", "Metering",
+                "BoundedWait", "FuzzedLines", "LineServer", "Messaging", "Metering",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -22,6 +22,7 @@ struct ClientProgram {
             do {
                 try await client.signIn(email: arguments[3], password: arguments[4])
             } catch let error as PostlineError where error.isRetryable {
+                // A server that is away is not asked without a pause.
                 try await Task.sleep(for: .milliseconds(50))
             }
         }

@@ -94,7 +94,7 @@ extension Check {
             try await withClients(4 * system.nodes.count, at: system.lines) { others in
                 // As many, through the same balancer, so that every node is asked by both.
                 for other in others {
-                    try await within("the bound of the address", limit: .seconds(120)) {
+                    try await within("the bound of the address") {
                         try await exhaust(clients)
                     }
                     // More than the address gets back meanwhile, so that one of these would be refused with it.

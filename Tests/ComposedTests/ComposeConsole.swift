@@ -8,7 +8,7 @@ import NIOPosix
 struct ComposeConsole: Sendable {
     func run(_ command: String) async throws {
         say("compose: \(command)")
-        let answer = try await within("docker compose \(command)", limit: .seconds(120)) {
+        let answer = try await within("docker compose \(command)") {
             try await NIOThreadPool.singleton.runIfActive { readLine() }
         }
         try expect(answer == "done", "docker compose \(command): \(answer ?? "nobody answered")")

@@ -70,7 +70,7 @@ struct ComposedSystem: Sendable {
     func sql(_ text: String) async throws -> [String] {
         let connection = try await Connection.open(databaseURL, on: Self.reactor)
         do {
-            let rows = try await connection.execute(text, deadline: .seconds(30)).last
+            let rows = try await connection.execute(text, deadline: watchdogLimit).last
             await connection.close()
             return (0..<(rows?.count ?? 0)).compactMap { rows?.text($0, 0) }
         } catch {
@@ -97,11 +97,7 @@ struct ComposedSystem: Sendable {
     /// Returns when every node can serve clients.
     func isReady() async throws {
         for node in nodes {
-            try await within("\(node) to be ready") {
-                while try await HTTPAnswer.get("/readyz", of: node).status != 200 {
-                    try await Task.sleep(for: .milliseconds(100))
-                }
-            }
+            try await eventually("\(node) to be ready") { try await HTTPAnswer.get("/readyz", of: node).status == 200 }
         }
     }
 }

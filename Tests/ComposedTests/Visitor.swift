@@ -158,8 +158,9 @@ extension Visitor {
     /// one it was called on is lost, and again where the node says that it may be tried again.
     @discardableResult
     func surely(_ method: String, _ params: JSONObject) async throws -> JSON {
-        try await within("\(name): the answer of \(method)", limit: .seconds(120)) { [self] in
-            while true {
+        // To be connected is waited for too.
+        try await within("\(name): the answer of \(method)") { [self] in
+            try await eventually("the answer of \(method)") {
                 do {
                     return try await connected().call(method, params)
                 } catch let error as RemoteError where error.isRetryable {
@@ -167,7 +168,7 @@ extension Visitor {
                 } catch is ConnectionError {
                     await again()
                 }
-                try await Task.sleep(for: .milliseconds(50))
+                return nil
             }
         }
     }

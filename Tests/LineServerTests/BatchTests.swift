@@ -1,3 +1,4 @@
+import BoundedWait
 import Messaging
 import Metering
 import NIOCore
@@ -84,8 +85,9 @@ struct BatchTests {
             #expect(try await client.call(request(0, "live")) == answer(0))
             try await client.send(self.batch(request(1), request(2, "second")) + "\n")
             try await begun.value()
-            // The answer's beginning is out.
-            while try await session.onLoop({ $0.state.queue.unwrittenAnswerBytes }) != 0 { await Task.yield() }
+            try await eventually("the answer's beginning to be out") {
+                try await session.onLoop { $0.state.queue.unwrittenAnswerBytes } == 0
+            }
             let written = AsyncPromise<Void>()
             let pushes = (1...20).map { Multicast(push($0, padding: 1_000), receivers: [session.sink]) }
             session.sink.target.push(pushes) { written.succeed(()) }

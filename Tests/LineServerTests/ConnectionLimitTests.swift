@@ -1,3 +1,4 @@
+import BoundedWait
 import Messaging
 import Metering
 import NIOCore
@@ -169,9 +170,9 @@ struct ConnectionLimitTests {
 
     /// A client that is served as soon as the server has seen that there is room.
     private static func served(_ server: RunningServer) async throws -> TestClient {
-        while true {
+        try await eventually("room for a client") {
             let client = try await TestClient(server.address)
-            if try await client.line()?.contains("server.hello") == true { return client }
+            return try await client.line()?.contains("server.hello") == true ? client : nil
         }
     }
 }

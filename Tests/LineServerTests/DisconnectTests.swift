@@ -1,3 +1,4 @@
+import BoundedWait
 import Logging
 import Messaging
 import NIOCore
@@ -150,7 +151,7 @@ struct DisconnectTests {
             session.sink.goodbye(Goodbye(.tokenExpired, "Why."))
             #expect(try await client.rest() == [self.goodbye(.tokenExpired)])
             // The server's end closes the whole connection in the end, though this side never did.
-            while (try? await client.send("x")) != nil { await Task.yield() }
+            try await eventually("the end of the connection") { (try? await client.send("x")) == nil }
         }
     }
 }

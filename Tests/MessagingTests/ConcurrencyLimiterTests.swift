@@ -1,3 +1,4 @@
+import BoundedWait
 import Postgres
 import Testing
 
@@ -27,10 +28,12 @@ struct ConcurrencyLimiterTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<10 {
                 group.addTask { try await limiter.run { () throws(ProtocolError) in await room.stay(number) } }
-                while await room.entered.count + limiter.waitingCount <= number { await Task.yield() }
+                try await eventually("\(number) to be inside or in line") {
+                    await room.entered.count + limiter.waitingCount == number + 1
+                }
             }
             for left in 1...10 {
-                while await room.count < min(2, 11 - left) { await Task.yield() }
+                try await eventually("those who may to be inside") { await room.count == min(2, 11 - left) }
                 #expect(await room.entered.count == min(10, left + 1))
                 await room.letOneOut()
             }
@@ -45,14 +48,14 @@ struct ConcurrencyLimiterTests {
         let limiter = ConcurrencyLimiter(width: 1, patience: .zero, on: Reactor(name: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await limiter.run { () throws(ProtocolError) in await room.stay(0) } }
-            while await room.entered.isEmpty { await Task.yield() }
+            try await eventually("the first to be inside") { await !room.entered.isEmpty }
             group.addTask {
                 let error = await #expect(throws: ProtocolError.self) {
                     try await limiter.run { () throws(ProtocolError) in await room.stay(1) }
                 }
                 #expect(error?.code == .unavailable)
             }
-            while await limiter.waitingCount == 0 { await Task.yield() }
+            try await eventually("the second to be in line") { await limiter.waitingCount == 1 }
             await room.letOneOut()
             try await group.waitForAll()
         }

@@ -1,3 +1,4 @@
+import BoundedWait
 import Postgres
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 struct OpenWritesTests {
     private let writes = OpenWrites()
     private let signal = WakeSignal(on: Reactor(name: "writes"))
-    private let far = ContinuousClock.now + .seconds(60)
+    private let far = ContinuousClock.now + watchdogLimit
 
     @Test("with none at work there is no wait, and the signal is left for the next")
     func none() async throws {

@@ -1,3 +1,4 @@
+import BoundedWait
 import Postgres
 import Testing
 
@@ -46,9 +47,9 @@ struct RequestCoalescerTests {
         }
         let replies = try await withThrowingTaskGroup(of: (Int, Int).self) { group in
             group.addTask { (0, try await coalescer.load(0)) }
-            while await held.calls.isEmpty { await Task.yield() }
+            try await eventually("the first call") { await !held.calls.isEmpty }
             for number in 1...100 { group.addTask { (number, try await coalescer.load(number)) } }
-            while await coalescer.waitingCount < 100 { await Task.yield() }
+            try await eventually("all to wait") { await coalescer.waitingCount == 100 }
             await held.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -67,13 +68,13 @@ struct RequestCoalescerTests {
             await held.call(questions)
             return questions
         }
-        let late = await withTaskGroup(of: ErrorCode?.self) { group in
+        let late = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
             group.addTask { await code(coalescer, 0) }
-            while await held.calls.isEmpty { await Task.yield() }
+            try await eventually("the first call") { await !held.calls.isEmpty }
             for number in 1...100 { group.addTask { await code(coalescer, number) } }
-            while await coalescer.waitingCount < 100 { await Task.yield() }
+            try await eventually("all to wait") { await coalescer.waitingCount == 100 }
             await held.open()
-            return await group.reduce(into: []) { $0.append($1) }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(late.count { $0 == .unavailable } == 100)
         #expect(await held.calls == [[0]])
@@ -89,13 +90,13 @@ struct RequestCoalescerTests {
             guard questions == [0] || questions == [3] else { throw .unavailable }
             return questions
         }
-        let codes = await withTaskGroup(of: ErrorCode?.self) { group in
+        let codes = try await withThrowingTaskGroup(of: ErrorCode?.self) { group in
             group.addTask { await code(coalescer, 0) }
-            while await held.calls.isEmpty { await Task.yield() }
+            try await eventually("the first call") { await !held.calls.isEmpty }
             for number in 1...2 { group.addTask { await code(coalescer, number) } }
-            while await coalescer.waitingCount < 2 { await Task.yield() }
+            try await eventually("all to wait") { await coalescer.waitingCount == 2 }
             await held.open()
-            return await group.reduce(into: []) { $0.append($1) }
+            return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(codes.count { $0 == .unavailable } == 2)
         #expect(try await coalescer.load(3) == 3)

@@ -1,3 +1,4 @@
+import BoundedWait
 import Testing
 
 @testable import Postgres
@@ -137,7 +138,7 @@ final class SilentServer: Sendable {
 
     /// Waits for someone to connect.
     func awaitConnection() async throws {
-        try await TestDatabase.eventually("someone connects") {
+        try await eventually("someone connects") {
             var listening = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             return unsafe poll(&listening, 1, 0) == 1
         }

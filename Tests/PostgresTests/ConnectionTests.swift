@@ -1,3 +1,4 @@
+import BoundedWait
 import Logging
 import Synchronization
 import TestSupport
@@ -251,7 +252,7 @@ extension DatabaseTests {
                 try await TestDatabase.withConnection { connection in
                     try await holder.execute("select pg_advisory_lock(1886351213)")
                     async let first = connection.value("select pg_advisory_xact_lock(1886351213)::text")
-                    try await TestDatabase.eventually("the first run waits for the lock") {
+                    try await eventually("the first run waits for the lock") {
                         try await holder.value(
                             "select count(*) from pg_stat_activity where pid = $1::int and wait_event_type = 'Lock'",
                             ["\(connection.backendProcessID)"]) == "1"
@@ -275,7 +276,7 @@ extension DatabaseTests {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withConnection { connection in
                     let task = Task { try await connection.value("select pg_sleep(60)") }
-                    try await TestDatabase.eventually("the statement runs") {
+                    try await eventually("the statement runs") {
                         try await observer.value(
                             "select count(*) from pg_stat_activity where pid = $1::int and wait_event = 'PgSleep'",
                             ["\(connection.backendProcessID)"]) == "1"
@@ -313,7 +314,7 @@ extension DatabaseTests {
             try await TestDatabase.withConnection { observer in
                 try await TestDatabase.withConnection { connection in
                     async let lost = postgresError { try await connection.value("select pg_sleep(60)") }
-                    try await TestDatabase.eventually("the backend is terminated in its sleep") {
+                    try await eventually("the backend is terminated in its sleep") {
                         try await observer.value(
                             """
                             select pg_terminate_backend(pid) from pg_stat_activity
@@ -411,7 +412,7 @@ extension DatabaseTests {
         }
 
         private func expectGone(_ processID: Int32, _ observer: Connection) async throws {
-            try await TestDatabase.eventually("backend \(processID) is gone") {
+            try await eventually("backend \(processID) is gone") {
                 try await observer.value(
                     "select count(*) from pg_stat_activity where pid = $1::int", ["\(processID)"]) == "0"
             }

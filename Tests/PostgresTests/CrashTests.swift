@@ -1,3 +1,4 @@
+import BoundedWait
 import Testing
 
 @testable import Postgres
@@ -21,7 +22,7 @@ extension DatabaseTests {
                     try await TestDatabase.waitUntilWhole(pool, 3)
                     let victim = try await Connection.open(server.url, on: TestDatabase.reactor)
                     async let sleep = postgresError { try await pool.value("select pg_sleep(60)") }
-                    try await TestDatabase.eventually("one is at work") { await pool.counters.busy == 1 }
+                    try await eventually("one is at work") { await pool.counters.busy == 1 }
                     try #require(kill(victim.backendProcessID, SIGKILL) == 0)
                     let error = try await sleep
                     guard case .connectionLost(sent: true, _) = error else {
@@ -59,7 +60,7 @@ extension DatabaseTests {
         }
 
         private func expectRecovery(_ pool: Pool) async throws {
-            try await TestDatabase.eventually("a request is answered") {
+            try await eventually("a request is answered") {
                 guard let error = try await postgresError({ try await pool.value("select 1") }) else { return true }
                 #expect(error.isUnavailable || error.isLost, "\(error)")
                 return false
@@ -124,6 +125,6 @@ struct SecondServer {
     private func shell(_ command: String) async throws {
         let text = command.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''")
         try await first.execute(
-            "copy (select) to program '\(text) > /dev/null 2>&1'", deadline: TestDatabase.watchdogLimit)
+            "copy (select) to program '\(text) > /dev/null 2>&1'", deadline: watchdogLimit)
     }
 }

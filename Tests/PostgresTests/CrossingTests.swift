@@ -14,7 +14,7 @@ extension DatabaseTests {
         func twoCrossings() async throws {
             let executor = CountingExecutor()
             let requests = 100
-            try await TestDatabase.withPool(PoolOptions(size: 2, waitLimit: TestDatabase.watchdogLimit)) { pool in
+            try await TestDatabase.withPool(.patient(size: 2)) { pool in
                 let enqueued = try await Task(executorPreference: executor) {
                     try await Caller(executor).ask(pool, Self.one, times: requests)
                 }.value
@@ -28,7 +28,7 @@ extension DatabaseTests {
             let executor = CountingExecutor()
             let requests = 100
             let caller = Caller(executor)
-            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
+            try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 _ = try await pool.value("select 1")
                 let before = executor.enqueued
                 try await withThrowingTaskGroup(of: Bool.self) { group in

@@ -1,3 +1,4 @@
+import BoundedWait
 import Testing
 
 @testable import Postgres
@@ -14,7 +15,7 @@ extension DatabaseTests {
     @Suite struct PoolTests {
         @Test("many callers at once get their own answers, over no more connections than the size")
         func manyCallers() async throws {
-            try await TestDatabase.withPool(PoolOptions(size: 4, waitLimit: TestDatabase.watchdogLimit)) { pool in
+            try await TestDatabase.withPool(.patient(size: 4)) { pool in
                 try await withThrowingTaskGroup(of: Bool.self) { group in
                     for caller in 0..<64 {
                         group.addTask {
@@ -45,7 +46,7 @@ extension DatabaseTests {
                 "select current_user, current_setting('role'), nullif(current_setting('request.jwt.claims', true), '')")
             let fail = Statement("fail", "select 1 / $1::int")
             let role = "pool_tests_\(UInt32.random(in: 0 ... .max))"
-            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
+            try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 let owner = try await pool.value("select current_user")
                 _ = try await pool.run([Call(Statement("create", "create role \(role)"))])
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -77,7 +78,7 @@ extension DatabaseTests {
             try await TestDatabase.withConnection { holder in
                 try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: .milliseconds(200))) { pool in
                     // To connect may take a busy machine longer than that.
-                    try await TestDatabase.eventually("a connection") { (try? await pool.value("select 1")) == "1" }
+                    try await eventually("a connection") { (try? await pool.value("select 1")) == "1" }
                     let run = try await self.occupy(pool, holder)
                     let clock = ContinuousClock()
                     let duration = try await clock.measure {
@@ -103,12 +104,12 @@ extension DatabaseTests {
         @Test("whoever is cancelled while waiting leaves the line at once, and the next in line is served")
         func cancelledWaiter() async throws {
             try await TestDatabase.withConnection { holder in
-                try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
+                try await TestDatabase.withPool(.patient(size: 1)) { pool in
                     let run = try await self.occupy(pool, holder)
                     let first = Task { try await pool.value("select 'first'") }
-                    try await TestDatabase.eventually("one waits") { await pool.counters.waiting == 1 }
+                    try await eventually("one waits") { await pool.counters.waiting == 1 }
                     let second = Task { try await pool.value("select 'second'") }
-                    try await TestDatabase.eventually("two wait") { await pool.counters.waiting == 2 }
+                    try await eventually("two wait") { await pool.counters.waiting == 2 }
                     first.cancel()
                     let error = try await postgresError { try await first.value }
                     guard case .cancelled = error else {
@@ -125,7 +126,7 @@ extension DatabaseTests {
 
         @Test("a run past its deadline costs its connection, which is replaced and never used again")
         func deadline() async throws {
-            try await TestDatabase.withPool(PoolOptions(size: 1, waitLimit: TestDatabase.watchdogLimit)) { pool in
+            try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 let before = try await pool.value("select pg_backend_pid()")
                 let error = try await postgresError {
                     try await pool.value("select pg_sleep(60)", deadline: .milliseconds(100))
@@ -143,7 +144,7 @@ extension DatabaseTests {
         @Test("row 25: a statement timeout is an error of the server, and the connection stays")
         func statementTimeout() async throws {
             let set = Statement("set", "select set_config('statement_timeout', $1, true)")
-            try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+            try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 let error = try await postgresError {
                     try await pool.run([Call(set, ["50"]), Call(Statement("sleep", "select pg_sleep(60)"))])
                 }
@@ -156,7 +157,7 @@ extension DatabaseTests {
         @Test(
             "row 25: a run that leaves a transaction open costs its connection, so that nothing of it reaches the next")
         func openTransaction() async throws {
-            try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+            try await TestDatabase.withPool(.patient(size: 1)) { pool in
                 let before = try await pool.value("select pg_backend_pid()")
                 _ = try await pool.run([Call(Statement("begin", "begin"))])
                 #expect(try await pool.value("select pg_backend_pid()") != before)
@@ -177,7 +178,7 @@ extension DatabaseTests {
                         return number;
                     end $$;
                     """)
-                try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+                try await TestDatabase.withPool(.patient(size: 1)) { pool in
                     for state in [SQLState.serializationFailure, .deadlockDetected] {
                         let number = try await pool.value("select \(name)($1, 2)", [state.rawValue])
                         #expect(number == "3")
@@ -202,7 +203,7 @@ extension DatabaseTests {
             let name = "stale_\(UInt32.random(in: 0 ... .max))"
             try await TestDatabase.withConnection { connection in
                 try await connection.execute("create table \(name) as select 1 as a")
-                try await TestDatabase.withPool(PoolOptions(size: 1)) { pool in
+                try await TestDatabase.withPool(.patient(size: 1)) { pool in
                     #expect(try await pool.value("select * from \(name)") == "1")
                     try await connection.execute("alter table \(name) alter column a type text")
                     #expect(try await pool.value("select * from \(name)") == "1")
@@ -217,7 +218,7 @@ extension DatabaseTests {
         @Test("backends that are terminated while idle are replaced, and no request notices")
         func terminatedIdle() async throws {
             try await TestDatabase.withConnection { observer in
-                try await TestDatabase.withPool(PoolOptions(size: 3)) { pool in
+                try await TestDatabase.withPool(.patient(size: 3)) { pool in
                     try await TestDatabase.waitUntilWhole(pool, 3)
                     for round in 1...3 {
                         _ = try await observer.value(
@@ -237,7 +238,7 @@ extension DatabaseTests {
         @Test("a backend that is terminated at work loses that run only")
         func terminatedAtWork() async throws {
             try await TestDatabase.withConnection { holder in
-                try await TestDatabase.withPool(PoolOptions(size: 2)) { pool in
+                try await TestDatabase.withPool(.patient(size: 2)) { pool in
                     let run = try await self.occupy(pool, holder)
                     let processID = try #require(
                         try await holder.value("select pid from pg_locks where objid = \(Self.lock) and not granted"))
@@ -274,7 +275,7 @@ extension DatabaseTests {
                     }
                     #expect(duration < .seconds(60))
                     try home.appear()
-                    try await TestDatabase.eventually("a request is answered") {
+                    try await eventually("a request is answered") {
                         try await postgresError { try await pool.value("select 1") } == nil
                     }
                     try await TestDatabase.waitUntilWhole(pool, 2)
@@ -288,7 +289,7 @@ extension DatabaseTests {
                             where application_name = 'pool tests'
                             """)
                     }
-                    try await TestDatabase.eventually("the pool knows") { await pool.counters.failed > failures }
+                    try await eventually("the pool knows") { await pool.counters.failed > failures }
                 }
             }
         }
@@ -305,7 +306,7 @@ extension DatabaseTests {
                     #expect(error?.isUnavailable == true)
                 }
                 #expect(first < .seconds(60))
-                try await TestDatabase.eventually("the first attempt has failed") { await pool.counters.failed > 0 }
+                try await eventually("the first attempt has failed") { await pool.counters.failed > 0 }
                 let later = try await clock.measure {
                     for _ in 0..<100 {
                         let error = try await postgresError { try await pool.value("select 1") }
@@ -322,7 +323,7 @@ extension DatabaseTests {
             // Connected before: so many attempts may fill the server's backlog.
             try await TestDatabase.withConnection { observer in
                 for round in 0..<200 {
-                    let pool = TestDatabase.makePool(PoolOptions(size: 8), url: url)
+                    let pool = TestDatabase.makePool(.patient(size: 8), url: url)
                     let life = Task { await pool.run() }
                     // From before the first attempt to connect until all have come to something.
                     try await Task.sleep(for: .microseconds(round * 100))
@@ -331,7 +332,7 @@ extension DatabaseTests {
                     let counters = await pool.counters
                     #expect((counters.idle, counters.busy, counters.opening) == (0, 0, 0))
                 }
-                try await TestDatabase.eventually("their backends are gone") {
+                try await eventually("their backends are gone") {
                     try await observer.value(
                         "select count(*) from pg_stat_activity where application_name = 'pool ends early'") == "0"
                 }
@@ -341,11 +342,11 @@ extension DatabaseTests {
         @Test("a pool that ends lets runs end, refuses new ones, and leaves no connection behind")
         func gracefulClose() async throws {
             try await TestDatabase.withConnection { holder in
-                let pool = TestDatabase.makePool(PoolOptions(size: 2), url: try TestDatabase.url)
+                let pool = TestDatabase.makePool(.patient(size: 2), url: try TestDatabase.url)
                 let life = Task { await pool.run() }
                 let run = try await self.occupy(pool, holder)
                 life.cancel()
-                try await TestDatabase.eventually("the pool closes") {
+                try await eventually("the pool closes") {
                     try await postgresError { try await pool.value("select 1") }?.isUnavailable == true
                 }
                 try await self.release(run, holder)
@@ -362,7 +363,7 @@ extension DatabaseTests {
         private func occupy(_ pool: Pool, _ holder: Connection) async throws -> Task<String?, any Error> {
             _ = try await holder.execute("select pg_advisory_lock(\(Self.lock))")
             let run = Task { try await pool.value("select pg_advisory_xact_lock(\(Self.lock))::text") }
-            try await TestDatabase.eventually("a run waits for the lock") {
+            try await eventually("a run waits for the lock") {
                 try await holder.value(
                     "select count(*) from pg_locks where objid = \(Self.lock) and not granted") == "1"
             }

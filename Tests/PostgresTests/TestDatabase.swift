@@ -1,3 +1,4 @@
+import BoundedWait
 import Logging
 import Testing
 
@@ -99,27 +100,17 @@ enum TestDatabase {
             return counters.idle == size && counters.opening == 0
         }
     }
+}
 
-    /// After how long a wait has hung: no measure of speed, and longer than anything takes on the slowest machine.
-    static let watchdogLimit: Duration = .seconds(240)
-
-    /// Waits for something that no event tells of, looking every 10 ms.
-    static func eventually(
-        _ what: Comment, sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
-    ) async throws {
-        let end = ContinuousClock.now + watchdogLimit
-        while .now < end {
-            if try await condition() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record(what, sourceLocation: sourceLocation)
-    }
+extension PoolOptions {
+    /// A pool that no busy machine keeps from an answer: for tests whose promise is no bound of the wait.
+    static func patient(size: Int) -> PoolOptions { PoolOptions(size: size, waitLimit: watchdogLimit) }
 }
 
 extension Pool {
     /// The first value of the only call, or nil where there is no row.
     func value(
-        _ sql: String, _ parameters: [String?] = [], deadline: Duration? = TestDatabase.watchdogLimit
+        _ sql: String, _ parameters: [String?] = [], deadline: Duration? = watchdogLimit
     ) async throws -> String? {
         let rows = try await run([Call(Statement(sql, sql), parameters)], deadline: deadline)[0]
         return rows.count == 0 ? nil : rows.text(0, 0)
@@ -129,7 +120,7 @@ extension Pool {
 extension Connection {
     /// The first value of the only call, or nil where there is no row.
     func value(
-        _ sql: String, _ parameters: [String?] = [], deadline: Duration? = TestDatabase.watchdogLimit
+        _ sql: String, _ parameters: [String?] = [], deadline: Duration? = watchdogLimit
     ) async throws -> String? {
         let rows = try await run([Call(Statement(sql, sql), parameters)], deadline: deadline)[0]
         return rows.count == 0 ? nil : rows.text(0, 0)

@@ -1,3 +1,4 @@
+import BoundedWait
 import Testing
 
 @testable import Postgres
@@ -5,7 +6,7 @@ import Testing
 @Suite("A signal that wakes one task")
 struct WakeSignalTests {
     private let signal = WakeSignal(on: Reactor(name: "signal"))
-    private let far = ContinuousClock.now + .seconds(60)
+    private let far = ContinuousClock.now + watchdogLimit
 
     @Test("is found by who comes after it, once")
     func before() async throws {

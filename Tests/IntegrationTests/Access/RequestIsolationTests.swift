@@ -1,3 +1,4 @@
+import BoundedWait
 import LineClient
 import Postgres
 import TestSupport
@@ -113,9 +114,9 @@ struct RequestIsolationTests {
                 "select set_config('role', 'authenticated', true), set_config('request.jwt.claims', '{\"sub\":\"\(Person.alice.id)\"}', true)"
             )
             let get = Statement("get", "select current_user, current_setting('request.jwt.claims', true)")
-            let inside = try await connection.run([Call(set), Call(get)], deadline: .seconds(10))[1]
+            let inside = try await connection.run([Call(set), Call(get)], deadline: watchdogLimit)[1]
             #expect(inside.text(0, 0) == "authenticated")
-            let after = try await connection.run([Call(get)], deadline: .seconds(10))[0]
+            let after = try await connection.run([Call(get)], deadline: watchdogLimit)[0]
             #expect(after.text(0, 0) == "postline")
             #expect(after.text(0, 1) == "")
             await connection.close()

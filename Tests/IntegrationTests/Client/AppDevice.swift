@@ -54,11 +54,7 @@ final class AppDevice {
 
     /// Waits until the client shows it.
     func shows(_ what: String, _ condition: @MainActor (PostlineClient) -> Bool) async throws {
-        let end = ContinuousClock.now + watchdogLimit
-        while !condition(client) {
-            guard ContinuousClock.now < end else { throw NotInTime(description: "waited for \(what)") }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await eventually(what) { condition(client) }
     }
 }
 

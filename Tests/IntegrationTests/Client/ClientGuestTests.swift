@@ -15,7 +15,7 @@ struct ClientGuestTests {
     func birthday() async throws {
         let date = CalendarDate(year: 1990, month: 2, day: 28)
         try await TestDatabase.with { database in
-            let port = try await ServeProcess.gone(database)
+            let port = try await unsharedPort()
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 #expect(device.client.account == .localGuest)
@@ -30,10 +30,9 @@ struct ClientGuestTests {
                 try await device.shows("the guest") { if case .guest = $0.account { $0.state == .live } else { false } }
                 let id = try #require(device.client.me?.id)
                 #expect(device.client.me?.dateOfBirth == date)
-                try await within("the server to have it") {
-                    while try await database.value("select date_of_birth from user_private where id = '\(id)'")
-                        != date.description
-                    {}
+                try await eventually("the server to have it") {
+                    try await database.value("select date_of_birth from user_private where id = '\(id)'")
+                        == date.description
                 }
                 // The guest becomes an account with the same id, and everything of it.
                 try await device.client.upgrade(
@@ -91,7 +90,7 @@ struct ClientGuestTests {
         try await TestDatabase.with { database in
             try await database.psql(
                 "update user_profiles set bio = 'Her own.', location = null where id = '\(Person.alice.id)'")
-            let port = try await ServeProcess.gone(database)
+            let port = try await unsharedPort()
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 try await device.client.updateProfile {
@@ -117,7 +116,7 @@ struct ClientGuestTests {
     @Test("a guest of this device alone connects to nobody while the app is in the background")
     func background() async throws {
         try await TestDatabase.with { database in
-            let port = try await ServeProcess.gone(database)
+            let port = try await unsharedPort()
             try await AppDevice.with(.node(port)) { device in
                 try device.client.continueAsGuest()
                 await device.client.enterBackground()
@@ -227,11 +226,10 @@ struct ClientGuestTests {
                     #expect(device.client.me?.bio == "Her own.")
                     #expect(legacy.asked == 2)
                     #expect(legacy.erasures == 1)
-                    try await within("the server to have it") {
-                        while try await database.value(
+                    try await eventually("the server to have it") {
+                        try await database.value(
                             "select preferences->>'units_seen' from user_private where id = '\(Person.alice.id)'")
-                            != "true"
-                        {}
+                            == "true"
                     }
                     try await device.relaunch()
                     try await device.isLive()

@@ -138,25 +138,22 @@ struct ClientModelTests {
         /// Waits until the app shows what the database shows its user.
         func equals(_ database: TestDatabase) async throws {
             var number = 0
-            let end = ContinuousClock.now + watchdogLimit
-            while true {
-                number += 1
-                try type("world \(number)")
-                let output = try await command.says("world \(number) ")
-                let text = output.components(separatedBy: "world \(number) ").last ?? ""
-                guard let line = text.split(separator: "\n").first, text.contains("\n") else { continue }
-                let shown = line.hasPrefix("{") ? try JSONDecoder().decode(World.self, from: Data(line.utf8)) : nil
-                let kept = try await expected(database)
-                if let shown, shown.live, shown.waiting == 0,
-                    shown.conversations.sorted(by: { $0.id < $1.id }) == kept
-                {
-                    return
+            var difference = ""
+            do {
+                try await eventually("\(person) to equal the database") {
+                    number += 1
+                    try type("world \(number)")
+                    try await command.says("world \(number) ", then: "\n")
+                    let text = command.output.components(separatedBy: "world \(number) ").last ?? ""
+                    let line = text.prefix { $0 != "\n" }
+                    let shown = line.hasPrefix("{") ? try JSONDecoder().decode(World.self, from: Data(line.utf8)) : nil
+                    let kept = try await expected(database)
+                    difference = "\(line)\nbut:\n\(kept)"
+                    guard let shown, shown.live, shown.waiting == 0 else { return false }
+                    return shown.conversations.sorted { $0.id < $1.id } == kept
                 }
-                guard ContinuousClock.now < end else {
-                    throw NotInTime(
-                        description: "\(person) never equals the database:\n\(line)\nbut:\n\(kept)\n\(command.errors)")
-                }
-                try await Task.sleep(for: .milliseconds(50))
+            } catch let error as NotInTime {
+                throw NotInTime(description: "\(error.description):\n\(difference)\n\(command.errors)")
             }
         }
 

@@ -13,7 +13,7 @@ struct ClientOutboxTests {
         .covers("C36", "E16"))
     func offline() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database)
+            let node = try await ServeProcess.start(database, port: try await unsharedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
@@ -45,13 +45,8 @@ struct ClientOutboxTests {
                         and content like 'written%' order by seq
                         """) == written)
                 try await device.shows("the profile") { $0.refusedChanges.isEmpty && $0.me?.fullName == "Alice Away" }
-                #expect(
-                    try await within("the profile") {
-                        while try await database.value(
-                            "select full_name from user_profiles where id = '\(Person.alice.id)'") != "Alice Away"
-                        {}
-                        return true
-                    })
+                try await database.wait(
+                    for: "select full_name from user_profiles where id = '\(Person.alice.id)'", toBe: "Alice Away")
             }
         }
     }
@@ -59,7 +54,7 @@ struct ClientOutboxTests {
     @Test("an edit that no server takes is refused, and one that nobody can read keeps nobody from the rest")
     func strangeEdits() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database)
+            let node = try await ServeProcess.start(database, port: try await unsharedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
@@ -131,7 +126,7 @@ struct ClientOutboxTests {
         .covers("D18"))
     func profileMerge() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database)
+            let node = try await ServeProcess.start(database, port: try await unsharedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()
@@ -152,11 +147,10 @@ struct ClientOutboxTests {
                         && client.me?.fullName == "Alice Elsewhere" && client.me?.preferences["theme"] == "dark"
                         && client.state == .live
                 }
-                try await within("the database to have it") {
-                    while try await database.value(
+                try await eventually("the database to have it") {
+                    try await database.value(
                         "select bio || location from user_profiles where id = '\(Person.alice.id)'")
-                        != "From the train.Graz"
-                    {}
+                        == "From the train.Graz"
                 }
             }
         }

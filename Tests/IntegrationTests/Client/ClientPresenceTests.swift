@@ -43,8 +43,9 @@ struct ClientPresenceTests {
                         #expect(stranger.client.typing.isEmpty)
                         // Who types and is gone types no more after a while.
                         // Too soon after the last time it is not passed on.
-                        try await within("that she types") { @MainActor in
-                            while chat.typing.isEmpty { try await own.setDraft("bye") }
+                        try await eventually("that she types") {
+                            try await own.setDraft("bye")
+                            return !chat.typing.isEmpty
                         }
                         await alice.client.disconnect()
                         try await bob.shows("that she types no more") { _ in chat.typing.isEmpty }
@@ -130,12 +131,12 @@ struct ClientPresenceTests {
             // Before anybody is signed in: it is for whoever will be.
             try await client.registerDevice(.webhook, token: "alice's phone", locale: "en")
             try await device.signIn(.alice)
-            try await within("the device to be registered") {
-                while try await setup.database.value("select count(*) from app.devices") != "1" {}
+            try await eventually("the device to be registered") {
+                try await setup.database.value("select count(*) from app.devices") == "1"
             }
             await client.enterBackground()
-            try await within("her to be offline") {
-                while try await setup.database.value("select count(*) from app.node_users") != "0" {}
+            try await eventually("her to be offline") {
+                try await setup.database.value("select count(*) from app.node_users") == "0"
             }
             let bob = try await node.signedIn(.bob)
             try await bob.send("are you there?", to: Room.aliceBob)

@@ -84,7 +84,7 @@ struct ClientStoreTests {
                     return app
                 }
                 let first = try await app()
-                try await within("its world") { while try !(await world(of: first)).contains("\"live\":true") {} }
+                try await eventually("its world") { try (await world(of: first)).contains("\"live\":true") }
                 try first.type("offline")
                 _ = try await world(of: first)
                 first.signal(SIGKILL)
@@ -109,8 +109,8 @@ struct ClientStoreTests {
                 // There is room again.
                 let last = try await app()
                 defer { last.signal(SIGKILL) }
-                try await within("all that was kept to arrive") {
-                    while try !(await world(of: last)).contains("\"waiting\":0") {}
+                try await eventually("all that was kept to arrive") {
+                    try (await world(of: last)).contains("\"waiting\":0")
                 }
                 let kept = try await database.column(
                     "select client_id from messages where content like '%xxx' order by seq")
@@ -123,13 +123,9 @@ struct ClientStoreTests {
     private nonisolated func world(of app: Command) async throws -> String {
         let number = UUID().uuidString
         try app.type("world \(number)")
-        try await app.says("world \(number) ")
-        while true {
-            let lines = (app.output.components(separatedBy: "world \(number) ").last ?? "").split(
-                separator: "\n", omittingEmptySubsequences: false)
-            if lines.count > 1 { return String(lines[0]) }
-            try await Task.sleep(for: .milliseconds(5))
-        }
+        try await app.says("world \(number) ", then: "\n")
+        let text = app.output.components(separatedBy: "world \(number) ").last ?? ""
+        return String(text.prefix { $0 != "\n" })
     }
 
     @Test("what a newer version of the app queued waits for that version, and holds nothing up")

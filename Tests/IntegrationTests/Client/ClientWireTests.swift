@@ -1,4 +1,3 @@
-import BoundedWait
 import Foundation
 import NIOCore
 import NIOPosix
@@ -184,7 +183,7 @@ struct ClientWireTests {
     @Test("while a server says nothing, the app can disconnect, and what needs the server is offline in the background")
     func silence() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database)
+            let node = try await ServeProcess.start(database, port: try await unsharedPort())
             try await AppDevice.with(.node(node.port)) { device in
                 try await device.signIn(.alice)
                 try await node.kill()

@@ -73,8 +73,9 @@ struct ChatAccountTests {
             try await robin.says("* connected as Alice Moreau")
             try await robin.says(
                 "* You are signed in as alice@example.com. With you came 1 conversation and 2 messages.")
+            let before = robin.output.count
             try robin.type("/open dave")
-            try await robin.says("* in “Dave Nakamura”", from: robin.output.count / 2)
+            try await robin.says("* in “Dave Nakamura”", from: before)
             try robin.type("now as Alice")
             let dave = try await node.signedIn(.dave)
             try await dave.sync()
@@ -199,15 +200,15 @@ struct ChatAccountTests {
         try await TestDatabase.with { database in
             var settings = NodeSettings()
             settings.accessTokenSeconds = 1
-            let (port, robin) = try await withNode(database, settings) { node in
+            settings.port = try await unsharedPort()
+            let robin = try await withNode(database, settings) { node in
                 let robin = try guest(on: node)
                 try await robin.says("* connected as Robin Ray")
-                return (node.port, robin)
+                return robin
             }
             defer { robin.signal(SIGKILL) }
             try await robin.says("* offline: ")
             let before = robin.output.count
-            settings.port = port
             try await withNode(database, settings) { _ in
                 try await robin.says("* connected as Robin Ray", from: before)
                 #expect(

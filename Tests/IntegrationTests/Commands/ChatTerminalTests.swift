@@ -1,4 +1,3 @@
-import BoundedWait
 import Foundation
 import Messaging
 import Testing

@@ -68,12 +68,13 @@ struct ChatTests {
     func reconnects() async throws {
         try await TestDatabase.with { database in
             // Two nodes one after the other on the same port, as a restart is.
-            let (port, alice) = try await withNode(database) { node in
+            let port = try await unsharedPort()
+            let alice = try await withNode(database, NodeSettings(port: port)) { node in
                 let alice = try chat(.alice, node)
                 try await alice.says("* connected as Alice Moreau")
                 try alice.type("/open bob")
                 try await alice.says("* in “Bob Okafor”")
-                return (node.port, alice)
+                return alice
             }
             defer { alice.signal(SIGKILL) }
             try await alice.says("* offline: ")

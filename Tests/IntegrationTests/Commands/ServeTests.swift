@@ -406,13 +406,10 @@ struct ServeTests {
     @Test("row 50: told to stop, serve answers what it has taken, says goodbye, and exits 0 in time")
     func stops() async throws {
         try await TestDatabase.with { database in
-            // A port that was free a moment ago: serve is told one, and does not choose.
-            let port = try await withNode(database) { $0.port }
-            let command = try Command(["serve"], environment: environment(database, port: port))
-            defer { command.signal(SIGKILL) }
-            try await command.complains("\(port)")
-            let alice = try await TestClient.connect(port: port)
-            try await alice.signIn(.alice)
+            // Serve is told a port, and does not choose.
+            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            defer { node.command.signal(SIGKILL) }
+            let alice = try await node.signedIn(.alice)
             for number in 0..<50 {
                 try await alice.line.send(
                     line:
@@ -420,8 +417,7 @@ struct ServeTests {
                 )
             }
             #expect(try await alice.nextLine().contains("\"seq\":91,"))
-            command.signal(SIGTERM)
-            #expect(try await command.exit() == 0)
+            _ = try await node.stop()
             try await within("the end") { await alice.line.waitUntilClosed() }
             #expect(await alice.line.goodbye?.code == "shutting_down")
             // Each that was answered is there, in order; of the others none is there in part.

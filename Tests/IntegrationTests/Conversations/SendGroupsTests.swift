@@ -239,13 +239,12 @@ struct SendGroupsTests {
             ]
             // One line after another would be as many statements; a batch is a run too.
             try await alice.line.send(line: "[\(sends.joined(separator: ","))]")
-            try await within("the second to wait") {
-                while try await node.database.value(
+            try await eventually("the second to wait") {
+                try await node.database.value(
                     """
                     select count(*) from pg_stat_activity where datname = current_database() and usename = 'postline' \
                     and wait_event_type = 'Lock' and query like '%send_message(%'
-                    """) == "0"
-                { try await Task.sleep(for: .milliseconds(20)) }
+                    """) != "0"
             }
             #expect(
                 try await node.database.column(

@@ -58,11 +58,7 @@ struct DatabaseTLSTests {
         func setTLS(_ state: String) async throws {
             try await postgres.psql("alter system set ssl = \(state)")
             try await postgres.psql("select pg_reload_conf()")
-            try await within("ssl = \(state)") {
-                while try await postgres.psql("show ssl") != "\(state)\n" {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
+            try await eventually("ssl = \(state)") { try await postgres.psql("show ssl") == "\(state)\n" }
         }
 
         /// Copies a file to a place where the server's user alone may read it.
@@ -137,12 +133,9 @@ struct DatabaseTLSTests {
         defer { node.signal(SIGKILL) }
         let port = try await node.port(of: "serving health and metrics")
         let logged = try await node.complains("waiting for the database")
-        let ready = try await within("a node that waits") {
-            while true {
-                let answer = try await HTTPAnswer.get("/readyz", port: port)
-                if answer.body.contains("Waiting for the database") { return answer }
-                try await Task.sleep(for: .milliseconds(20))
-            }
+        let ready: HTTPAnswer = try await eventually("a node that waits") {
+            let answer = try await HTTPAnswer.get("/readyz", port: port)
+            return answer.body.contains("Waiting for the database") ? answer : nil
         }
         #expect(ready.status == 503, sourceLocation: sourceLocation)
         for text in [migrated.errors, logged, ready.body, try await doctor(url)] {

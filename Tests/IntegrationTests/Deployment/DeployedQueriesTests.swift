@@ -96,12 +96,9 @@ struct DeployedQueriesTests {
         try await carol.call("devices.register", ["platform": "webhook", "token": "carol's"])
         try await dave.send("a message", to: try await dave.conversation(with: Person.carol.id))
         try await dave.call("auth.request_password_reset", ["email": "dave@example.com"])
-        let shown = try await within("figures of mails and pushes") {
-            while true {
-                let shown = try await labels(shownBy: node)
-                if shown["postline_device_pushes_total"] != nil, shown["postline_mails_total"] != nil { return shown }
-                try await Task.sleep(for: .milliseconds(100))
-            }
+        let shown: [String: [String: Set<String>]] = try await eventually("figures of mails and pushes") {
+            let shown = try await labels(shownBy: node)
+            return shown["postline_device_pushes_total"] != nil && shown["postline_mails_total"] != nil ? shown : nil
         }
         await carol.close()
         await dave.close()

@@ -15,7 +15,8 @@ struct NodeEndTests {
     @Test("row 50: told to stop under load, it answers what it has taken, says goodbye to all, and exits 0 within 10 s")
     func stopsUnderLoad() async throws {
         try await TestDatabase.with { database in
-            let node = try await ServeProcess.start(database, ["--rate-limits", "off"])
+            let node = try await ServeProcess.start(
+                database, ["--rate-limits", "off"], port: try await unsharedPort())
             defer { node.command.signal(SIGKILL) }
             let listeners = try await (0..<Self.listeners).asyncMap { _ in
                 let client = try await TestClient.connect(port: node.port)
@@ -235,22 +236,21 @@ private actor Roamer {
             "conversation_id": .string(Room.aliceBob), "content": .string(content),
             "client_id": .string(UUID().uuidString.lowercased()),
         ]
-        while true {
+        try await eventually("an answer to \(content)") {
             do {
                 try await client.call("messages.send", params)
-                return
+                return true
             } catch let error as RemoteError where error.isRetryable {
-                try await Task.sleep(for: .milliseconds(20))
+                return false
             } catch is ConnectionError {
                 try await move()
+                return false
             }
         }
     }
 
     private func move() async throws {
-        try await within("a node to go on at") { [self] in
-            while await !hasMoved() { try await Task.sleep(for: .milliseconds(20)) }
-        }
+        try await eventually("a node to go on at") { await hasMoved() }
     }
 
     private func hasMoved() async -> Bool {

@@ -26,14 +26,13 @@ struct OperationsTests {
                 for _ in 0..<2 { try await guesser.refused(.invalidCredentials, "auth.login", guess) }
                 try await guesser.refused(.rateLimited, "auth.login", guess)
                 // Of accounts that are each tried once, so that it is the address that is bounded.
-                try await within("the bound of the address") {
-                    while true {
-                        let email = JSON.string("\(UInt64.random(in: 0 ... .max))@example.com")
-                        do {
-                            try await guesser.call("auth.login", ["email": email, "password": "wrong"])
-                        } catch let error as RemoteError {
-                            if error.code == "rate_limited" { return }
-                        }
+                try await eventually("the bound of the address") {
+                    let email = JSON.string("\(UInt64.random(in: 0 ... .max))@example.com")
+                    do {
+                        try await guesser.call("auth.login", ["email": email, "password": "wrong"])
+                        return false
+                    } catch let error as RemoteError {
+                        return error.code == "rate_limited"
                     }
                 }
                 try await guesser.refused(.unknownMethod, "no.such.method")
@@ -142,12 +141,9 @@ struct OperationsTests {
             defer { command.signal(SIGKILL) }
             let port = try await command.port(of: "serving health and metrics")
             func expect(_ status: Int, _ sentence: String) async throws {
-                let answer = try await within("\(status) of /readyz") {
-                    while true {
-                        let answer = try await HTTPAnswer.get("/readyz", port: port)
-                        if answer.status == status, answer.body.contains(sentence) { return answer }
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
+                let answer: HTTPAnswer = try await eventually("\(status) of /readyz") {
+                    let answer = try await HTTPAnswer.get("/readyz", port: port)
+                    return answer.status == status && answer.body.contains(sentence) ? answer : nil
                 }
                 #expect(answer.body.split(separator: "\n", omittingEmptySubsequences: false).last == "")
                 #expect(try await HTTPAnswer.get("/healthz", port: port).status == 200)
@@ -185,8 +181,10 @@ struct OperationsTests {
                 defer { silent.signal(SIGKILL) }
                 let client = try await TestClient.connect(port: try await silent.port(of: "serving lines"))
                 try await client.call("server.info")
-                #expect(!silent.errors.contains("serving health and metrics"))
                 await client.close()
+                silent.signal(SIGTERM)
+                #expect(try await silent.exit() == 0)
+                #expect(!silent.errors.contains("serving health and metrics"))
             }
         }
     }
@@ -209,9 +207,7 @@ struct OperationsTests {
                         #expect(try await node.get(path).status == 200, "\(path)")
                     }
                     #if os(Linux)
-                    try await within("the surplus to be closed") {
-                        while try node.descriptors() > before + 64 + 8 { try await Task.sleep(for: .milliseconds(20)) }
-                    }
+                    try await eventually("the surplus to be closed") { try node.descriptors() <= before + 64 + 8 }
                     #endif
                     // Each is closed by the node.
                     try await group.waitForAll()
@@ -300,11 +296,9 @@ struct OperationsTests {
 
     /// Returns when the figures are as they are expected to become.
     private static func reach(
-        _ node: ServeProcess, _ what: String, _ isReached: @escaping @Sendable ([String: Double]) -> Bool
+        _ node: ServeProcess, _ what: String, _ isReached: ([String: Double]) -> Bool
     ) async throws {
-        try await within(what) {
-            while !isReached(try await node.metrics()) { try await Task.sleep(for: .milliseconds(50)) }
-        }
+        try await eventually(what) { isReached(try await node.metrics()) }
     }
 
     /// Calls until `rate_limited`; how often it was answered otherwise before.

@@ -19,8 +19,8 @@ struct RollingRestartTests {
                 throw error
             }
             for node in nodes {
+                try await node.stop()
                 #expect(await node.errors == [])
-                try await node.kill()
             }
         }
     }

@@ -55,16 +55,10 @@ struct DatabaseAwayTests {
         try await withPrivateServer { _, database in
             try await Self.underLoad(on: database) {
                 // The server may still be at the recovery from the time before.
-                let backend = try await within("a backend to kill") {
-                    while true {
-                        let backends = try? await database.column(
-                            "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()"
-                        )
-                        if let backend = backends?.randomElement().flatMap({ $0 }).flatMap({ Int32($0) }) {
-                            return backend
-                        }
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
+                let backend: Int32 = try await eventually("a backend to kill") {
+                    let backends = try? await database.column(
+                        "select pid from pg_stat_activity where usename = 'postline' and datname = current_database()")
+                    return backends?.randomElement().flatMap { $0 }.flatMap { Int32($0) }
                 }
                 kill(backend, SIGKILL)
             }
@@ -119,14 +113,11 @@ struct DatabaseAwayTests {
                 return try await group.reduce(into: []) { $0 += $1 }
             }
             // On a busy machine what was killed last may not have been missed yet.
-            let stored = try await within("the database to be asked") {
-                while true {
-                    do {
-                        return try await database.column(
-                            "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90"
-                        )
-                    } catch is PostgresError { try await Task.sleep(for: .milliseconds(20)) }
-                }
+            let stored: [String?] = try await eventually("the database to be asked") {
+                do {
+                    return try await database.column(
+                        "select content from public.messages where conversation_id = '\(Room.aliceBob)' and seq > 90")
+                } catch is PostgresError { return nil }
             }
             #expect(stored.compactMap { $0 }.sorted() == answered.sorted())
             let last = 90 + answered.count
@@ -161,13 +152,11 @@ extension TestClient {
     /// Asks until it is answered otherwise than by `unavailable`.
     @discardableResult
     func untilAvailable(_ method: String, _ params: JSONObject = [:]) async throws -> JSON {
-        try await within("\(method) to be available") { [self] in
-            while true {
-                do {
-                    return try await call(method, params)
-                } catch let error as RemoteError where error.knownCode == .unavailable {
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+        try await eventually("\(method) to be available") {
+            do {
+                return try await call(method, params)
+            } catch let error as RemoteError where error.knownCode == .unavailable {
+                return nil
             }
         }
     }

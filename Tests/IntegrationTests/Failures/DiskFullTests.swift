@@ -47,10 +47,8 @@ struct DiskFullTests {
                                 let isLast = time == Self.times - 1
                                 if isLast {
                                     try await Self.fillLog(database)
-                                    try await within("the server to give up") {
-                                        while await postgres.serverProcessID != nil {
-                                            try await Task.sleep(for: .milliseconds(20))
-                                        }
+                                    try await eventually("the server to give up") {
+                                        await postgres.serverProcessID == nil
                                     }
                                 }
                                 await refusals.wait(for: 10)
@@ -84,10 +82,8 @@ struct DiskFullTests {
 
     /// Goes from segment to segment of the log until there is no room for the next.
     private static func fillLog(_ database: TestDatabase) async throws {
-        try await within("the server to find no room for its log") {
-            while (try? await database.psql("select pg_logical_emit_message(false, 'fill', repeat('x', 1000000))"))
-                != nil
-            {}
+        try await eventually("the server to find no room for its log") {
+            (try? await database.psql("select pg_logical_emit_message(false, 'fill', repeat('x', 1000000))")) == nil
         }
     }
 }

@@ -272,9 +272,8 @@ extension TestNode {
 
     /// Returns when so many nodes have told that the user is there.
     fileprivate func until(_ user: String, isOn nodes: Int) async throws {
-        while try await database.value("select count(*) from app.node_users where user_id = '\(user)'") != "\(nodes)" {
-            try Task.checkCancellation()
-        }
+        try await database.wait(
+            for: "select count(*) from app.node_users where user_id = '\(user)'", toBe: "\(nodes)")
     }
 }
 

@@ -31,11 +31,10 @@ struct StandbyTests {
 
         /// Returns once the feed looks at the standby.
         func awaitStandby() async throws {
-            try await within("the feed to look at the standby") {
-                while try await copy.value(
+            try await eventually("the feed to look at the standby") {
+                try await copy.value(
                     "select count(*) from pg_stat_activity where usename = 'postline' and query like '%next_look%'")
-                    == "0"
-                { try await Task.sleep(for: .milliseconds(20)) }
+                    != "0"
             }
         }
     }
@@ -96,19 +95,17 @@ struct StandbyTests {
                 let carol = try await world.node.signedIn(.carol)
                 for number in 1...10 { try await carol.send("\(round) \(number)", to: Room.alps) }
                 _ = try await live.pushesUpTo("before \(round)", on: world.database)
-                try await within("the cursor of one who comes back to be of after that") {
-                    repeat {
-                        try await returning.sync(from: returning.cursor, live: false)
-                    } while await returning.replica.me?["preferences"]?["fence"]?.stringValue != "before \(round)"
+                try await eventually("the cursor of one who comes back to be of after that") {
+                    try await returning.sync(from: returning.cursor, live: false)
+                    return await returning.replica.me?["preferences"]?["fence"]?.stringValue == "before \(round)"
                 }
                 _ = try await program.execute("commit")
                 await program.close()
                 try await live.follow { $0.profiles[Person.alice.id]?["full_name"] == .string("In progress \(round)") }
-                try await within("one who comes back to learn of it") {
-                    repeat {
-                        try await returning.sync(from: returning.cursor, live: false)
-                    } while await returning.replica.profiles[Person.alice.id]?["full_name"]
-                        != .string("In progress \(round)")
+                try await eventually("one who comes back to learn of it") {
+                    try await returning.sync(from: returning.cursor, live: false)
+                    return await returning.replica.profiles[Person.alice.id]?["full_name"]
+                        == .string("In progress \(round)")
                 }
             }
             // And nothing twice.
@@ -174,10 +171,8 @@ struct StandbyTests {
                 rings.signal()
                 try await watch.due.next()
                 let mark = try #require(await watch.mark)
-                try await within("the standby to replay it") {
-                    while try await copy.value("select pg_last_wal_replay_lsn() >= '\(written)'") != "t" {
-                        try await Task.sleep(for: .milliseconds(5))
-                    }
+                try await eventually("the standby to replay it") {
+                    try await copy.value("select pg_last_wal_replay_lsn() >= '\(written)'") == "t"
                 }
                 let replayed = try await copy.value("select pg_last_wal_replay_lsn()")
                 #expect(try #require(LogPosition(replayed ?? "")) >= mark.end, "\(replayed ?? "") \(mark.end)")
@@ -297,23 +292,19 @@ struct StandbyTests {
             let cursor = await bob.cursor
             try await world.primary.stop(mode: .immediate)
             try await world.standby.psql("select pg_promote()")
-            let again = try await within("the node to serve from what was promoted") {
-                while true {
-                    do {
-                        let client = try await world.node.signedIn(.alice)
-                        try await client.send("after", to: Room.aliceBob)
-                        return client
-                    } catch { try await Task.sleep(for: .milliseconds(50)) }
-                }
+            let again: TestClient = try await eventually("the node to serve from what was promoted") {
+                do {
+                    let client = try await world.node.signedIn(.alice)
+                    try await client.send("after", to: Room.aliceBob)
+                    return client
+                } catch { return nil }
             }
-            let back = try await within("its feed to be of after that") {
-                while true {
-                    let client = try await world.node.signedIn(.bob)
-                    let page = try await client.sync(from: cursor)[0]
-                    if page["reset"] == true { return client }
-                    await client.close()
-                    try await Task.sleep(for: .milliseconds(50))
-                }
+            let back: TestClient = try await eventually("its feed to be of after that") {
+                let client = try await world.node.signedIn(.bob)
+                let page = try await client.sync(from: cursor)[0]
+                if page["reset"] == true { return client }
+                await client.close()
+                return nil
             }
             #expect(await back.replica.has("before", in: Room.aliceBob))
             try await again.send("and on", to: Room.aliceBob)

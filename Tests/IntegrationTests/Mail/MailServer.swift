@@ -97,9 +97,9 @@ final class MailServer: Sendable {
 
     /// Waits until it took so many, and gives them.
     func mails(_ count: Int, to address: String? = nil) async throws -> [Received] {
-        try await within("\(count) mails to \(address ?? "anybody")") { [self] in
-            while mails(to: address).count < count { try await Task.sleep(for: .milliseconds(20)) }
-            return mails(to: address)
+        try await eventually("\(count) mails to \(address ?? "anybody")") {
+            let mails = mails(to: address)
+            return mails.count < count ? nil : mails
         }
     }
 }

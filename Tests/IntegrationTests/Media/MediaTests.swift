@@ -102,7 +102,8 @@ struct MediaTests {
                     "expires=\(number)&expires=\(number)&signature=00", "\(number)=\(number)",
                 ] {
                     let target = "/v1/media/\(id)?\(query.replacing(" ", with: "%20").replacing("٣", with: "%D9%A3"))"
-                    let status = try await PictureAnswer.request(method, "http://127.0.0.1:\(node.httpPort)\(target)").status
+                    let status = try await PictureAnswer.request(method, "http://127.0.0.1:\(node.httpPort)\(target)")
+                        .status
                     #expect((400..<500).contains(status), "\(target)")
                 }
             }
@@ -162,9 +163,7 @@ struct MediaTests {
             let both = try await [one, two].sorted()
             #expect(both[0] == 204 && both[1] >= 400)
             #expect(try await PictureAnswer.put(picture(), to: twice.url).status == 409)
-            try await within("one to be kept") {
-                while try folder.files != ["avatars/\(twice.id)"] { try await Task.sleep(for: .milliseconds(10)) }
-            }
+            try await eventually("one to be kept") { try folder.files == ["avatars/\(twice.id)"] }
             // Bits of one byte are one picture.
             let slow = try await alice.promise(.avatar, bytes: 100)
             let path = PictureAnswer.target(of: slow.url)
@@ -225,10 +224,8 @@ struct MediaTests {
             let stored = try await alice.upload(.message, in: Room.aliceBob)
             #expect(try folder.files.count == 2)
             try await node.database.psql("update public.media set created_at = now() - interval '25 hours'")
-            try await within("what was not used to be gone") {
-                try await folder.has(1)
-                while try await node.database.value("select count(*) from public.media") != "1" {}
-            }
+            try await folder.has(1)
+            try await node.database.wait(for: "select count(*) from public.media", toBe: "1")
             for id in [waiting, stored] {
                 try await alice.refused(
                     .invalidParams, "messages.send",

@@ -20,9 +20,7 @@ struct PictureFolder: Sendable {
 
     /// Waits until there are so many files. It lets others go on meanwhile.
     func has(_ count: Int) async throws {
-        try await within("\(count) files") {
-            while try files.count != count { try await Task.sleep(for: .milliseconds(10)) }
-        }
+        try await eventually("\(count) files") { try files.count == count }
     }
 
     /// The files that are there, finished or not.

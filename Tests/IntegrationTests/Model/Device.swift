@@ -145,14 +145,15 @@ extension Device {
     /// Calls a method until it is answered by a result or by an error that is final: on another connection where the
     /// one it was called on is lost, and again where the node says that it may be tried again.
     func surely(_ method: String, _ params: JSONObject) async throws -> JSON {
+        // To be connected is waited for too.
         try await within("\(name): the answer of \(method)") { [self] in
-            while true {
+            try await eventually("the answer of \(method)") {
                 do {
                     return try await connected().call(method, params)
                 } catch let error as RemoteError where error.isRetryable {
-                    try await Task.sleep(for: .milliseconds(10))
+                    return nil
                 } catch is ConnectionError {
-                    try await Task.sleep(for: .milliseconds(10))
+                    return nil
                 }
             }
         }

@@ -115,10 +115,8 @@ struct Havoc: Sendable {
 
     /// Tries again while the database is on its way up.
     private func surely<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-        try await within("the database") {
-            while true {
-                do { return try await body() } catch is PostgresError { try await Task.sleep(for: .milliseconds(20)) }
-            }
+        try await eventually("the database") {
+            do { return try await body() } catch is PostgresError { return nil }
         }
     }
 }

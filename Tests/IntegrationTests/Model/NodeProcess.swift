@@ -14,14 +14,14 @@ actor NodeProcess {
         "POSTLINE_MAX_QUEUE_BYTES": "16384", "POSTLINE_PING_SECONDS": "1",
     ]
 
-    /// Starts a node on that database at a port of the system's choice.
+    /// Starts a node on that database at a port that stays its own.
     ///
     /// - Parameter standby: of it, from which the node reads; nil: none.
     init(_ database: TestDatabase, standby: TestDatabase? = nil) async throws {
         self.database = database
         environment = Self.usual.merging(standby.map { ["POSTLINE_REPLICA_DATABASE_URL": $0.url] } ?? [:]) { $1 }
-        process = try await ServeProcess.start(database, environment: environment)
-        port = process.port
+        port = try await unsharedPort()
+        process = try await ServeProcess.start(database, port: port, environment: environment)
     }
 
     /// Starts it again, and returns when it serves.
@@ -36,8 +36,7 @@ actor NodeProcess {
 
     /// Tells it to stop, as whoever restarts a service does, and returns when it is gone, with what was to do done.
     func stop() async throws {
-        process.command.signal(SIGTERM)
-        #expect(try await process.command.exit() == 0)
+        _ = try await process.stop()
     }
 
     /// What it logged as an error since it was started.

@@ -111,7 +111,7 @@ actor Program {
     /// - Returns: none where the database refuses.
     @discardableResult
     private func commit(_ kind: String?, _ calls: [Call]) async throws -> [Rows] {
-        while true {
+        try await eventually("the commit of \(kind ?? "a transaction")") {
             do {
                 let connection = try await opened()
                 let rows = try await connection.run(calls, deadline: watchdogLimit)
@@ -121,7 +121,7 @@ actor Program {
                 return []
             } catch {
                 if await connection?.isClosed ?? false { connection = nil }
-                try await Task.sleep(for: .milliseconds(10))
+                return nil
             }
         }
     }

@@ -22,7 +22,7 @@ struct Verdict: Sendable {
             do {
                 try await within("the fence") { await device.sees(fence) }
             } catch is NotInTime {
-                await ledger.broken("what was written did not come within a minute", by: device.name)
+                await ledger.broken("what was written did not come", by: device.name)
                 continue
             }
             try await compare(device)
@@ -34,12 +34,9 @@ struct Verdict: Sendable {
     /// Who comes and goes is shown a little later, and meanwhile others may: so they are held until they agree.
     private func comparePresence(_ device: Device) async throws {
         do {
-            try await within("the presence of others") {
-                while true {
-                    let online = Set(try await select(as: device.user, Self.online, [device.user]))
-                    if await device.model.online == online { return }
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+            try await eventually("the presence of others") {
+                let online = Set(try await select(as: device.user, Self.online, [device.user]))
+                return await device.model.online == online
             }
         } catch is NotInTime {
             let online = Set(try await select(as: device.user, Self.online, [device.user]))

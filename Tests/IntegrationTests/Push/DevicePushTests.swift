@@ -84,9 +84,8 @@ struct DevicePushTests {
             _ = try await alice.send("or dinner?", to: Room.aliceBob)
             _ = try await setup.standIn.received(2) { $0.path == "/3/device/ab01" }
             #expect(!setup.standIn.requests.contains { $0.path == "/3/device/a11ce0" })
-            try await within("what became of it to be counted") {
-                while try await node.metrics()[#"postline_device_pushes_total{outcome="taken",provider="apns"}"#] != 2 {
-                }
+            try await eventually("what became of it to be counted") {
+                try await node.metrics()[#"postline_device_pushes_total{outcome="taken",provider="apns"}"#] == 2
             }
 
             // What was read elsewhere is taken back, without a sound.
@@ -213,14 +212,13 @@ struct DevicePushTests {
             if isTriedAgain {
                 let sent = try await setup.standIn.received(2)
                 #expect(sent[0].body == sent[1].body)
-                try await within("it to be noted") {
-                    while try await setup.database.value("select count(*) from app.pushes where due_at is null") != "1"
-                    {}
+                try await eventually("it to be noted") {
+                    try await setup.database.value("select count(*) from app.pushes where due_at is null") == "1"
                 }
                 #expect(setup.standIn.requests.count == 2)
             } else {
-                try await within("the device to be forgotten") {
-                    while try await bob.call("devices.list")["devices"] != .array([]) {}
+                try await eventually("the device to be forgotten") {
+                    try await bob.call("devices.list")["devices"] == .array([])
                 }
             }
         }
@@ -244,15 +242,14 @@ struct DevicePushTests {
             _ = try await alice.send("one", to: Room.aliceBob)
             _ = try await setup.standIn.received(1)
             setup.answer()
-            let end = ContinuousClock.now
-            try await PushSetup.leads(second)
-            #expect(ContinuousClock.now - end < .seconds(30))
+            // Within five seconds (docs/push.md), and as many more as a busy machine may need.
+            try await within("another node to push", limit: .seconds(30)) { try await PushSetup.leads(second) }
             // It is due again a minute after it was begun.
             try await setup.database.psql("update app.pushes set due_at = now()")
             let sent = try await setup.standIn.received(2)
             #expect(sent[0].body == sent[1].body)
-            try await within("it to be noted") {
-                while try await setup.database.value("select count(*) from app.pushes where due_at is null") != "1" {}
+            try await eventually("it to be noted") {
+                try await setup.database.value("select count(*) from app.pushes where due_at is null") == "1"
             }
 
             // Stopped, as a machine that is paused: it keeps its connection.
@@ -265,8 +262,8 @@ struct DevicePushTests {
             _ = try await again.send("two", to: Room.aliceBob)
             _ = try await setup.standIn.received(3)
             second.command.signal(SIGCONT)
-            try await within("the one that was paused to follow") {
-                while try await second.metrics()["postline_push_leader"] != 0 {}
+            try await eventually("the one that was paused to follow") {
+                try await second.metrics()["postline_push_leader"] == 0
             }
             #expect(setup.standIn.requests.count == 3)
         }

@@ -79,11 +79,7 @@ struct PushSetup: Sendable {
 
     /// Returns when that node is the one that pushes.
     static func leads(_ node: ServeProcess) async throws {
-        try await within("the node to push") {
-            while try await node.metrics()["postline_push_leader"] != 1 {
-                try await Task.sleep(for: .milliseconds(5))
-            }
-        }
+        try await eventually("the node to push") { try await node.metrics()["postline_push_leader"] == 1 }
     }
 
     /// Starts a node that pushes.

@@ -94,9 +94,9 @@ final class PushStandIn: Sendable {
     func received(_ count: Int, where isMeant: @escaping @Sendable (Request) -> Bool = { _ in true }) async throws
         -> [Request]
     {
-        try await within("\(count) requests of a provider") {
-            while self.requests.count(where: isMeant) < count { try await Task.sleep(for: .milliseconds(5)) }
-            return self.requests.filter(isMeant)
+        try await eventually("\(count) requests of a provider") {
+            let meant = self.requests.filter(isMeant)
+            return meant.count < count ? nil : meant
         }
     }
 

@@ -1,4 +1,3 @@
-import BoundedWait
 import Foundation
 import NIOCore
 import NIOHTTP1

@@ -1,11 +1,18 @@
+import BoundedWait
 import Logging
 import Synchronization
 
-/// What a node of this process logs: `warning message key=value`, a line an event.
+/// The log of a node in this process: `warning message key=value`, a line an event.
 final class LoggedLines: LogHandler {
     private let lines = Mutex<[String]>([])
 
+    /// The lines so far: for those that come before an event that the test has awaited.
     var all: [String] { lines.withLock { $0 } }
+
+    /// Waits for a line that contains the text, and returns it.
+    func line(_ text: String) async throws -> String {
+        try await eventually("“\(text)” in the log") { all.first { $0.contains(text) } }
+    }
 
     var logLevel: Logger.Level {
         get { .info }

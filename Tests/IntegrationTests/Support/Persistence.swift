@@ -10,30 +10,23 @@ extension TestClient {
         _ content: String, to conversation: String, refused: @escaping @Sendable (ErrorCode?) async -> Void = { _ in }
     ) async throws -> JSON {
         let id = UUID().uuidString.lowercased()
-        return try await within("an answer to \(content)") { [self] in
-            while true {
-                do {
-                    return try await call(
-                        "messages.send",
-                        [
-                            "conversation_id": .string(conversation), "content": .string(content),
-                            "client_id": .string(id),
-                        ])
-                } catch let error as RemoteError where error.isRetryable {
-                    // Anything else is a false answer, and fails the test.
-                    await refused(error.knownCode)
-                    try await Task.sleep(for: .milliseconds(20))
-                }
+        return try await eventually("an answer to \(content)") {
+            do {
+                return try await call(
+                    "messages.send",
+                    ["conversation_id": .string(conversation), "content": .string(content), "client_id": .string(id)])
+            } catch let error as RemoteError where error.isRetryable {
+                // Anything else is a false answer, and fails the test.
+                await refused(error.knownCode)
+                return nil
             }
         }
     }
 }
 
 extension TestDatabase {
-    /// Asks until the database says so: for what PostgreSQL tells nobody of.
+    /// Waits until the query's value is the wanted one.
     func wait(for query: String, toBe wanted: String?) async throws {
-        try await within("\(query) to be \(wanted ?? "nothing")") {
-            while try await value(query) != wanted { try await Task.sleep(for: .milliseconds(20)) }
-        }
+        try await eventually("\(query) to be \(wanted ?? "nothing")") { try await value(query) == wanted }
     }
 }

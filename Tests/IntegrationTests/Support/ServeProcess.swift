@@ -51,12 +51,11 @@ struct ServeProcess: Sendable {
         return try await body(process)
     }
 
-    /// The port of a node that is gone: nobody listens there until one is started there.
-    static func gone(_ database: TestDatabase) async throws -> Int {
-        // Below those that a system chooses from: it gives such a one to whoever asks next.
-        let process = try await start(database, port: .random(in: 10_000..<32_768))
-        try await process.kill()
-        return process.port
+    /// Tells it to stop, and returns its whole log once it has ended.
+    func stop(sourceLocation: SourceLocation = #_sourceLocation) async throws -> String {
+        command.signal(SIGTERM)
+        #expect(try await command.exit() == 0, sourceLocation: sourceLocation)
+        return command.errors
     }
 
     /// Ends it as `kill -9` does, and returns when it is gone.

@@ -165,7 +165,9 @@ func withNode<Value: Sendable>(
     configuration.presence = settings.presence
     // Devices can be registered; a node that pushes is a process of its own (PushSetup).
     configuration.pushes = Set(DevicePlatform.allCases)
-    let folder = settings.pictures ?? FileManager.default.temporaryDirectory.appending(path: "postline-pictures").path
+    // Of this run: another may be another user's.
+    let shared = "postline-pictures-\(ProcessInfo.processInfo.processIdentifier)"
+    let folder = settings.pictures ?? FileManager.default.temporaryDirectory.appending(path: shared).path
     let pictures =
         settings.keepsPictures
         ? try FolderStore(.init(directory: folder, url: nil, secret: TestNode.secret, maxBytes: 1 << 20)) : nil

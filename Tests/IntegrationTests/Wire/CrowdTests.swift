@@ -37,9 +37,7 @@ struct CrowdTests {
                 }
                 await crowd.leave()
                 // The node sees them go, and serves on.
-                try await within("all to be gone") {
-                    while try await node.metrics()["postline_connections"] != 2 {}
-                }
+                try await eventually("all to be gone") { try await node.metrics()["postline_connections"] == 2 }
                 try await alice.send("after", to: Room.aliceBob)
                 try await bob.follow { $0.has("after", in: Room.aliceBob) }
             }
@@ -70,16 +68,12 @@ struct CrowdTests {
                 #expect(try node.processorSeconds() - spent < 10)
                 #endif
                 // One of the crowd was refused too, with which it ended.
-                try await within("the log to have all that were refused") {
-                    while Self.refused(node).reduce(0, +) < 21 { try await Task.sleep(for: .milliseconds(20)) }
-                }
+                try await eventually("the log to have all that were refused") { Self.refused(node).reduce(0, +) >= 21 }
                 let counts = Self.refused(node)
                 // One at once, and one a second.
                 #expect(counts.count <= 2 + Int((ContinuousClock.now - begun) / .seconds(1)), "\(counts)")
                 await crowd.leave()
-                try await within("room again") {
-                    while await crowd.grow(by: 1) != 0 {}
-                }
+                try await eventually("room again") { await crowd.grow(by: 1) == 0 }
                 let metrics = try await node.metrics()
                 #expect((metrics[#"postline_connections_refused_total{reason="descriptors"}"#] ?? 0) >= 20)
                 await crowd.leave()

@@ -13,18 +13,10 @@ struct FuzzedLinesTests {
         let seed = testSeed()
         let replay = Comment("POSTLINE_TEST_SEED=\(seed)")
         try await TestDatabase.with { database in
-            let port = try await withNode(database) { $0.port }
             // A process of its own: its crash is one, and its memory is nobody else's.
-            let serve = try Command(
-                ["serve"],
-                environment: [
-                    "POSTLINE_DATABASE_URL": database.url, "POSTLINE_JWT_SECRET": TestNode.secret,
-                    "POSTLINE_PORT": "\(port)", "POSTLINE_RATE_LIMITS": "off",
-                ])
-            defer { serve.signal(SIGKILL) }
-            try await serve.complains("\(port)")
-            let client = try await TestClient.connect(port: port)
-            try await client.signIn(.alice)
+            let node = try await ServeProcess.start(database, ["--rate-limits", "off"])
+            defer { node.command.signal(SIGKILL) }
+            let client = try await node.signedIn(.alice)
             var lines = FuzzedLines(seed: seed, methods: Self.methods)
             var early = 0
             for round in 0..<100 {
@@ -46,14 +38,14 @@ struct FuzzedLinesTests {
                 }
                 if round == 20 {
                     // What passwords are hashed in, malloc keeps, 19 MiB a thread: it has it before it is measured.
-                    try await Self.hashPasswords(port: port)
-                    early = try Self.residentBytes(of: serve)
+                    try await Self.hashPasswords(port: node.port)
+                    early = try Self.residentBytes(of: node.command)
                 }
             }
-            let late = try Self.residentBytes(of: serve)
+            let late = try Self.residentBytes(of: node.command)
             #expect(late - early < 32 << 20, replay)
             #expect(try await client.call("me.get")["id"]?.stringValue == Person.alice.id, replay)
-            #expect(!serve.errors.contains("incident"), replay)
+            #expect(try await !node.stop().contains("incident"), replay)
         }
     }
 
