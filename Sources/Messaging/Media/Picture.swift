@@ -33,8 +33,8 @@ public enum PictureType: String, Sendable, CaseIterable {
     case gif = "image/gif"
     case heic = "image/heic"
 
-    /// How many of a file's first bytes tell its kind.
-    public static let tellingBytes = 32
+    /// How many of a file's first bytes tell its kind: room for a `ftyp` box with 28 compatible brands.
+    public static let tellingBytes = 128
 
     /// What a file is by its first bytes; nil where it is none of these.
     public init?(firstBytes bytes: some Collection<UInt8>) {
@@ -48,14 +48,35 @@ public enum PictureType: String, Sendable, CaseIterable {
             self = .gif
         } else if has("RIFF"), has("WEBP", at: 8) {
             self = .webp
-        } else if has("ftyp", at: 4), Self.heicBrands.contains(where: { has($0, at: 8) }) {
+        } else if Self.isHEIC(bytes) {
             self = .heic
         } else {
             return nil
         }
     }
 
-    private static let heicBrands = ["heic", "heix", "heim", "heis", "hevc", "hevx", "mif1", "msf1"]
+    /// Brands of files whose pictures are coded by HEVC.
+    private static let heicBrands: Set<String> = ["heic", "heix", "heim", "heis", "hevc", "hevx"]
+
+    /// Brands of a container for pictures of any codec: HEVC's if a compatible brand says so (ISO/IEC 23008-12).
+    private static let containerBrands: Set<String> = ["mif1", "msf1"]
+
+    /// Brands of files whose pictures are coded by AV1.
+    private static let avifBrands: Set<String> = ["avif", "avis", "avio"]
+
+    /// Reads the `ftyp` box at a file's beginning: its size, `ftyp`, the major brand, a version, and compatible brands
+    /// (ISO/IEC 14496-12, section 4.3).
+    private static func isHEIC(_ bytes: [UInt8]) -> Bool {
+        guard bytes.count >= 16, bytes[4..<8].elementsEqual("ftyp".utf8) else { return false }
+        let size = bytes[..<4].reduce(0) { $0 << 8 | Int($1) }
+        guard (16...bytes.count).contains(size), size.isMultiple(of: 4) else { return false }
+        func brand(at offset: Int) -> String { String(decoding: bytes[offset..<offset + 4], as: UTF8.self) }
+        let major = brand(at: 8)
+        let compatible = Set(stride(from: 16, to: size, by: 4).map(brand))
+        guard compatible.union([major]).isDisjoint(with: avifBrands) else { return false }
+        return heicBrands.contains(major)
+            || containerBrands.contains(major) && !compatible.isDisjoint(with: heicBrands)
+    }
 }
 
 /// Where a client puts a picture's bytes.
