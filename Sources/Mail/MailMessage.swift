@@ -18,8 +18,8 @@ struct MailMessage: Sendable {
         let isPlain = Self.isPlain(text)
         let headers = [
             ("Date", Self.text(of: date)),
-            ("From", from.name.map { "\(Self.phrase($0)) <\(from.address)>" } ?? from.address),
-            ("To", address.address), ("Subject", Self.encoded(subject)),
+            ("From", Self.mailbox(from, after: "From: ".utf8.count)), ("To", address.address),
+            ("Subject", Self.encoded(subject, after: "Subject: ".utf8.count)),
             // The same where it is sent again, so that mail programs show it once.
             ("Message-ID", "<\(order.id)@\(from.domain)>"), ("Auto-Submitted", "auto-generated"),
             ("MIME-Version", "1.0"), ("Content-Type", "text/plain; charset=utf-8"),
@@ -62,24 +62,49 @@ struct MailMessage: Sendable {
         return encoded
     }
 
-    /// A name before an address: quoted, or in encoded words.
-    private static func phrase(_ name: String) -> String {
-        guard name.utf8.allSatisfy({ 0x20...0x7E ~= $0 }) else { return encoded(name) }
-        return "\"" + name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+    /// Returns an address with its name, which is quoted, or in encoded words. The address has a line of its own if it
+    /// does not fit into the name's.
+    ///
+    /// - Parameter used: bytes of the line before it.
+    static func mailbox(_ address: MailAddress, after used: Int) -> String {
+        guard let name = address.name.map(withoutControls) else { return address.address }
+        let isPlain = name.utf8.allSatisfy { 0x20...0x7E ~= $0 }
+        let phrase =
+            isPlain
+            ? "\"" + name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+            : encodedWords(name, after: used)
+        let lastLine = phrase.utf8.reversed().prefix { $0 != 0x0A }.count
+        let isFolded = phrase.utf8.contains(0x0A)
+        let length = (isFolded ? 0 : used) + lastLine + 3 + address.address.utf8.count
+        return phrase + (length > maxLine ? "\r\n <" : " <") + address.address + ">"
     }
 
-    /// A header's text: as it is, or in encoded words (RFC 2047), each of whole characters.
-    static func encoded(_ text: String) -> String {
-        let text = String(
+    /// Returns a header's text: as it is, or in encoded words.
+    ///
+    /// - Parameter used: bytes of the line before it.
+    static func encoded(_ text: String, after used: Int) -> String {
+        let text = withoutControls(text)
+        let isPlain = used + text.utf8.count <= maxLine && text.utf8.allSatisfy { 0x20...0x7E ~= $0 }
+        return isPlain && !text.contains("=?") ? text : encodedWords(text, after: used)
+    }
+
+    /// How long a line with an encoded word may be, without its end (RFC 2047, section 2).
+    private static let maxLine = 76
+
+    private static func withoutControls(_ text: String) -> String {
+        String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }))
-        let isPlain = text.utf8.count <= 60 && text.utf8.allSatisfy { 0x20...0x7E ~= $0 } && !text.contains("=?")
-        if isPlain { return text }
+    }
+
+    /// Returns a text in encoded words (RFC 2047), each of whole characters and on a line of its own.
+    private static func encodedWords(_ text: String, after used: Int) -> String {
+        // Around a word are 12 bytes, and each 3 bytes are 4. A line that continues begins with a space.
+        func room(after used: Int) -> Int { (maxLine - used - 12) / 4 * 3 }
         var words: [String] = []
         var piece: [UInt8] = []
-        for character in text.unicodeScalars {
-            let bytes = Array(String(character).utf8)
-            // 75 characters in all: 12 around the words, and 4 for each 3 bytes.
-            if piece.count + bytes.count > 45 {
+        for scalar in text.unicodeScalars {
+            let bytes = Array(String(scalar).utf8)
+            if piece.count + bytes.count > room(after: words.isEmpty ? used : 1) {
                 words.append(Data(piece).base64EncodedString())
                 piece = []
             }
