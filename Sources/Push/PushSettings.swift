@@ -63,6 +63,9 @@ public struct PushSettings: Sendable {
         let projectID: String
         let clientEmail: String
         let key: Insecure.RSA.PrivateKey
+
+        /// By which Google finds the key's public half; nil if the file does not name it.
+        let keyID: String?
         let tokenURL: String
         let url: String
 
@@ -70,6 +73,7 @@ public struct PushSettings: Sendable {
             let project_id: String
             let client_email: String
             let private_key: String
+            let private_key_id: String?
             let token_uri: String
         }
 
@@ -88,6 +92,7 @@ public struct PushSettings: Sendable {
                 throw PushError("has a private_key that is no RSA key (PEM).")
             }
             projectID = file.project_id
+            keyID = file.private_key_id
             clientEmail = file.client_email
             tokenURL = file.token_uri
             self.url = url ?? "https://fcm.googleapis.com"

@@ -85,17 +85,7 @@ public struct PushTexts: Sendable {
         let places = [("{sender}", sender), ("{group}", order.title ?? ""), ("{content}", content ?? "")]
         func filled(_ template: String) -> String { Template.filled(template, with: places) }
         return Push.Text(
-            title: Self.bounded(filled(order.title == nil ? texts.directTitle : texts.groupTitle), 200),
-            body: content.map { _ in Self.bounded(filled(texts.body), 1_000) })
-    }
-
-    /// Providers take 4 KiB in all.
-    private static func bounded(_ text: String, _ most: Int) -> String {
-        guard text.utf8.count > most else { return text }
-        var end = text.startIndex
-        while end < text.endIndex, text[..<text.index(after: end)].utf8.count <= most - 3 {
-            text.formIndex(after: &end)
-        }
-        return text[..<end] + "…"
+            title: filled(order.title == nil ? texts.directTitle : texts.groupTitle).shortened(to: 200),
+            body: content.map { _ in filled(texts.body).shortened(to: 1_000) })
     }
 }

@@ -61,7 +61,15 @@ struct APNs: PushProvider {
         }
     }
 
-    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderAnswer {
+    /// How many bytes a payload may have (Apple, "Generating a remote notification").
+    static let maxBytes = 4_096
+
+    /// Returns a push as APNs takes it, in JSON of at most ``maxBytes``.
+    static func payload(of push: Push) throws -> [UInt8] {
+        try whole(push.fitting(maxBytes) { try whole($0).count })
+    }
+
+    private static func whole(_ push: Push) throws -> [UInt8] {
         var payload = push.payload
         var aps: [String: PushValue] = ["badge": .integer(push.order.badge)]
         if let text = push.text {
@@ -76,6 +84,10 @@ struct APNs: PushProvider {
         // The app may catch up before anybody opens it.
         aps["content-available"] = .integer(1)
         payload["aps"] = .object(aps)
+        return try payload.json()
+    }
+
+    private func post(_ push: Push, to device: PushOrder.Device, _ bearer: String) async throws -> ProviderAnswer {
         let isShown = push.text != nil
         return try await client.post(
             "\(settings.url(isSandbox: device.isSandbox))/3/device/\(device.token)",
@@ -86,7 +98,7 @@ struct APNs: PushProvider {
                 ("apns-collapse-id", "\(push.order.conversation)"),
                 ("apns-expiration", "\(Date().wholeSeconds + 86_400)"),
                 ("content-type", "application/json"),
-            ], try payload.json())
+            ], try Self.payload(of: push))
     }
 
     private func reason(of answer: ProviderAnswer) -> String? {

@@ -32,31 +32,17 @@ struct FCM: PushProvider {
         let expires_in: Int
     }
 
-    private struct Refusal: Decodable {
-        let error: Status?
-
-        struct Status: Decodable {
-            let status: String?
-            let details: [Detail]?
-        }
-
-        struct Detail: Decodable {
-            let errorCode: String?
-        }
-
-        var code: String? { error?.details?.compactMap(\.errorCode).first ?? error?.status }
-    }
-
     private static func accessToken(
         _ account: PushSettings.FCM, _ client: HTTPClient
     ) async throws -> (String, Duration) {
         let keys = JWTKeyCollection()
-        await keys.add(rsa: account.key, digestAlgorithm: .sha256)
+        let keyID = account.keyID.map { JWKIdentifier(string: $0) }
+        await keys.add(rsa: account.key, digestAlgorithm: .sha256, kid: keyID)
         let now = Int(clamping: Date().wholeSeconds)
         let assertion = try await keys.sign(
             Claims(
                 iss: account.clientEmail, scope: "https://www.googleapis.com/auth/firebase.messaging",
-                aud: account.tokenURL, iat: now, exp: now + 3_600))
+                aud: account.tokenURL, iat: now, exp: now + 3_600), kid: keyID)
         let form = "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=\(assertion)"
         let answer = try await client.post(
             account.tokenURL, [("content-type", "application/x-www-form-urlencoded")], Array(form.utf8))
@@ -71,7 +57,7 @@ struct FCM: PushProvider {
             let answer = try await client.post(
                 "\(account.url)/v1/projects/\(account.projectID)/messages:send",
                 [("authorization", "Bearer \(bearer)"), ("content-type", "application/json")],
-                try ["message": message(push)].json())
+                try Self.body(of: push))
             return await outcome(of: answer, bearer)
         } catch {
             return .later("\(error)", after: nil)
@@ -87,16 +73,23 @@ struct FCM: PushProvider {
         }
     }
 
-    private func message(_ push: Push) -> PushValue {
+    /// How many bytes a message may have without its token: FCM takes 4,096 of data, 4,000 of a topic's.
+    static let maxBytes = 4_000
+
+    /// Returns a push as FCM takes it, in JSON: its message without the token has at most ``maxBytes``.
+    static func body(of push: Push) throws -> [UInt8] {
+        var whole = message(try push.fitting(maxBytes) { try message($0).json().count })
+        whole["token"] = .string(push.order.device.token)
+        return try ["message": whole].json()
+    }
+
+    private static func message(_ push: Push) -> [String: PushValue] {
         let conversation = PushValue.string("\(push.order.conversation)")
         var android: [String: PushValue] = [
             "collapse_key": conversation, "ttl": .string("86400s"),
             "priority": .string(push.text == nil ? "NORMAL" : "HIGH"),
         ]
-        var message: [String: PushValue] = [
-            "token": .string(push.order.device.token),
-            "data": .object(push.payload.mapValues { .string($0.text) }),
-        ]
+        var message: [String: PushValue] = ["data": .object(push.payload.mapValues { .string($0.text) })]
         if let text = push.text {
             var notification: [String: PushValue] = ["title": .string(text.title)]
             notification["body"] = text.body.map { .string($0) }
@@ -105,22 +98,60 @@ struct FCM: PushProvider {
             android["notification"] = .object(["tag": conversation, "notification_count": .integer(push.order.badge)])
         }
         message["android"] = .object(android)
-        return .object(message)
+        return message
     }
 
     private func outcome(of answer: ProviderAnswer, _ bearer: String) async -> PushOutcome {
-        let code = try? JSONDecoder().decode(Refusal.self, from: Data(answer.body)).code
-        switch (answer.status, code) {
-        case (200, _): return .taken
-        case (404, "UNREGISTERED"), (403, "SENDER_ID_MISMATCH"): return .unregistered
-        case (401, _):
-            await token.forget(bearer)
-            return .later(answer.summary, after: nil)
-        case (403, _): return .later(answer.summary, after: .seconds(60))
+        if answer.status == 401 { await token.forget(bearer) }
+        return Self.outcome(of: answer)
+    }
+
+    static func outcome(of answer: ProviderAnswer) -> PushOutcome {
+        let refusal = try? JSONDecoder().decode(FCMRefusal.self, from: Data(answer.body))
+        switch answer.status {
+        case 200: return .taken
+        case 400...404 where refusal?.isOfDevice == true && answer.status != 401: return .unregistered
+        case 401: return .later(answer.summary, after: nil)
+        case 403: return .later(answer.summary, after: .seconds(60))
         // Google asks for a minute where it does not say for how long.
-        case (429, _): return .later(answer.summary, after: answer.retryAfter ?? .seconds(60))
-        case (500..., _): return .later(answer.summary, after: answer.retryAfter)
+        case 429: return .later(answer.summary, after: answer.retryAfter ?? .seconds(60))
+        case 500...: return .later(answer.summary, after: answer.retryAfter)
         default: return .refused(answer.summary)
+        }
+    }
+}
+
+/// An error of FCM (Google, "FCM error codes", and `google.rpc.Status` with its details).
+struct FCMRefusal: Decodable {
+    let error: Status?
+
+    struct Status: Decodable {
+        let status: String?
+        let message: String?
+        let details: [Detail]?
+    }
+
+    struct Detail: Decodable {
+        let errorCode: String?
+        let fieldViolations: [Violation]?
+    }
+
+    struct Violation: Decodable {
+        let field: String?
+    }
+
+    /// True if the error says that the device's token is not, or no longer, one of the project.
+    var isOfDevice: Bool {
+        let details = error?.details ?? []
+        switch details.compactMap(\.errorCode).first ?? error?.status {
+        case "UNREGISTERED", "SENDER_ID_MISMATCH": return true
+        case "INVALID_ARGUMENT":
+            let fields = details.flatMap { $0.fieldViolations ?? [] }.compactMap(\.field)
+            // Without fields the message alone names it: "The registration token is not a valid FCM registration token".
+            return fields.isEmpty
+                ? error?.message?.contains("registration token is not a valid FCM registration token") == true
+                : fields.contains("message.token")
+        default: return false
         }
     }
 }

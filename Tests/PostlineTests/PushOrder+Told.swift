@@ -1,0 +1,14 @@
+@testable import Messaging
+
+extension PushOrder {
+    /// An order to tell a device with the longest token of a message, with the largest numbers.
+    static func told(_ content: String?, by sender: String, in title: String?) -> PushOrder {
+        PushOrder(
+            kind: .tell,
+            device: Device(
+                id: .random(), platform: .apns, token: String(repeating: "t", count: 2_048), isSandbox: false,
+                locale: "de"),
+            user: .random(), conversation: .random(), seq: .max, sender: .random(), senderName: sender, title: title,
+            isImage: false, content: content, badge: .max, attempts: 0)
+    }
+}
