@@ -1,7 +1,10 @@
+import Foundation
+import Synchronization
 import Testing
 
 @testable import Messaging
 
+/// The envelope of typing notices (A10).
 @Suite("Typing notices between nodes")
 struct TypingEnvelopeTests {
     private var one = TypingEnvelope(secret: "a secret of all nodes")
@@ -11,43 +14,86 @@ struct TypingEnvelopeTests {
     }
 
     @Test("as many as a notification holds come through, in order, and no second time")
-    mutating func wayThrough() {
-        let payload = one.seal(notices)
+    mutating func wayThrough() throws {
+        let payload = try one.seal(notices)
         #expect(payload.utf8.count < 8_000)
         #expect(other.open(payload) == notices)
         #expect(other.open(payload) == [])
-        let next = one.seal(notices.prefix(1))
+        let next = try one.seal(notices.prefix(1))
         #expect(other.open(next) == [notices[0]])
         // One that was overtaken is lost.
         #expect(other.open(payload) == [])
     }
 
     @Test("a node does not hear itself")
-    mutating func itself() {
-        let payload = one.seal(notices)
+    mutating func itself() throws {
+        let payload = try one.seal(notices)
         #expect(one.open(payload) == [])
     }
 
-    @Test("what anybody else says on the channel is nothing")
-    mutating func strangers() {
-        let payload = one.seal(notices.prefix(2))
+    @Test("a listener without the secret reads no id of user, conversation or node")
+    mutating func unreadable() throws {
+        let first = try one.seal(notices.prefix(1))
+        let second = try one.seal(notices.prefix(1))
+        let bytes = try #require(Data(base64Encoded: first))
+        for text in [first, String(decoding: bytes, as: UTF8.self)] {
+            for id in [notices[0].conversation, notices[0].user] { #expect(!text.contains("\(id)")) }
+        }
+        // Equal notices do not have equal payloads, not even in a part.
+        #expect(first.prefix(16) != second.prefix(16) && first.suffix(16) != second.suffix(16))
+    }
+
+    @Test("a payload of the previous version, and anything else on the channel, is ignored")
+    mutating func strangers() throws {
+        let payload = try one.seal(notices.prefix(2))
         var stranger = TypingEnvelope(secret: "a guess at the secret")
+        let notice = "\(notices[0].conversation)/\(notices[0].user)/1"
         let forged = [
-            "", " ", "hello", stranger.seal(notices.prefix(1)), payload + "0", payload.replacing("/1", with: "/0"),
-            String(payload.drop { $0 != " " }.dropFirst()), payload.uppercased(),
-            "0000 \(ID.random()) 1 \(notices[0].conversation)/\(notices[0].user)/1",
-            String(payload.dropFirst(2)), "00" + payload, "0" + payload, "g" + payload.dropFirst(),
+            "", " ", "hello", "AAAA", try stranger.seal(notices.prefix(1)), payload + "0", payload + "AAAA",
+            String(payload.dropLast(4)), payload.uppercased(), String(payload.dropFirst(4)),
+            "\(ID.random()) 1 \(notice)", Data("\(ID.random()) 1 0 \(notice)".utf8).base64EncodedString(),
+            "\(String(repeating: "0", count: 64)) \(ID.random()) 1 \(notice)",
         ]
         for payload in forged { #expect(other.open(payload) == [], "\(payload)") }
-        // Each digit of the seal counts, not only the last.
-        let seal = Array(payload.prefix { $0 != " " })
-        for place in seal.indices {
-            for digit in "0123456789abcdef" where digit != seal[place] {
-                var forged = seal
-                forged[place] = digit
-                #expect(other.open(String(forged) + payload.dropFirst(seal.count)) == [])
-            }
+        // Each bit counts.
+        let bytes = [UInt8](try #require(Data(base64Encoded: payload)))
+        for place in bytes.indices {
+            var changed = bytes
+            changed[place] ^= 1
+            #expect(other.open(Data(changed).base64EncodedString()) == [], "\(place)")
         }
         #expect(other.open(payload) == Array(notices.prefix(2)))
+    }
+
+    @Test(
+        "a payload is accepted by a clock within 15 s of the sender's, and not from before the node's start",
+        arguments: [
+            (-16.0, false), (-15.1, false), (-14.9, true), (-1, true), (0, true), (1, true), (14.9, true), (15.1, false),
+            (3_600, false), (1e300, false),
+        ])
+    func time(_ difference: Double, _ isAccepted: Bool) throws {
+        let start = Date(timeIntervalSince1970: 1_800_000_000)
+        let clock = TestClock(start)
+        var sender = TypingEnvelope(secret: "a secret", now: { clock.now })
+        clock.now = start - 3_600
+        var receiver = TypingEnvelope(secret: "a secret", now: { clock.now })
+        clock.now = start
+        let payload = try sender.seal(notices.prefix(1))
+        clock.now = start + difference
+        #expect(receiver.open(payload).isEmpty != isAccepted)
+        // One that starts just after it was sent.
+        clock.now = start + 0.001
+        var restarted = TypingEnvelope(secret: "a secret", now: { clock.now })
+        #expect(restarted.open(payload) == [])
+    }
+
+    private final class TestClock: Sendable {
+        private let state: Mutex<Date>
+        var now: Date {
+            get { state.withLock(\.self) }
+            set { state.withLock { $0 = newValue } }
+        }
+
+        init(_ now: Date) { state = Mutex(now) }
     }
 }

@@ -108,7 +108,7 @@ actor Doorbell {
 
     private func tellOthers(over connection: Connection) async throws {
         while !untoldTyping.isEmpty {
-            let payload = typingEnvelope.seal(untoldTyping.prefix(TypingEnvelope.capacity))
+            let payload = try typingEnvelope.seal(untoldTyping.prefix(TypingEnvelope.capacity))
             untoldTyping.removeFirst(min(untoldTyping.count, TypingEnvelope.capacity))
             _ = try await connection.run(
                 [Call(Self.notify, [Self.typists, payload])], deadline: settings.limits.deadline)
