@@ -59,6 +59,8 @@ alter table public.presence enable row level security;
 alter table public.conversation_mutes enable row level security;
 alter table public.media enable row level security;
 alter table app.media_removals enable row level security;
+alter table app.leases enable row level security;
+alter table app.identity_attempts enable row level security;
 alter table app.former_members enable row level security;
 alter table app.sessions enable row level security;
 alter table app.stream_tickets enable row level security;
@@ -361,7 +363,8 @@ grant execute on function app.utc(timestamptz), app.quoted_utc(timestamptz),
 grant execute on function
     app.seal(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(),
     app.note_pushes(), app.due_pushes(integer, boolean), app.note_stored(uuid), app.due_removals(integer),
-    app.removed_media(uuid[]),
+    app.removed_media(uuid[]), app.removed_media(uuid[], text[]), app.lead(text, uuid, double precision),
+    app.resign(text, uuid),
     app.settle_pushes(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -381,7 +384,7 @@ grant execute on function
     app.sender_of(uuid), app.split_full_name(text),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
     app.my_sight(), app.users_in_sight(), app.news(pg_snapshot), app.register_device(text, text, text, text),
-    app.checked_time(text, text), app.media_id(jsonb), app.take_avatar(text, text, text),
+    app.checked_time(text, text), app.media_id(jsonb), app.is_media_url(text, uuid),
     app.create_media(text, text, bigint, uuid, integer, integer), app.whole_attachment(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;

@@ -15,6 +15,12 @@ public final class Pusher: Service {
     private let logger: Logger
     private let metrics: PushMetrics
 
+    /// What this node leads as.
+    private let node = ID.random()
+
+    /// How often the leader renews its lease, which is four times as long.
+    private static let renewal = Duration.seconds(1)
+
     /// What became of orders and is not noted yet. It outlives the connection over which they were given.
     private let outcomes = Mutex<[(order: PushOrder, outcome: PushOutcome)]>([])
 
@@ -53,7 +59,10 @@ public final class Pusher: Service {
             // What a provider has been given is answered, whatever becomes of the connection, and of this node.
             for await order in orders { group.addTask { await self.deliver(order, providers) } }
         }
-        try? await PushQueue.with(databaseURL, limits: limits, logger: logger) { try await self.settle($0) }
+        try? await PushQueue.with(databaseURL, limits: limits, logger: logger) { queue in
+            try await self.settle(queue)
+            try await queue.resign(as: self.node)
+        }
         try await client.shutdown()
     }
 
@@ -96,33 +105,38 @@ public final class Pusher: Service {
         return providers
     }
 
-    /// Waits for its turn to lead, and leads, until the connection is lost.
+    /// Waits until this node leads, and leads until another does or the connection is lost.
     private func serve(
         _ queue: PushQueue, _ order: AsyncStream<PushOrder>.Continuation, _ connected: () -> Void
     ) async throws {
-        var leading = try await queue.leading()
+        var leads = try await queue.lead(as: node)
         connected()
-        while leading == nil {
+        while !leads {
             // What was given as the leader, and was answered since.
             try await settle(queue)
-            try await Task.sleep(for: .seconds(1))
-            leading = try await queue.leading()
+            try await Task.sleep(for: .milliseconds(500))
+            leads = try await queue.lead(as: node)
         }
-        guard let leading else { return }
+        var nextRenewal = ContinuousClock.now + Self.renewal
         // The first of all looks only notes from where on is told.
-        _ = try await leading.note()
+        _ = try await queue.note()
         metrics.leads(true)
+        defer { metrics.leads(false) }
         logger.info("this node pushes")
         var nextLook = ContinuousClock.now
         while true {
-            try await settle(leading)
+            if nextRenewal <= .now {
+                nextRenewal = .now + Self.renewal
+                guard try await queue.lead(as: node) else { return }
+            }
+            try await settle(queue)
             if nextLook <= .now {
-                _ = try await leading.note()
+                _ = try await queue.note()
                 nextLook = .now + .milliseconds(500)
             }
             let room = Self.maxUnderWay - underWay.load(ordering: .relaxed)
             if room > 0 {
-                let (orders, late) = try await leading.due(most: room, withText: settings.hasPreviews)
+                let (orders, late) = try await queue.due(most: room, withText: settings.hasPreviews)
                 metrics.gaveUp(late)
                 underWay.add(orders.count, ordering: .relaxed)
                 for given in orders { order.yield(given) }

@@ -3,15 +3,15 @@ internal import Postgres
 
 /// Brings a database to the schema that this binary was built with.
 ///
-/// Under one advisory lock it first checks what it can find in the way (`sql/doctor/obstacles.sql`) and refuses before
-/// anything is written. Then it applies the migrations that are new, each in a transaction of its own, and
-/// `sql/functions/` with `sql/policies.sql` whenever one of them has changed. `sql/bootstrap/` and `sql/policies.sql` are
-/// also applied whenever owners, rights, policies or roles differ from those of the last migration
-/// (`sql/doctor/catalogue.sql`): so a dump that was restored into another cluster, or without owners and privileges, is
-/// put right.
+/// It first checks for obstacles (`sql/doctor/obstacles.sql`) and refuses before anything is written. Then it applies the
+/// migrations that are new, each in a transaction of its own, and `sql/functions/` with `sql/policies.sql` whenever one
+/// of them has changed. `sql/bootstrap/` and `sql/policies.sql` are also applied whenever owners, rights, policies or
+/// roles differ from those of the last migration (`sql/doctor/catalogue.sql`): so a dump that was restored into another
+/// cluster, or without owners and privileges, is put right.
 ///
-/// Many nodes may migrate at once: one does, the others find it done. A table that is in use is released after a second
-/// and tried again, so other transactions never wait long behind a migration.
+/// Many nodes may migrate at once: each transaction locks the ledger, which the owner alone may lock, and what one node
+/// has applied the others find applied. A table that is in use is released after a second and tried again, so other
+/// transactions never wait long behind a migration.
 public struct Migrator: Sendable {
     private let url: String
     private let logger: Logger
@@ -65,11 +65,8 @@ public struct Migrator: Sendable {
     @discardableResult
     public func migrate(loginRole: LoginRole?) async throws -> [AppliedFiles] {
         try await withConnection { connection in
-            // Session-level: it spans the transactions of this run, and goes with the connection.
-            _ = try await connection.execute("select pg_catalog.pg_advisory_lock(\(Self.lock))")
-            let ledger = try await readLedger(over: connection)
-            try await refuseObstacles(to: MigrationPlan(applied: Set(ledger.keys)), over: connection)
-            _ = try await connection.execute(Self.ledger)
+            let ledger = try await checkedLedger(over: connection)
+            try await makeLedger(over: connection)
             let hasDrifted = try await hasDrifted(ledger, over: connection)
             var applied: [AppliedFiles] = []
             if hasDrifted { try await restoreOwners(over: connection) }
@@ -81,19 +78,21 @@ public struct Migrator: Sendable {
                 SQLFile.functions + policies, as: "functions", called: "functions and policies", over: connection)
             applied += functions
             if hasDrifted, functions.isEmpty {
-                try await applyUntilFree(policies, recordedAs: nil, over: connection)
+                _ = try await applyUntilFree(policies, recordedAs: nil, over: connection)
                 applied.append(
                     AppliedFiles(policies, called: "policies.sql again (owners, rights or roles had changed)"))
             }
-            if let loginRole {
-                _ = try await connection.run(
-                    [Call(Self.makeLogin, [loginRole.name, loginRole.password])], deadline: nil)
+            try await transaction(over: connection) {
+                if let loginRole {
+                    _ = try await connection.run(
+                        [Call(Self.makeLogin, [loginRole.name, loginRole.password])], deadline: nil)
+                }
+                // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
+                _ = try await connection.execute("select app.settle()")
+                _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
+                let digest = try await catalogueDigest(over: connection)
+                _ = try await connection.run([Call(Self.recordDigest, [digest])], deadline: nil)
             }
-            // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
-            _ = try await connection.execute("select app.settle()")
-            _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
-            let digest = try await catalogueDigest(over: connection)
-            _ = try await connection.run([Call(Self.recordDigest, [digest])], deadline: nil)
             return applied
         }
     }
@@ -155,6 +154,24 @@ extension Migrator {
         return Dictionary((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }) { $1 }
     }
 
+    /// The ledger of a database that can be migrated.
+    ///
+    /// - Throws: `MigrationError.obstructed`.
+    private func checkedLedger(over connection: Connection) async throws -> [String: String] {
+        var ledger = try await readLedger(over: connection)
+        while true {
+            do {
+                try await refuseObstacles(to: MigrationPlan(applied: Set(ledger.keys)), over: connection)
+                return ledger
+            } catch {
+                // Another migrator may have created meanwhile what is in the way.
+                let now = try await readLedger(over: connection)
+                if now == ledger { throw error }
+                ledger = now
+            }
+        }
+    }
+
     /// - Throws: `MigrationError.obstructed` where the plan cannot be carried out.
     private func refuseObstacles(to plan: MigrationPlan, over connection: Connection) async throws {
         let statement = Statement("obstacles", DoctorQuestion.obstacles.sql)
@@ -205,18 +222,19 @@ extension Migrator {
     ) async throws -> [AppliedFiles] {
         let before = try await appliedHash(of: name, over: connection)
         guard always || before != files.hash else { return [] }
-        try await applyUntilFree(files, recordedAs: name, over: connection)
-        return before == files.hash ? [] : [AppliedFiles(files, called: title ?? name, insteadOf: before)]
+        let isNew = try await applyUntilFree(files, recordedAs: name, isAlways: always, over: connection)
+        return before == files.hash || !isNew ? [] : [AppliedFiles(files, called: title ?? name, insteadOf: before)]
     }
 
-    /// Applies the files together, and again for as long as other transactions use a table that they change.
+    /// Applies the files together, and again for as long as other transactions use a table that they change. Returns
+    /// false if another migrator has applied them meanwhile.
     private func applyUntilFree(
-        _ files: [SQLFile], recordedAs name: String?, over connection: Connection
-    ) async throws {
+        _ files: [SQLFile], recordedAs name: String?, isAlways: Bool = false, over connection: Connection
+    ) async throws -> Bool {
         var backoff = Backoff(base: Self.lockWait, limit: .seconds(10))
         while true {
             do {
-                return try await attempt(files, as: name, over: connection)
+                return try await attempt(files, as: name, isAlways: isAlways, over: connection)
             } catch let error as TableInUse {
                 let users = try await connection.execute(Self.users)[0]
                 logger.notice(
@@ -228,20 +246,56 @@ extension Migrator {
         }
     }
 
-    /// Applies all of them, or none.
+    /// Applies all of them, or none. Returns false if another migrator has applied them meanwhile.
     ///
     /// - Throws: `TableInUse`, or a `MigrationError`.
-    private func attempt(_ files: [SQLFile], as name: String?, over connection: Connection) async throws {
-        _ = try await connection.execute("begin; set local lock_timeout = '\(Self.lockWait.milliseconds)'")
-        do {
+    private func attempt(
+        _ files: [SQLFile], as name: String?, isAlways: Bool, over connection: Connection
+    ) async throws -> Bool {
+        try await transaction(over: connection) {
+            if let name, !isAlways {
+                guard try await appliedHash(of: name, over: connection) != files.hash else { return false }
+            }
+            _ = try await connection.execute("set local lock_timeout = '\(Self.lockWait.milliseconds)'")
             for file in files { try await run(file, over: connection) }
             if let name { try await record(name, hash: files.hash, over: connection) }
+            return true
+        }
+    }
+
+    /// Runs a transaction beside which no other migrator runs one.
+    private func transaction<Value: Sendable>(
+        over connection: Connection, _ body: () async throws -> Value
+    ) async throws -> Value {
+        // It lets others read, and waits for as long as another migrator takes for a file.
+        _ = try await connection.execute("begin; lock table app.migrations in share row exclusive mode")
+        do {
+            let value = try await body()
             _ = try await connection.execute("commit")
+            return value
         } catch {
             _ = try? await connection.execute("rollback")
             throw error
         }
     }
+
+    /// Makes the ledger where it is missing. Of two migrators that make it at once, one makes it again and finds it.
+    private func makeLedger(over connection: Connection) async throws {
+        for _ in 1...5 {
+            do {
+                _ = try await connection.execute(Self.ledger)
+                return
+            } catch {
+                guard case .server(let refusal) = error, Self.isMadeMeanwhile(refusal.sqlState.rawValue) else {
+                    throw error
+                }
+            }
+        }
+        _ = try await connection.execute(Self.ledger)
+    }
+
+    /// The schema, the table, or a name in the catalogue: unique_violation, duplicate_schema, duplicate_table.
+    private static func isMadeMeanwhile(_ sqlState: String) -> Bool { ["23505", "42P06", "42P07"].contains(sqlState) }
 
     /// The migrations in the order of their names. One that was applied must be as it was then.
     private func applyMigrations(over connection: Connection) async throws -> [AppliedFiles] {
@@ -295,19 +349,22 @@ extension Migrator {
                  where l.granted and c.relnamespace in (to_regnamespace('public'), to_regnamespace('app')))
         """
 
-    /// Any number that no other program on the database takes.
-    private static let lock = 7_432_000_001
-
     /// What has been applied. It and what reads and writes it stand here and in no function: they come before the first
     /// function does.
     private static let ledger = """
-        create schema if not exists app;
-        create table if not exists app.migrations (
-            name text primary key,
-            hash text not null,
-            applied_at timestamptz not null default now()
-        );
-        alter table app.migrations enable row level security;
+        do $$
+        begin
+            if to_regclass('app.migrations') is null then
+                create schema if not exists app;
+                create table app.migrations (
+                    name text primary key,
+                    hash text not null,
+                    applied_at timestamptz not null default now()
+                );
+                alter table app.migrations enable row level security;
+            end if;
+        end
+        $$;
         """
 
     /// Whether there is a ledger, and whether it is Postline's: another program may keep its own under that name.

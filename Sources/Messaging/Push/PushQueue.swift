@@ -3,17 +3,12 @@ internal import Postgres
 
 /// The database's side of pushes: what there is to tell, and what became of it (`sql/functions/app/push.sql`).
 ///
-/// Of all nodes one leads, for as long as its connection holds an advisory lock. PostgreSQL ends a connection from which
-/// nothing comes for four seconds, so that a leader that is stopped, or cut off, is followed by another.
+/// Of all nodes one leads: the one that has a lease of four seconds, which it renews. A leader that is stopped, or cut off,
+/// is followed by another once the lease has expired. If it goes on before it knows, no device is told twice: an order is
+/// due again a minute after it was given.
 public struct PushQueue: Sendable {
     private let connection: Connection
     private let preamble: Preamble
-
-    /// Whether this one may give orders.
-    private let isLeader: Bool
-
-    /// How long nobody may be heard of who leads.
-    private static let silence = "4s"
 
     /// Connects, and lets `body` use the connection.
     ///
@@ -23,31 +18,28 @@ public struct PushQueue: Sendable {
         _ url: String, limits: StatementLimits, logger: Logger, _ body: (PushQueue) async throws -> Void
     ) async throws {
         try await Connection.with(url, on: Reactor(name: "push"), options: .logging(to: logger)) { connection in
-            try await body(
-                PushQueue(connection: connection, preamble: Preamble(limits: limits), isLeader: false))
+            try await body(PushQueue(connection: connection, preamble: Preamble(limits: limits)))
         }
     }
 
-    /// The same as the leader; nil where another is.
-    public func leading() async throws -> PushQueue? {
-        let rows = try await connection.run([Call(Self.lead, [])], deadline: preamble.limits.deadline)[0]
-        guard rows.text(0, 0) == "t" else { return nil }
-        _ = try await connection.run([Call(Self.listen, [Self.silence])], deadline: preamble.limits.deadline)
-        return PushQueue(connection: connection, preamble: preamble, isLeader: true)
+    /// Takes or renews the lease. Returns whether `node` leads.
+    public func lead(as node: ID) async throws -> Bool {
+        try await run(Self.takeLease, ["\(node)"]).text(0, 0) == "t"
     }
 
-    /// Looks for what is new. Returns of how many devices and conversations there is something to tell.
+    /// Gives the lease back, if `node` has it.
+    public func resign(as node: ID) async throws { _ = try await run(Self.giveLease, ["\(node)"]) }
+
+    /// Looks for what is new, as the leader. Returns of how many devices and conversations there is something to tell.
     public func note() async throws -> Int {
-        precondition(isLeader, "only the leader looks")
         return try await run(Self.noteNew, []).count(of: "app.note_pushes")
     }
 
-    /// What is to be told now, and of how many it was given up because nobody took it for a day.
+    /// What the leader is to have told now, and of how many it was given up because nobody took it for a day.
     ///
     /// Each is due again in a minute, unless it is settled.
     /// - Parameter withText: whether the messages' texts come along.
     public func due(most: Int, withText: Bool) async throws -> (orders: [PushOrder], late: Int) {
-        precondition(isLeader, "only the leader gives orders")
         let rows = try await run(Self.takeDue, ["\(most)", "\(withText)"])
         var late = 0
         var orders: [PushOrder] = []
@@ -81,9 +73,8 @@ public struct PushQueue: Sendable {
             [preamble.call(for: .feed), Call(statement, parameters)], deadline: preamble.limits.deadline)[1]
     }
 
-    private static let lead = Statement(
-        "push.lead", "select pg_try_advisory_lock(hashtextextended('postline push', 0))")
-    private static let listen = Statement("push.silence", "select set_config('idle_session_timeout', $1, false)")
+    private static let takeLease = Statement("app.lead", "select app.lead('push', $1::uuid, 4)")
+    private static let giveLease = Statement("app.resign", "select app.resign('push', $1::uuid)")
     private static let noteNew = Statement("app.note_pushes", "select app.note_pushes()")
     private static let takeDue = Statement(
         "app.due_pushes",

@@ -55,8 +55,11 @@ declare
     found_id uuid;
 begin
     perform app.use_identity_token(token_hash, enter_by_identity.expires_at);
-    -- Of two who come at once for the first time, the second finds what the first made.
-    perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(provider || ' ' || subject, 0));
+    -- Of two sign-ins at once by a new identity, the second waits for the first, and finds what it made. An advisory
+    -- lock would be one that every role of the database may take.
+    insert into app.identity_attempts (provider, subject) values (provider, subject);
+    delete from app.identity_attempts a
+     where a.provider = enter_by_identity.provider and a.subject = enter_by_identity.subject;
     found_id := accounts.identified_account(provider, subject, address);
     if guest_session is not null then
         select u.* into guest from auth.users u

@@ -1,6 +1,6 @@
 -- Pushes: what reaches a device whose user has no app open.
 --
--- One node leads, by an advisory lock, and asks every half second: app.note_pushes reads on from its cursor, as every
+-- One node leads, by a lease (app.lead), and asks every half second: app.note_pushes reads on from its cursor, as every
 -- reader of the feed does, and notes for each device of each member what there is to tell of a conversation, in one row
 -- (app.pushes). Two seconds later app.due_pushes judges it: whoever has read the message, has muted the conversation or
 -- is online is told nothing. The leader gives what is left to the devices' providers, and app.settle_pushes notes what

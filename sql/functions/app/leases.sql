@@ -1,0 +1,20 @@
+-- What one node alone does is done by the node that has the lease of that name. A lease is a row that the service's own
+-- role writes by these functions: an advisory lock could be taken by every role of the database.
+
+-- Takes or renews a lease for so many seconds. Returns whether `holder` has it.
+create or replace function app.lead(name text, holder uuid, seconds double precision) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    insert into app.leases as l (name, holder, expires_at)
+    values (name, holder, pg_catalog.clock_timestamp() + seconds * interval '1 second')
+    on conflict on constraint leases_pkey do update set holder = excluded.holder, expires_at = excluded.expires_at
+     where l.holder = excluded.holder or l.expires_at <= pg_catalog.clock_timestamp();
+    return found;
+end
+$$;
+
+-- Gives a lease back, if `holder` has it.
+create or replace function app.resign(name text, holder uuid) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+    delete from app.leases l where l.name = resign.name and l.holder = resign.holder
+$$;
