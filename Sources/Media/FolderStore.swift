@@ -3,27 +3,34 @@ public import FoundationEssentials
 public import Messaging
 internal import NIOPosix
 internal import Synchronization
+internal import SystemPackage
 
-/// Pictures in a folder, which the gateway serves: `avatars/` and `messages/`, and in `incoming/` what is just coming.
+/// Pictures in a folder, which the gateway serves: `avatars/` and `messages/`, in `incoming/` what is just coming, and in
+/// `used/` an empty file for each upload address that was used.
 ///
 /// A file has its picture's id for a name. It is there once all of it is on disk and is what was promised, and is never
-/// written again.
+/// written again. Its address is used then, also after the picture is removed. ``tidy()`` removes the empty file once the
+/// address has expired.
 public struct FolderStore: MediaStore {
     public let maxBytes: Int
     private let directory: String
+    private let minFreeBytes: Int
     private let base: Base
+    private let uploads: Uploads
     private let key: SymmetricKey
 
     /// - Throws: `MediaError` where the folder cannot be used.
     public init(_ settings: MediaSettings.Folder) throws {
         maxBytes = settings.maxBytes
         directory = settings.directory
+        minFreeBytes = settings.minFreeBytes
         base = Base()
+        uploads = Uploads(maxBytes: settings.maxIncomingBytes)
         key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(settings.secret.utf8)), info: Array("postline media".utf8),
             outputByteCount: 32)
         do {
-            for name in Picture.Purpose.allCases.map(Self.folder) + ["incoming"] {
+            for name in Picture.Purpose.allCases.map(Self.folder) + ["incoming", "used"] {
                 try FileManager.default.createDirectory(
                     atPath: "\(directory)/\(name)", withIntermediateDirectories: true,
                     attributes: [.posixPermissions: 0o700])
@@ -108,16 +115,34 @@ public struct FolderStore: MediaStore {
         }
     }
 
-    /// Removes what a node was receiving when it ended.
+    public func removeUpload(_ id: ID) async throws {}
+
+    public func hasRoom(for bytes: Int) async throws -> Bool {
+        try await NIOThreadPool.singleton.runIfActive { isRoom(for: bytes) }
+    }
+
+    /// Returns whether enough of the disk stays free with what is just coming, and so many bytes more.
+    private func isRoom(for bytes: Int) -> Bool {
+        guard minFreeBytes > 0, let free = freeBytes(at: FilePath(directory)) else { return true }
+        return free >= minFreeBytes + uploads.bytes + bytes
+    }
+
+    /// Removes what a node was receiving when it ended, and the marks of addresses that have expired.
     public func tidy() async throws {
-        let folder = "\(directory)/incoming"
         try await NIOThreadPool.singleton.runIfActive {
-            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
-                let path = "\(folder)/\(name)"
-                let changed = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
-                if let changed, changed.timeIntervalSinceNow < -TimeInterval(MediaTimes.upload) {
-                    try? FileManager.default.removeItem(atPath: path)
-                }
+            try removeFiles(in: "incoming", olderThan: MediaTimes.upload)
+            // As old again, since clocks differ.
+            try removeFiles(in: "used", olderThan: 2 * MediaTimes.upload)
+        }
+    }
+
+    private func removeFiles(in folder: String, olderThan seconds: Int64) throws {
+        let folder = "\(directory)/\(folder)"
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+            let path = "\(folder)/\(name)"
+            let changed = try? FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date
+            if let changed, changed.timeIntervalSinceNow < -TimeInterval(seconds) {
+                try? FileManager.default.removeItem(atPath: path)
             }
         }
     }
@@ -125,10 +150,11 @@ public struct FolderStore: MediaStore {
 
 /// What the gateway does.
 extension FolderStore {
-    /// The picture that an address lets somebody put there; nil where it was not signed here, or is over.
+    /// Returns the picture that a signed address is for, and when it expires, or nil if it was not signed here or has
+    /// expired.
     ///
     /// - Parameter query: the address's.
-    public func picture(_ id: ID, putBy query: [(name: String, value: String)]) -> Picture? {
+    public func picture(_ id: ID, putBy query: [(name: String, value: String)]) -> (Picture, expires: Date)? {
         let fields = Dictionary(query.map { ($0.name, $0.value) }) { first, _ in first }
         guard query.count == 5, fields.count == 5,
             let purpose = fields["for"].flatMap(Picture.Purpose.init),
@@ -137,7 +163,7 @@ extension FolderStore {
             let signature = fields["signature"]
         else { return nil }
         let picture = Picture(id: id, purpose: purpose, type: type, bytes: bytes)
-        return isSigned(Self.words(of: picture, until: expires), signature) ? picture : nil
+        return isSigned(Self.words(of: picture, until: expires), signature) ? (picture, expires.date) : nil
     }
 
     /// Where a picture is that an address shows, and until when; nil where it shows none to whoever has no more than the
@@ -152,14 +178,24 @@ extension FolderStore {
         return (path(of: id, .message), expires.date)
     }
 
-    /// Begins to take a picture.
+    /// Begins to receive a picture.
     ///
-    /// - Throws: `MediaError` where it is there already.
-    public func receive(_ picture: Picture) throws -> IncomingPicture {
+    /// - Parameter expires: when its address does. All of the picture has to be there before.
+    /// - Throws: `UploadRefusal`.
+    public func receive(_ picture: Picture, until expires: Date) throws(UploadRefusal) -> IncomingPicture {
         let destination = path(of: picture.id, picture.purpose)
-        if FileManager.default.fileExists(atPath: destination) { throw MediaError("The picture is there already.") }
-        return IncomingPicture(
-            picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination)
+        let marker = "\(directory)/used/\(picture.id)"
+        for path in [destination, marker] where FileManager.default.fileExists(atPath: path) { throw .isUsed }
+        try uploads.begin(picture.id, bytes: picture.bytes)
+        let incoming = IncomingPicture(
+            picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
+            isInTime: { Date() < expires }, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes) })
+        // What comes is counted by now.
+        guard isRoom(for: 0) else {
+            incoming.discard()
+            throw .isDiskFull
+        }
+        return incoming
     }
 
     private func path(of id: ID, _ purpose: Picture.Purpose) -> String {

@@ -18,12 +18,25 @@ public final class IncomingPicture: Sendable {
     public let picture: Picture
     private let path: FilePath
     private let destination: FilePath
+    private let marker: FilePath
+    private let isInTime: @Sendable () -> Bool
+    private let onEnd: @Sendable () -> Void
     private let state: Mutex<State>
 
-    init(_ picture: Picture, at path: String, destination: String) {
+    /// - Parameters:
+    ///   - marker: an empty file by which the address is known to be used, also once the picture is removed.
+    ///   - isInTime: whether the address is still valid.
+    ///   - onEnd: called once, when no more is received.
+    init(
+        _ picture: Picture, at path: String, destination: String, marker: String,
+        isInTime: @escaping @Sendable () -> Bool, onEnd: @escaping @Sendable () -> Void
+    ) {
         self.picture = picture
         self.path = FilePath(path)
         self.destination = FilePath(destination)
+        self.marker = FilePath(marker)
+        self.isInTime = isInTime
+        self.onEnd = onEnd
         state = Mutex(State())
     }
 
@@ -62,21 +75,26 @@ public final class IncomingPicture: Sendable {
             guard PictureType(firstBytes: state.firstBytes) == picture.type else {
                 throw MediaError("By its first bytes this is no \(picture.type.rawValue).")
             }
-            guard sync(file), link(path, destination) else {
-                throw MediaError("The picture is there already, or cannot be written.")
+            guard isInTime() else { throw MediaError("The time of this address is over: media.create gives another.") }
+            guard sync(file), mark(marker, in: marker.removingLastComponent()), link(path, destination) else {
+                throw MediaError("This address was used already, or the picture cannot be written.")
             }
         }
     }
 
     /// Removes what has come.
     public func discard() {
-        state.withLock { state in
+        let isFirst = state.withLock { state in
+            let isFirst = !state.isOver
             state.isOver = true
-            guard let file = state.file else { return }
-            state.file = nil
-            try? file.close()
-            remove(path)
+            if let file = state.file {
+                state.file = nil
+                try? file.close()
+                remove(path)
+            }
+            return isFirst
         }
+        if isFirst { onEnd() }
     }
 
     deinit { discard() }

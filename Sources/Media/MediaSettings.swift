@@ -17,12 +17,18 @@ public enum MediaSettings: Sendable {
         public var secret: String
         /// How many bytes a picture may have.
         public var maxBytes: Int
+        /// How many bytes stay free on the folder's disk: no picture is taken if there would be less.
+        public var minFreeBytes: Int
+        /// How many bytes of pictures may come in at once, counted as they were promised: a hundred pictures of the
+        /// default size. A picture of the largest size that can be set has room.
+        public var maxIncomingBytes = 1 << 30
 
-        public init(directory: String, url: String?, secret: String, maxBytes: Int) {
+        public init(directory: String, url: String?, secret: String, maxBytes: Int, minFreeBytes: Int = 0) {
             self.directory = directory
             self.url = url
             self.secret = secret
             self.maxBytes = maxBytes
+            self.minFreeBytes = minFreeBytes
         }
     }
 
@@ -62,7 +68,7 @@ public enum MediaSettings: Sendable {
 
 /// How long addresses are good.
 enum MediaTimes {
-    /// Seconds for which an upload address is valid. `app.queue_removal` waits a little longer.
+    /// Seconds for which an upload address is valid. `app.last_upload` counts a little longer.
     static let upload: Int64 = 3_600
     /// Seconds for which an address shows a message's picture, also to a user who has left the conversation since.
     static let reading: Int64 = 600

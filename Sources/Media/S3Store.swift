@@ -123,6 +123,10 @@ public struct S3Store: MediaStore {
         try await delete(bucket(purpose), Self.key(id, purpose))
     }
 
+    public func removeUpload(_ id: ID) async throws { try await delete(settings.bucket, Self.upload(id)) }
+
+    public func hasRoom(for bytes: Int) async throws -> Bool { true }
+
     public func tidy() async throws {}
 
     /// What is wrong with the store, or with how it is asked; nil where a picture can be put there and taken away again.

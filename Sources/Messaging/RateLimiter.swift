@@ -24,14 +24,16 @@ struct TokenBucket: Sendable {
         filled = now
     }
 
-    /// Takes a token, or tells how long it is until there is one.
-    mutating func take(_ rate: Rate, now: ContinuousClock.Instant) -> Duration? {
+    /// Takes tokens, or returns how long it is until there are so many. If they are more than the bucket holds, they are
+    /// there once it is full.
+    mutating func take(_ rate: Rate, count: Double = 1, now: ContinuousClock.Instant) -> Duration? {
         fill(rate, now)
-        if level >= 1 {
-            level -= 1
+        let needed = min(count, rate.burst)
+        if level >= needed {
+            level -= count
             return nil
         }
-        return rate.interval * ((1 - level) / rate.tokens)
+        return rate.interval * ((needed - level) / rate.tokens)
     }
 
     mutating func giveBack(_ rate: Rate) { level = min(rate.burst, level + 1) }
@@ -67,14 +69,15 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    /// Takes a token of that key, or tells how long it is until there is one.
-    func take(_ key: Key, now: ContinuousClock.Instant = .now) -> Duration? {
+    /// Takes tokens of that key, or returns how long it is until there are so many.
+    func take(_ key: Key, count: Double = 1, now: ContinuousClock.Instant = .now) -> Duration? {
         state.withLock { state in
             if state.buckets.count >= min(state.sweepAt, capacity) {
                 sweep(&state.buckets, now)
                 state.sweepAt = max(1_024, state.buckets.count * 2)
             }
-            return state.buckets[key, default: TokenBucket(rate, now: now)].take(rate, now: now)
+            return state.buckets[key, default: TokenBucket(rate, now: now)]
+                .take(rate, count: count, now: now)
         }
     }
 

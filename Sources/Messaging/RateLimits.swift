@@ -10,6 +10,7 @@ struct RateLimits: Sendable {
     private let changes: RateLimiter<ID>
     private let searches: RateLimiter<ID>
     private let mails: RateLimiter<AddressKey>
+    private let guestMedia: RateLimiter<AddressKey>
     private let typing = RateLimiter<Typist>(TokenBucket.Rate(tokens: 1, per: .seconds(2)))
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isOn: Bool
@@ -22,6 +23,7 @@ struct RateLimits: Sendable {
         case changes
         case searches
         case mails
+        case guestMedia = "guest_media"
     }
 
     /// - Parameters:
@@ -43,6 +45,7 @@ struct RateLimits: Sendable {
         changes = RateLimiter(writes)
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(given.searchesPerSecond), per: .seconds(1)))
         mails = RateLimiter(TokenBucket.Rate(tokens: Double(given.mailRequestsPerHour), per: .seconds(3_600)))
+        guestMedia = RateLimiter(TokenBucket.Rate(tokens: Double(given.guestMediaBytesPerDay), per: .seconds(86_400)))
         now = given.now
         isOn = rates != nil
     }
@@ -59,6 +62,15 @@ struct RateLimits: Sendable {
     /// - Throws: `rate_limited`.
     func takeMail(from address: String) throws(ProtocolError) {
         try take(AddressKey(address), from: mails, .mails, "Too many mails were asked for from this address.")
+    }
+
+    /// Counts the bytes of a picture that a guest promises to upload from that address.
+    ///
+    /// - Throws: `rate_limited`.
+    func takeGuestMedia(bytes: Int, from address: String) throws(ProtocolError) {
+        try take(
+            AddressKey(address), from: guestMedia, .guestMedia, count: Double(bytes),
+            "Guests have uploaded too many pictures from this address.")
     }
 
     /// - Throws: `rate_limited`.
@@ -100,9 +112,9 @@ struct RateLimits: Sendable {
     }
 
     private func take<Key>(
-        _ key: Key, from limiter: RateLimiter<Key>, _ limit: Limit, _ why: String
+        _ key: Key, from limiter: RateLimiter<Key>, _ limit: Limit, count: Double = 1, _ why: String
     ) throws(ProtocolError) {
-        guard isOn, let wait = limiter.take(key, now: now()) else { return }
+        guard isOn, let wait = limiter.take(key, count: count, now: now()) else { return }
         counters[limit]?.increment()
         throw .rateLimited(why, retryAfter: wait)
     }
@@ -143,6 +155,8 @@ public struct Rates: Sendable {
     public var mailsPerHour = 5
     /// Mails that are asked for from one address.
     public var mailRequestsPerHour = 30
+    /// Bytes of pictures that guests upload from one address.
+    public var guestMediaBytesPerDay = 256 << 20
     /// The time by which what was used up comes back.
     public var now: @Sendable () -> ContinuousClock.Instant = { .now }
 

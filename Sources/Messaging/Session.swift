@@ -232,6 +232,7 @@ extension Session {
 
     /// Who is signed in on this connection; nil: nobody.
     var userID: ID? { user?.user }
+    var isGuest: Bool { user?.isGuest ?? false }
 
     /// - Parameter other: whoever is about to sign in; nil for somebody new.
     /// - Throws: `invalid_request` when the connection is another user's.

@@ -12,7 +12,8 @@ struct SettingsTests {
         "max_line_bytes", "max_queue_bytes", "max_in_flight", "authentication_seconds", "ping_seconds",
         "failed_logins_per_minute", "sign_ins_per_minute", "sends_per_second", "send_burst", "searches_per_second",
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
-        "media_max_bytes", "mails_per_hour", "mail_requests_per_hour",
+        "media_max_bytes", "media_min_free_bytes", "mails_per_hour", "mail_requests_per_hour",
+        "guest_media_bytes_per_day",
     ]
 
     /// Those that are one of a few words.

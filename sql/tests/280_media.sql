@@ -15,7 +15,11 @@ end $$;
 create function tests.removals() returns text language sql as $$
     select coalesce(string_agg(r.purpose || case when r.due_at > now() then ' later' else '' end, ', '
                                order by r.purpose, r.due_at), 'none')
-      from app.media_removals r
+      from app.media_removals r where r.purpose <> 'upload'
+$$;
+create function tests.upload_removal(picture uuid) returns text language sql as $$
+    select string_agg(case when r.due_at = m.created_at + interval '70 minutes' then 'later' else 'other' end, ', ')
+      from app.media_removals r left join public.media m on m.id = r.id where r.id = picture and r.purpose = 'upload'
 $$;
 
 -- What may be promised.
@@ -30,6 +34,13 @@ select is(tests.field_of('alice', 'select api.create_media(' || arguments || ')'
         ('''avatar'', ''image/png'', 10, tests.id(''direct'')', 'conversation_id')) as t (arguments, field);
 select is(tests.attempt('mallory', 'select api.create_media(''message'', ''image/png'', 10, tests.id(''direct''))'),
     'PL008', 'a picture for a conversation of others is as one for none');
+-- A10
+select is(tests.attempt('mallory',
+    'select app.create_media(''message'', ''image/png'', 10, tests.id(''direct''), null, null)'), 'PL008',
+    'nor by the function below');
+select is(tests.attempt('mallory',
+    'select app.create_media(''message'', ''image/png'', 10, gen_random_uuid(), null, null)'), 'PL008',
+    'a conversation that is not there is refused alike');
 select is(tests.attempt('anon', 'select api.create_media(''avatar'', ''image/png'', 10)'), '42501', 'nobody uploads');
 select is(tests.attempt('alice', 'insert into public.media (owner_id, purpose, mime_type, bytes)
     values (tests.id(''alice''), ''avatar'', ''image/png'', 1)'), '42501', 'not past the function');
@@ -50,6 +61,11 @@ returns text language sql as $$
 $$;
 select is(tests.send('alice', 'cat'), 'PL001 attachment.media_id', 'not before its bytes are there');
 select tests.store(tests.id('cat'));
+-- A6
+select is(tests.upload_removal(tests.id('cat')), 'later',
+    'what is put to its upload address later is removed when the address has expired');
+select tests.store(tests.id('cat'));
+select is(tests.upload_removal(tests.id('cat')), 'later', 'once');
 select is(tests.send('bob', 'cat'), 'PL001 attachment.media_id', 'not by another');
 select is(tests.send('alice', 'cat', 'group'), 'PL001 attachment.media_id', 'not elsewhere');
 select is(tests.send('alice', 'cat', 'direct', '{"mime_type":"image/gif"}'), 'PL001 attachment.media_id',
@@ -114,6 +130,36 @@ select is(tests.wear('bob', 'face'), 'PL001 media_id', 'once');
 select is(tests.field_of('alice', format('select api.set_avatar(''custom'', null, %L)',
         'http://127.0.0.1:7433/v1/media/' || tests.id('face'))), 'PL001 avatar_url',
     'plain addresses are for uploads');
+-- A10
+select is(tests.attempt('bob', 'select app.take_avatar()'), '42501', 'the trigger alone takes a picture');
+select is(tests.attempt('bob', 'select app.take_avatar(tests.id(''face'')::text, ''https://a.example'', ''x'')'),
+    '42883', 'no function takes one without a profile');
+insert into tests.ids select p, tests.create('bob', '''avatar'', ''image/jpeg'', 10')
+  from unnest(array['cap', 'wig', 'bow']) p;
+select tests.store(tests.id(p)) from unnest(array['cap', 'wig']) p;
+create function tests.wear_by_sql(who text, url text) returns text language sql as $$
+    select tests.field_of(who, format('update public.user_profiles set avatar_type = ''custom'', avatar_id = null,
+        avatar_url = %L where id = tests.id(%L)', url, who))
+$$;
+create function tests.used() returns text language sql as $$
+    select coalesce(string_agg(i.name, ' ' order by i.name), '') from tests.ids i join public.media m on m.id = i.id
+     where i.name in ('face', 'cap', 'wig', 'bow') and m.used_at is not null
+$$;
+select is(tests.wear_by_sql('bob', 'http://127.0.0.1/v1/media/' || tests.id('bow')), 'PL001 avatar_url',
+    'a picture whose bytes are not there is not worn by SQL');
+select is(tests.wear_by_sql('alice', 'http://127.0.0.1/v1/media/' || tests.id('cap')), 'PL001 avatar_url',
+    'nor another''s');
+select is(tests.wear_by_sql('bob', 'https://a.example/' || tests.id('cap') || '/' || tests.id('wig')) || tests.used(),
+    'no errorwig', 'an address takes the picture that it ends in, and the former is gone');
+select is(tests.wear_by_sql('bob', 'https://a.example/' || tests.id('cap')) || tests.used(), 'no errorcap',
+    'and so on: a used picture is a worn one');
+select is(tests.wear_by_sql('bob', 'https://a.example/?' || tests.id('bow')) || tests.used(), 'no error',
+    'an address of a picture that is not there takes none');
+delete from public.media where id = tests.id('bow');
+delete from app.media_removals;
+insert into tests.ids select 'mask', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
+select tests.store(tests.id('mask'));
+select is(tests.wear('bob', 'mask'), 'no error', 'by the function, as before');
 insert into tests.ids select 'hat', tests.create('bob', '''avatar'', ''image/jpeg'', 10');
 select tests.store(tests.id('hat'));
 select is(tests.field_of('bob', format('select api.save_me(%L)', jsonb_build_object('avatar', jsonb_build_object(
@@ -141,6 +187,24 @@ select is(tests.due(), 1::bigint, 'after a day');
 select is(tests.due(), 0::bigint, 'one node is asked');
 update app.media_removals set due_at = now();
 select is(tests.due(), 1::bigint, 'and asked again until it has done it');
+-- A6: each of a picture's removals is done by itself.
+delete from app.media_removals where purpose = 'upload';
+insert into app.media_removals select r.id, 'upload', now() from app.media_removals r limit 1;
+update app.media_removals set due_at = now();
+select is(tests.due(), 2::bigint, 'the picture, and what was put to its upload address');
+create function tests.removed(arguments text) returns text language plpgsql as $$
+begin
+    perform tests.authenticate_as('postline_feed');
+    execute 'select app.removed_media(' || replace(arguments, 'ID', quote_literal(
+        current_setting('tests.removed'))) || ')';
+    perform tests.owner();
+    return (select coalesce(string_agg(r.purpose, ', ' order by r.purpose), 'none') from app.media_removals r);
+end $$;
+select set_config('tests.removed', (select r.id::text from app.media_removals r limit 1), true);
+select is(tests.removed('array[ID]::uuid[], ''{avatar}'''), 'upload', 'one of them is removed');
+select is(tests.removed('array[ID]::uuid[]'), 'upload',
+    'a node of the previous version, which knows of no upload, leaves that to others');
+select is(tests.removed('array[ID]::uuid[], ''{upload}'''), 'none', 'and the other');
 delete from app.media_removals;
 insert into tests.ids select 'late', tests.create('alice', '''avatar'', ''image/webp'', 10');
 delete from public.media where id = tests.id('late');
@@ -165,7 +229,8 @@ select app.merge_users(tests.id('dora'), tests.id('mallory')) is not null;
 select ok(tests.seen('mallory', 'sea') and tests.seen('carol', 'sea'), 'come along with the guest');
 select is((select p.avatar_url like '%' || tests.id('self') from public.user_profiles p
             where p.id = tests.id('mallory'))
-          and not exists (select from app.media_removals r where r.id = tests.id('self')), true, 'and its face');
+          and not exists (select from app.media_removals r where r.id = tests.id('self')
+                            and r.purpose <> 'upload'), true, 'and its face');
 
 select * from finish();
 rollback;

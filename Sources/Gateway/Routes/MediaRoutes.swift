@@ -41,7 +41,7 @@ enum MediaRoutes {
         if let name = target.repeatedField ?? head.headers.repeatedField {
             throw HTTPRefusal(.badRequest, "\"\(name.prefix(60))\" has several values: give one.")
         }
-        guard let id = ID(target.segments[2]), let picture = store.picture(id, putBy: target.query) else {
+        guard let id = ID(target.segments[2]), let (picture, expires) = store.picture(id, putBy: target.query) else {
             throw HTTPRefusal(.forbidden, "This is no address that media.create gave, or its time is over.")
         }
         guard let length = head.headers.first(name: "Content-Length").flatMap({ Int($0) }) else {
@@ -55,9 +55,9 @@ enum MediaRoutes {
             throw HTTPRefusal(.badRequest, "It was to be \(picture.type.rawValue): let Content-Type be that.")
         }
         do {
-            return try store.receive(picture)
+            return try store.receive(picture, until: expires)
         } catch {
-            throw HTTPRefusal(.conflict, "\(error)")
+            throw HTTPRefusal(error.status, "\(error)")
         }
     }
 
@@ -91,6 +91,15 @@ enum MediaRoutes {
 }
 
 extension IncomingPicture: HTTPBodyReceiver {}
+
+extension UploadRefusal {
+    fileprivate var status: HTTPResponseStatus {
+        switch self {
+        case .isUsed, .isInProgress: .conflict
+        case .isBusy, .isDiskFull: .serviceUnavailable
+        }
+    }
+}
 
 extension ProtocolError {
     fileprivate static let noPicture = ProtocolError(

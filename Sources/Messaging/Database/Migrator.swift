@@ -9,9 +9,8 @@ internal import Postgres
 /// roles differ from those of the last migration (`sql/doctor/catalogue.sql`): so a dump that was restored into another
 /// cluster, or without owners and privileges, is put right.
 ///
-/// Many nodes may migrate at once: each transaction locks the ledger, which the owner alone may lock, and what one node
-/// has applied the others find applied. A table that is in use is released after a second and tried again, so other
-/// transactions never wait long behind a migration.
+/// Many nodes may migrate at once: each transaction locks the ledger, which the owner alone may lock. A table that is in
+/// use is released after a second and tried again, so other transactions never wait long behind a migration.
 public struct Migrator: Sendable {
     private let url: String
     private let logger: Logger
@@ -398,28 +397,4 @@ extension Migrator {
     private static let makeLogin = Statement("app.make_login", "select app.make_login($1, $2)")
 
     private static let sign = Statement("app.sign", "select app.sign($1)")
-}
-
-/// Why a database was not migrated, in a sentence.
-public enum MigrationError: Error, CustomStringConvertible {
-    case unreachable(String)
-
-    /// What the database has cannot be migrated, a sentence for each reason. Nothing was written.
-    case obstructed([String])
-
-    /// A migration that was applied is not what it was.
-    case edited(String)
-
-    /// A file, and what the database said of it.
-    case failed(String, String)
-
-    public var description: String {
-        switch self {
-        case .unreachable(let why): "The database cannot be reached: \(why)"
-        case .obstructed(let obstacles): "The database was not changed. \(obstacles.joined(separator: " "))"
-        case .edited(let name):
-            "The migration \(name) was edited after it had been applied. Undo the edit, and write a new migration instead."
-        case .failed(let path, let why): "sql/\(path) failed: \(why)"
-        }
-    }
 }

@@ -24,6 +24,15 @@ public protocol MediaStore: Sendable {
     /// Removes a picture, where it is there.
     func remove(_ id: ID, _ purpose: Picture.Purpose) async throws
 
+    /// Removes what was put to a picture's upload address after it was accepted or removed, where the store lets a client
+    /// do that. It is called once the address has expired.
+    func removeUpload(_ id: ID) async throws
+
+    /// Returns whether there is room for so many bytes more.
+    ///
+    /// - Throws: where the store cannot say.
+    func hasRoom(for bytes: Int) async throws -> Bool
+
     /// Removes what was begun and is not wanted any more. It is asked for now and then.
     func tidy() async throws
 }

@@ -32,26 +32,35 @@ struct MediaSweeper: Sendable {
 
     private func removeDue() async throws -> Int {
         let rows = try await database.rows(Self.dueRemovals, ["\(Self.most)"], as: .feed)
-        var removed: [ID] = []
+        var removed: [(id: ID, purpose: String)] = []
         for row in 0..<rows.count {
-            guard let id = rows.text(row, 0).flatMap({ ID($0) }),
-                let purpose = rows.text(row, 1).flatMap(Picture.Purpose.init)
-            else { continue }
+            guard let id = rows.text(row, 0).flatMap({ ID($0) }), let purpose = rows.text(row, 1) else { continue }
             do {
-                try await store.remove(id, purpose)
-                removed.append(id)
+                if let purpose = Picture.Purpose(rawValue: purpose) {
+                    try await store.remove(id, purpose)
+                } else if purpose == Self.upload {
+                    try await store.removeUpload(id)
+                } else {
+                    continue
+                }
+                removed.append((id, purpose))
             } catch {
                 // It is due again in a minute.
                 logger.warning("a picture cannot be removed", metadata: ["id": "\(id)", "error": "\(error)"])
             }
         }
         if !removed.isEmpty {
-            let ids = "{\(removed.map(\.description).joined(separator: ","))}"
-            _ = try await database.rows(Self.removedMedia, [ids], as: .feed)
+            func array(_ values: [String]) -> String { "{\(values.joined(separator: ","))}" }
+            _ = try await database.rows(
+                Self.removedMedia, [array(removed.map { "\($0.id)" }), array(removed.map(\.purpose))], as: .feed)
         }
         return rows.count
     }
 
+    /// In place of a purpose: what a client has put to the upload address since.
+    private static let upload = "upload"
+
     private static let dueRemovals = Statement("app.due_removals", "select id, purpose from app.due_removals($1::int)")
-    private static let removedMedia = Statement("app.removed_media", "select app.removed_media($1::uuid[])")
+    private static let removedMedia = Statement(
+        "app.removed_media", "select app.removed_media($1::uuid[], $2::text[])")
 }

@@ -35,6 +35,8 @@ extension Operation {
         guard bytes <= store.maxBytes else {
             throw .invalid("bytes", "must be 1 to \(store.maxBytes): make the picture smaller")
         }
+        try await session.service.requireRoom(for: bytes, in: store)
+        if await session.isGuest { try session.limits.takeGuestMedia(bytes: bytes, from: session.peerAddress) }
         let answer = try await session.change(
             Statement("api.create_media", "select api.create_media($1, $2, $3::bigint, $4::uuid, $5::int, $6::int)"),
             [
@@ -93,6 +95,22 @@ extension MessagingService {
                 .forbidden, "This server keeps no pictures: its operator turns that on by POSTLINE_MEDIA_….")
         }
         return media
+    }
+
+    /// - Throws: `unavailable` if the store has no room for so many bytes, or cannot be asked.
+    func requireRoom(for bytes: Int, in store: any MediaStore) async throws(ProtocolError) {
+        let hasRoom: Bool
+        do {
+            hasRoom = try await store.hasRoom(for: bytes)
+        } catch {
+            logger.warning("the pictures' store cannot be asked", metadata: ["error": "\(error)"])
+            throw ProtocolError(.unavailable, "The store of pictures cannot be reached now. Try again.")
+        }
+        guard hasRoom else {
+            logger.error("the pictures' disk is almost full: media.create is refused (POSTLINE_MEDIA_MIN_FREE_BYTES)")
+            throw ProtocolError(
+                .unavailable, "The server's disk is almost full, so it takes no pictures now. Try again later.")
+        }
     }
 }
 

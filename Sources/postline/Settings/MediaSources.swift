@@ -11,6 +11,10 @@ struct MediaSources: Sendable {
     var isAtHand = false
     var secret: String?
     var maxBytes = 10 << 20
+
+    /// Nil: as ``settings(jwtSecret:)`` says. A disk on which PostgreSQL is, too, has room for its log so.
+    var minFreeBytes: Int?
+    private static let minFreeBytesOfServe = 1 << 30
     var s3Endpoint: String?
     var s3Region = "us-east-1"
     var s3Bucket: String?
@@ -62,7 +66,10 @@ struct MediaSources: Sendable {
             throw SettingsError(
                 "\(name) must have at least \(TokenKeys.minSecretBytes) bytes: it has \(secret.utf8.count).")
         }
-        return .folder(.init(directory: directory, url: url, secret: secret, maxBytes: maxBytes))
+        return .folder(
+            .init(
+                directory: directory, url: url, secret: secret, maxBytes: maxBytes,
+                minFreeBytes: minFreeBytes ?? (isAtHand ? 0 : Self.minFreeBytesOfServe)))
     }
 
     private static func check(_ url: String, _ name: String) throws(SettingsError) {

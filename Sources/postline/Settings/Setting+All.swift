@@ -206,6 +206,10 @@ extension Setting {
         Setting(
             "media_max_bytes", \.media.maxBytes, .integer(in: 1_024...1_073_741_824), "A picture's bytes at most."),
         Setting(
+            "media_min_free_bytes", \.media.minFreeBytes, .integer(in: 0...1_125_899_906_842_624),
+            otherwise: "1073741824, and 0 in `dev`",
+            "Bytes that stay free on the folder's disk: with less, no picture is taken (`unavailable`)."),
+        Setting(
             "media_s3_endpoint", \.media.s3Endpoint, .text,
             "In place of a folder: a store that speaks S3, such as `https://s3.eu-central-1.amazonaws.com`."),
         Setting("media_s3_region", \.media.s3Region, .text, "Its region."),
@@ -240,7 +244,7 @@ extension Setting {
             "max_in_flight", \.lines.maxInFlight, .integer(in: 1...10_000),
             "Unanswered requests of one connection at most."),
         Setting(
-            "rate_limits", \.hasRateLimits, .onOff, "`off` for load tests: the seven that follow do not hold."),
+            "rate_limits", \.hasRateLimits, .onOff, "`off` for load tests: the eight that follow do not hold."),
         Setting(
             "failed_logins_per_minute", \.rates.failedLoginsPerMinute, rate,
             "Wrong passwords of one account, and passwords checked in one session, on each node."),
@@ -258,6 +262,9 @@ extension Setting {
         Setting(
             "mail_requests_per_hour", \.rates.mailRequestsPerHour, rate,
             "Mails that one address (IPv6: one /64) asks for, on each node."),
+        Setting(
+            "guest_media_bytes_per_day", \.rates.guestMediaBytesPerDay, .integer(in: 1...1_125_899_906_842_624),
+            "Bytes of pictures that guests upload from one address (IPv6: one /64), on each node."),
     ]
 
     private static let rate = SettingForm<Int>.integer(in: 1...1_000_000)

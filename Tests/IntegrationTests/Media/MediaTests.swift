@@ -3,6 +3,7 @@ import Foundation
 import LineClient
 import Media
 import Messaging
+import NIOCore
 import TestSupport
 import Testing
 
@@ -233,6 +234,165 @@ struct MediaTests {
                         "conversation_id": .string(Room.aliceBob), "kind": "image",
                         "attachment": .object(["media_id": .string(id)]),
                     ], field: "attachment.media_id")
+            }
+        }
+    }
+
+    @Test("an upload address takes one picture, whatever became of it, on every node with the folder")
+    func usedOnce() async throws {  // A6
+        try await withPictures { node, folder in
+            let alice = try await node.signedIn(.alice)
+            func isRefused(_ url: String) async throws {
+                #expect(try await PictureAnswer.put(picture(), to: url).status == 409)
+            }
+            // Uploaded and not used, worn, and worn no more.
+            let first = try await alice.promise(.avatar)
+            #expect(try await PictureAnswer.put(picture(), to: first.url).status == 204)
+            try await isRefused(first.url)
+            let avatar: JSONObject = ["avatar_type": "custom", "media_id": .string(first.id)]
+            _ = try await alice.call("me.set_avatar", avatar)
+            try await isRefused(first.url)
+            _ = try await alice.call("me.set_avatar", ["avatar_type": .null])
+            try await folder.has(0)
+            try await isRefused(first.url)
+            // Its row removed by another than its owner.
+            let second = try await alice.promise(.message, in: Room.aliceBob)
+            #expect(try await PictureAnswer.put(picture(), to: second.url).status == 204)
+            try await node.database.psql("update media set stored_at = now() where id = '\(second.id)'")
+            try await node.database.psql("delete from media where id = '\(second.id)'")
+            try await folder.has(0)
+            try await isRefused(second.url)
+            // A node that starts later, and tidies, knows it too.
+            let later = try folder.store()
+            try await later.tidy()
+            #expect(throws: UploadRefusal.isUsed) {
+                let picture = Picture(id: try #require(ID(second.id)), purpose: .message, type: .png, bytes: 1_000)
+                _ = try later.receive(picture, until: Date() + 60)
+            }
+            try await isRefused(second.url)
+            // What failed does not count.
+            let third = try await alice.promise(.avatar)
+            #expect(try await PictureAnswer.put(picture(.jpeg), to: third.url).status == 400)
+            #expect(try await PictureAnswer.put(picture(), to: third.url).status == 204)
+            try await isRefused(third.url)
+            #expect(try folder.files == ["avatars/\(third.id)"])
+        }
+    }
+
+    @Test("the mark of a used address is removed once the address has expired, and not before")
+    func marks() async throws {  // A6
+        try await PictureFolder.with { folder in
+            let store = try folder.store()
+            let picture = Picture(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            func receive(until expires: Date) throws -> IncomingPicture {
+                let incoming = try store.receive(picture, until: expires)
+                try incoming.write(ByteBuffer(bytes: IntegrationTests.picture(bytes: 10)))
+                return incoming
+            }
+            let late = try receive(until: Date() - 1)
+            #expect(throws: MediaError.self) { try late.finish() }
+            try receive(until: Date() + 60).finish()
+            try await store.remove(picture.id, .avatar)
+            #expect(throws: UploadRefusal.isUsed) { try receive(until: Date() + 60) }
+            let marker = "\(folder.path)/used/\(picture.id)"
+            for (age, isThere) in [(3_700.0, true), (7_100, true), (7_300, false)] {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date() - age], ofItemAtPath: marker)
+                try await store.tidy()
+                #expect(FileManager.default.fileExists(atPath: marker) == isThere, "\(age)")
+            }
+        }
+    }
+
+    @Test("one upload at a time by an address, and all of a node's within a bound")
+    func atOnce() async throws {  // A7
+        try await PictureFolder.with { folder in
+            let store = try folder.store(maxIncomingBytes: 1_000)
+            func receive(_ id: ID, _ bytes: Int) throws -> IncomingPicture {
+                try store.receive(Picture(id: id, purpose: .avatar, type: .png, bytes: bytes), until: Date() + 60)
+            }
+            let id = ID.random()
+            let first = try receive(id, 600)
+            #expect(throws: UploadRefusal.isInProgress) { try receive(id, 600) }
+            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 401) }
+            let second = try receive(.random(), 400)
+            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 1) }
+            first.discard()
+            first.discard()
+            #expect(throws: UploadRefusal.isBusy) { try receive(.random(), 601) }
+            let again = try receive(id, 600)
+            #expect(throws: MediaError.self) { try again.finish() }
+            second.discard()
+            _ = try receive(.random(), 1_000)
+        }
+    }
+
+    @Test("a second upload at an address in use is refused while the first goes on")
+    func parallel() async throws {  // A7
+        try await withPictures { node, folder in
+            let alice = try await node.signedIn(.alice)
+            let promised = try await alice.promise(.avatar)
+            let head = "PUT \(PictureAnswer.target(of: promised.url)) HTTP/1.1\r\nHost: h\r\nContent-Length: 1000\r\n"
+            let slow = try await BarePeer.connect(port: node.httpPort)
+            try await slow.send(Array((head + "Connection: close\r\n\r\n").utf8) + picture().prefix(500))
+            try await folder.has(1)
+            for _ in 1...3 { #expect(try await PictureAnswer.put(picture(), to: promised.url).status == 409) }
+            try await folder.has(1)
+            #expect(try PictureAnswer(try await slow.exchange(Array(picture().dropFirst(500)))).status == 204)
+        }
+    }
+
+    @Test("with less free on the disk than is set, media.create is unavailable and no upload is taken")
+    func fullDisk() async throws {  // A7
+        try await PictureFolder.with { folder in
+            var settings = NodeSettings()
+            settings.pictures = folder.path
+            settings.minFreePictureBytes = 1 << 60
+            try await withNode(settings) { node in
+                let alice = try await node.signedIn(.alice)
+                for bytes in [1, 1_000_000] {
+                    try await alice.refused(
+                        .unavailable, "media.create",
+                        ["purpose": "avatar", "mime_type": "image/png", "bytes": .integer(bytes)])
+                }
+            }
+            let picture = Picture(id: .random(), purpose: .avatar, type: .png, bytes: 10)
+            for (free, isTaken) in [(0, true), (1, true), (1 << 60, false)] {
+                let store = try folder.store(minFreeBytes: free)
+                #expect(try await store.hasRoom(for: 10) == isTaken)
+                let incoming = try? store.receive(picture, until: Date() + 60)
+                #expect((incoming != nil) == isTaken)
+            }
+        }
+    }
+
+    @Test("guests of one address promise so many bytes a day and no more; accounts are not counted")
+    func guests() async throws {  // A7
+        try await PictureFolder.with { folder in
+            var settings = NodeSettings()
+            settings.pictures = folder.path
+            var rates = Rates()
+            rates.guestMediaBytesPerDay = 1_500
+            settings.rates = rates
+            try await withNode(settings) { node in
+                func promise(_ client: TestClient, _ bytes: Int, isRefused: Bool) async throws {
+                    let params: JSONObject = [
+                        "purpose": "avatar", "mime_type": "image/png", "bytes": .integer(bytes),
+                    ]
+                    if isRefused {
+                        try await client.refused(.rateLimited, "media.create", params)
+                    } else {
+                        _ = try await client.call("media.create", params)
+                    }
+                }
+                let one = try await node.guest()
+                let other = try await node.guest()
+                try await promise(one, 1_000, isRefused: false)
+                try await promise(other, 501, isRefused: true)
+                try await promise(other, 499, isRefused: false)
+                try await promise(one, 100, isRefused: true)
+                let alice = try await node.signedIn(.alice)
+                try await promise(alice, 100_000, isRefused: false)
             }
         }
     }

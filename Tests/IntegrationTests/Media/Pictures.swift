@@ -23,11 +23,21 @@ struct PictureFolder: Sendable {
         try await eventually("\(count) files") { try files.count == count }
     }
 
-    /// The files that are there, finished or not.
+    /// The files of pictures that are there, finished or not.
     var files: [String] {
         get throws {
-            try FileManager.default.subpathsOfDirectory(atPath: path).filter { $0.contains("/") }
+            try FileManager.default.subpathsOfDirectory(atPath: path)
+                .filter { $0.contains("/") && !$0.hasPrefix("used/") }
         }
+    }
+
+    /// A node's store in the folder.
+    func store(minFreeBytes: Int = 0, maxIncomingBytes: Int = 1 << 30) throws -> FolderStore {
+        var settings = MediaSettings.Folder(
+            directory: path, url: "http://127.0.0.1", secret: TestNode.secret, maxBytes: 1 << 20,
+            minFreeBytes: minFreeBytes)
+        settings.maxIncomingBytes = maxIncomingBytes
+        return try FolderStore(settings)
     }
 }
 

@@ -55,6 +55,11 @@ actor BarePeer {
         return received.bytes
     }
 
+    /// Sends that, and leaves the connection open.
+    func send(_ bytes: [UInt8]) async throws {
+        try await channel.channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+    }
+
     /// Sends that and closes the connection, whatever comes back.
     func sendAndClose(_ bytes: [UInt8]) async throws {
         try await channel.executeThenClose { _, outbound in try await outbound.write(ByteBuffer(bytes: bytes)) }

@@ -114,6 +114,7 @@ struct NodeSettings: Sendable {
     /// A folder for pictures of up to a mebibyte; nil: one of all tests, unless none are kept.
     var pictures: String?
     var keepsPictures = true
+    var minFreePictureBytes = 0
 }
 
 /// Runs a node on a fresh database for as long as `body` does.
@@ -170,7 +171,10 @@ func withNode<Value: Sendable>(
     let folder = settings.pictures ?? FileManager.default.temporaryDirectory.appending(path: shared).path
     let pictures =
         settings.keepsPictures
-        ? try FolderStore(.init(directory: folder, url: nil, secret: TestNode.secret, maxBytes: 1 << 20)) : nil
+        ? try FolderStore(
+            .init(
+                directory: folder, url: nil, secret: TestNode.secret, maxBytes: 1 << 20,
+                minFreeBytes: settings.minFreePictureBytes)) : nil
     configuration.media = pictures
     configuration.apple = settings.apple
     if settings.mail != nil {

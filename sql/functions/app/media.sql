@@ -21,6 +21,10 @@ declare
     waiting record;
     new_id uuid;
 begin
+    -- Here too, since a role of the database may call this and not api.create_media.
+    if purpose = 'message' and not app.is_member(create_media.conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
     -- One after another, so that all are counted; and nobody's who is just being deleted.
     perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for update;
     if not found then
@@ -39,10 +43,23 @@ begin
 end
 $$;
 
--- Notes that the bytes are there, and are what was promised: the word of a node, whose store has looked.
+-- Returns the time after which no upload of a picture that was created then can end: an address is valid for an hour.
+create or replace function app.last_upload(created_at timestamptz) returns timestamptz
+language sql immutable parallel safe
+begin atomic
+    select created_at + interval '70 minutes';
+end;
+
+-- Records that the bytes are there, and are what was promised: the word of a node, whose store has looked. What a client
+-- puts to the upload address afterwards, where the store allows that, is removed once the address has expired.
 create or replace function app.note_stored(id uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-    update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
+    with stored as (
+        update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
+        returning m.id, m.created_at)
+    insert into app.media_removals (id, purpose, due_at)
+    select s.id, 'upload', app.last_upload(s.created_at) from stored s
+    on conflict do nothing
 $$;
 
 -- A message takes a picture: one that its sender has uploaded for its conversation, and that no other has.
@@ -61,25 +78,24 @@ begin
 end
 $$;
 
--- A profile takes a picture that its user has uploaded as an avatar. Users may say where it is, and no more than
--- that: it must be an address of this picture.
-create or replace function app.take_avatar(media_id text, url text, path text) returns void
+-- A profile takes the picture whose address its avatar is: one that its user has uploaded as an avatar and not used yet.
+-- Users may say where it is, and no more than that: the address ends in the picture's id. It is the trigger's work, so
+-- that no picture counts as used which no profile has.
+create or replace function app.take_avatar() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
-declare
-    picture uuid := app.media_id(pg_catalog.jsonb_build_object('media_id', media_id));
 begin
-    if not coalesce(app.is_media_url(url, picture), false) then
-        perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
-    end if;
-    update public.media m set used_at = pg_catalog.clock_timestamp(), url = take_avatar.url
-     where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar' and m.stored_at is not null
-       and m.used_at is null;
-    if not found then
-        perform app.refuse_param(path || 'media_id',
-            'An avatar is one that you have uploaded as such and not used yet.');
-    end if;
+    update public.media m set used_at = pg_catalog.clock_timestamp(), url = new.avatar_url
+     where m.id = app.media_id(pg_catalog.jsonb_build_object('media_id', pg_catalog.right(new.avatar_url, 36)))
+       and m.owner_id = new.id and m.purpose = 'avatar' and m.stored_at is not null and m.used_at is null
+       and app.is_media_url(new.avatar_url, m.id);
+    return new;
 end
 $$;
+-- Before the trigger `keep`, which takes an address that is not https from a picture of the user's alone.
+create or replace trigger avatar before update of avatar_url on public.user_profiles
+    for each row when (new.avatar_url is distinct from old.avatar_url and new.avatar_url is not null)
+    execute function app.take_avatar();
+drop function if exists app.take_avatar(text, text, text);
 
 -- The picture of an attachment; null where it has none.
 create or replace function app.media_id(attachment jsonb) returns uuid
@@ -144,7 +160,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
     insert into app.media_removals (id, purpose, due_at)
     values (old.id, old.purpose,
-            case when old.stored_at is null then greatest(pg_catalog.now(), old.created_at + interval '70 minutes')
+            case when old.stored_at is null then greatest(pg_catalog.now(), app.last_upload(old.created_at))
                  else pg_catalog.now() end)
     on conflict do nothing;
     return null;
@@ -155,8 +171,9 @@ create or replace trigger queue_removal after delete on public.media
 create or replace trigger queue_removed after update on public.media
     for each row when (new.removed_at is not null and old.removed_at is null) execute function app.queue_removal();
 
--- Lets go what nobody took within a day, and gives what is to be removed from the store, `most` at most. Each is due
--- again in a minute, until app.removed_media says that it is gone.
+-- Lets go what nobody took within a day, and returns what is to be removed from the store, `most` at most: by its
+-- purpose a picture, or what was put to its upload address since. Each is due again in a minute, until app.removed_media
+-- says that it is gone.
 create or replace function app.due_removals(most integer) returns table (id uuid, purpose text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
@@ -166,15 +183,22 @@ begin
                      order by u.created_at limit most for update skip locked);
     return query
         update app.media_removals r set due_at = pg_catalog.clock_timestamp() + interval '1 minute'
-         where r.id in (select d.id from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
-                         order by d.due_at limit most for update skip locked)
+         where (r.id, r.purpose) in (
+                select d.id, d.purpose from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
+                 order by d.due_at limit most for update skip locked)
         returning r.id, r.purpose;
 end
 $$;
 
+create or replace function app.removed_media(ids uuid[], purposes text[]) returns void
+language sql security definer set search_path = pg_catalog, pg_temp as $$
+    delete from app.media_removals r
+     where (r.id, r.purpose) in (select u.id, u.purpose from unnest(ids, purposes) as u (id, purpose))
+$$;
+-- Of nodes of the previous version. Remove after 0.1.
 create or replace function app.removed_media(ids uuid[]) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-    delete from app.media_removals r where r.id = any (ids)
+    delete from app.media_removals r where r.id = any (ids) and r.purpose <> 'upload'
 $$;
 
 -- The guest's pictures become the account's. An avatar that the account has no use for goes.

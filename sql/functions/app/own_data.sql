@@ -186,6 +186,7 @@ declare
     new_id text := app.patched_text(avatar, 'avatar_id', null, path);
     new_url text := app.patched_text(avatar, 'avatar_url', null, path);
     media_id text := app.patched_text(avatar, 'media_id', null, path);
+    picture uuid := app.media_id(pg_catalog.jsonb_build_object('media_id', media_id));
 begin
     perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url', 'media_id'], path);
     if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
@@ -199,7 +200,15 @@ begin
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
     elsif media_id is not null then
-        perform app.take_avatar(media_id, new_url, path);
+        -- The trigger of the profile takes it.
+        if not coalesce(app.is_media_url(new_url, picture), false) then
+            perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
+        elsif not exists (select from public.media m
+                           where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar'
+                             and m.stored_at is not null and m.used_at is null) then
+            perform app.refuse_param(path || 'media_id',
+                'An avatar is one that you have uploaded as such and not used yet.');
+        end if;
     elsif new_type = 'custom' then
         perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
     end if;

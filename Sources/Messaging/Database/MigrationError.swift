@@ -1,0 +1,23 @@
+/// Why a database was not migrated, in a sentence.
+public enum MigrationError: Error, CustomStringConvertible {
+    case unreachable(String)
+
+    /// What the database has cannot be migrated, a sentence for each reason. Nothing was written.
+    case obstructed([String])
+
+    /// A migration that was applied is not what it was.
+    case edited(String)
+
+    /// A file, and what the database said of it.
+    case failed(String, String)
+
+    public var description: String {
+        switch self {
+        case .unreachable(let why): "The database cannot be reached: \(why)"
+        case .obstructed(let obstacles): "The database was not changed. \(obstacles.joined(separator: " "))"
+        case .edited(let name):
+            "The migration \(name) was edited after it had been applied. Undo the edit, and write a new migration instead."
+        case .failed(let path, let why): "sql/\(path) failed: \(why)"
+        }
+    }
+}
