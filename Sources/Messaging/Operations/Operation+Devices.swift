@@ -13,7 +13,7 @@ extension Operation {
                 "environment", .string(.choice(["production", "sandbox"])), .optional, default: .string("production"),
                 "Of the platform's: apps under development get tokens of the sandbox."),
             Parameter(
-                "locale", .string(.languageTag, heldBy: .database), .optional, "The language of what it shows."),
+                "locale", .string(.any), .optional, "The language of what it shows, a BCP 47 tag."),
         ],
         result: .object([("id", .uuid)]), errors: [.forbidden]
     ) { session, params throws(ProtocolError) in

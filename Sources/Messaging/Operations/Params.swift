@@ -152,6 +152,7 @@ extension JSON {
 extension String {
     /// The text with A to Z in small letters, and all else as it is.
     package var lowercasedASCII: String {
-        String(decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+        let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
+        return String(decoding: utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
     }
 }

@@ -350,10 +350,10 @@ extension TextRule {
             case .email: (["a"], ["a@b.example.com"])
             case .httpsURL(let maxBytes):
                 (
-                    ["http://a.example.com/", "https://" + Self.text(maxBytes - 7)],
-                    ["https://" + Self.text(maxBytes - 8)]
+                    ["http://a.example.com/", "https://x.example/" + Self.text(maxBytes - 17)],
+                    ["https://x.example/" + Self.text(maxBytes - 18), "Https://x.example"]
                 )
-            case .languageTag: (["the english", "e_n", ""], ["en", "pt-BR"])
+            case .languageTag: (["the english", "?", ""], ["en", "pt-BR"])
             case .phoneNumber: (["12345678", "+0123456789", "+1 234 567 890"], ["+4915112345678"])
             case .date: (["x", "1990-1-1"], ["1990-01-01"])
             case .timestamp: (["x", "2030-01-01", "1969-12-31T00:00:00Z"], ["2030-01-01T00:00:00Z"])
