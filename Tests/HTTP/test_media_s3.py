@@ -110,6 +110,12 @@ class S3Tests(unittest.TestCase):
         self.call("messages.delete", {"conversation_id": support.ALICE_BOB, "seq": sent["seq"]}, token)
         self.gone("pictures", f"messages/{promised['id']}")
         self.gone("pictures", f"uploads/{promised['id']}")
+        # A6: put once more while the address is valid, it is shown to nobody, and goes when the address has expired.
+        self.put(promised, PNG)
+        self.assertIn(f"uploads/{promised['id']}", self.keys("pictures"))
+        support.sql(f"update app.media_removals set due_at = now() where id = '{promised['id']}'")
+        self.gone("pictures", f"uploads/{promised['id']}")
+        self.assertNotIn(f"messages/{promised['id']}", self.keys("pictures"))
 
     def test_what_was_not_promised_or_is_not_there_is_refused_and_not_kept(self):
         token = self.token("alice")

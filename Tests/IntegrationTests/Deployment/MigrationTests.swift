@@ -31,5 +31,34 @@ struct MigrationTests {
         }
     }
 
+    @Test("an advisory lock of an untrusted role holds up no migration, and several run at once")
+    func locks() async throws {  // A10
+        try await withNode { node in
+            let database = node.database
+            let held = try await database.connect()
+            _ = try await held.execute("set role anon; select pg_advisory_lock(7432000001)")
+            try await database.psql("delete from app.migrations where name = 'functions'")
+            let applied = try await within("the migrations") {
+                try await withThrowingTaskGroup { group in
+                    for _ in 1...4 {
+                        group.addTask {
+                            try await Migrator(url: database.adminURL, logger: .quiet).migrate(loginRole: nil)
+                        }
+                    }
+                    return try await group.reduce(into: [String]()) { $0 += $1.map(\.name) }
+                }
+            }
+            #expect(applied == ["functions and policies"])
+            // Nor can it lock what migrations lock.
+            for mode in ["access share", "row exclusive", "share row exclusive", "access exclusive"] {
+                await #expect(throws: PostgresError.self) {
+                    _ = try await held.execute("begin; lock table app.migrations in \(mode) mode")
+                }
+                _ = try await held.execute("rollback")
+            }
+            await held.close()
+        }
+    }
+
     private static let applied = "select hash from app.migrations where name = 'functions'"
 }

@@ -65,6 +65,9 @@ struct DevicePushTests {
                 rsa: try Insecure.RSA.PublicKey(pem: setup.fcmKey.publicKey.pemRepresentation), digestAlgorithm: .sha256
             )
             let asked = try await account.verify(String(assertion), as: AccountClaims.self)
+            // F13
+            let header = try #require(try JSONSerialization.jsonObject(with: Data(base64URL: assertion)) as? [String: Any])
+            #expect(header["kid"] as? String == "fcm-key-1")
             #expect(asked.iss == "pusher@a-project.example" && asked.aud == "\(setup.standIn.url)/token")
             #expect(asked.scope == "https://www.googleapis.com/auth/firebase.messaging")
 
@@ -110,6 +113,46 @@ struct DevicePushTests {
             join conversations c on c.id = m.conversation_id where m.user_id = '\(Person.bob.id)'
             """)
         return try #require(sum.flatMap { Int($0) })
+    }
+
+    @Test("FCM's 400 removes the device if the token is invalid, and not for another reason")
+    func invalidToken() async throws {  // E26
+        try await PushSetup.with { setup in
+            let node = try await setup.leader()
+            defer { node.command.signal(SIGKILL) }
+            let bob = try await node.signedIn(.bob)
+            try await bob.register(device: "good", "fcm")
+            try await bob.register(device: "bad", "fcm")
+            setup.answer { request in
+                let message = (try? request.json)?["message"] as? [String: Any]
+                let field = message?["token"] as? String == "bad" ? "message.token" : "message.android.ttl"
+                return .says(
+                    400,
+                    #"{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Invalid","details":["#
+                        + #"{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"INVALID_ARGUMENT"},"#
+                        + #"{"fieldViolations":[{"field":"\#(field)","description":"Invalid"}]}]}}"#)
+            }
+            _ = try await node.signedIn(.alice).send("hello", to: Room.aliceBob)
+            try await within("the pushes to be settled") {
+                while try await setup.database.value("select count(*) from app.pushes") != "0" {}
+            }
+            #expect(try await setup.database.value("select string_agg(token, ' ') from app.devices") == "good")
+        }
+    }
+
+    @Test("which node pushes is not decided by a lock that every role of the database may take")
+    func lease() async throws {  // A10
+        try await PushSetup.with { setup in
+            try await setup.database.withConnection { connection in
+                _ = try await connection.execute(
+                    "set role anon; select pg_advisory_lock(hashtextextended('postline push', 0))")
+                let node = try await setup.leader()
+                defer { node.command.signal(SIGKILL) }
+                try await node.signedIn(.bob).register(device: "b0b0")
+                _ = try await node.signedIn(.alice).send("hello", to: Room.aliceBob)
+                _ = try await setup.standIn.received(1) { $0.path == "/3/device/b0b0" }
+            }
+        }
     }
 
     private struct ProviderClaims: JWTPayload {
@@ -321,5 +364,14 @@ struct DevicePushTests {
             try await bob.refused(
                 .notFound, "conversations.mute", ["conversation_id": .string(Room.aliceCarol)])
         }
+    }
+}
+
+extension Data {
+    /// The header of a signed token (RFC 7515).
+    fileprivate init(base64URL token: some StringProtocol) throws {
+        var text = token.prefix { $0 != "." }.replacing("-", with: "+").replacing("_", with: "/")
+        text += String(repeating: "=", count: (4 - text.count % 4) % 4)
+        self = try #require(Data(base64Encoded: String(text)))
     }
 }

@@ -51,7 +51,7 @@ struct PushSetup: Sendable {
         }
         let account = try JSONSerialization.data(withJSONObject: [
             "project_id": "a-project", "client_email": "pusher@a-project.example", "token_uri": "\(standIn.url)/token",
-            "private_key": fcmKey.pkcs8PEMRepresentation,
+            "private_key": fcmKey.pkcs8PEMRepresentation, "private_key_id": "fcm-key-1",
         ])
         return [
             "POSTLINE_PUSH_APNS_KEY_FILE": try file("apns.p8", apnsKey.pemRepresentation),
