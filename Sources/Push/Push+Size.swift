@@ -14,7 +14,9 @@ extension Push {
         func with(_ title: String, _ body: String?) -> Push { Push(order: order, text: Text(title: title, body: body)) }
         let shortestBody = text.body?.shortened(to: Self.shortest)
         if let body = text.body, try size(with(text.title, shortestBody)) <= limit {
-            let bytes = try Self.longest(body.utf8.count) { try size(with(text.title, body.shortened(to: $0))) <= limit }
+            let bytes = try Self.longest(body.utf8.count) {
+                try size(with(text.title, body.shortened(to: $0))) <= limit
+            }
             return with(text.title, body.shortened(to: bytes))
         }
         let bytes = try Self.longest(text.title.utf8.count) {

@@ -68,7 +68,8 @@ struct TypingEnvelopeTests {
     @Test(
         "a payload is accepted by a clock within 15 s of the sender's, and not from before the node's start",
         arguments: [
-            (-16.0, false), (-15.1, false), (-14.9, true), (-1, true), (0, true), (1, true), (14.9, true), (15.1, false),
+            (-16.0, false), (-15.1, false), (-14.9, true), (-1, true), (0, true), (1, true), (14.9, true),
+            (15.1, false),
             (3_600, false), (1e300, false),
         ])
     func time(_ difference: Double, _ isAccepted: Bool) throws {

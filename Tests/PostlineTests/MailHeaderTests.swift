@@ -14,7 +14,9 @@ struct MailHeaderTests {
         "Bestätigen Sie Ihre E-Mail-Adresse für Postline, bitte, noch heute", String(repeating: "aä", count: 44),
     ]
 
-    @Test("a line of a subject with an encoded word has at most 76 bytes, and the subject reads as before", arguments: texts)
+    @Test(
+        "a line of a subject with an encoded word has at most 76 bytes, and the subject reads as before",
+        arguments: texts)
     func subject(_ text: String) throws {
         let lines = try lines("Subject: " + MailMessage.encoded(text, after: 9))
         #expect(try read(lines, from: "Subject: ") == plain(text))

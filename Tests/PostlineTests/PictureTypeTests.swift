@@ -8,7 +8,8 @@ struct PictureTypeTests {
         "a file with an ftyp box is HEIC if its brands say HEVC and none says AV1",
         arguments: [
             ("heic", ["mif1", "heic"], true), ("heic", [], true), ("heix", ["mif1", "heix"], true),
-            ("heim", ["mif1"], true), ("heis", ["mif1"], true), ("hevc", ["msf1", "hevc"], true), ("hevx", ["hevx"], true),
+            ("heim", ["mif1"], true), ("heis", ["mif1"], true), ("hevc", ["msf1", "hevc"], true),
+            ("hevx", ["hevx"], true),
             ("mif1", ["mif1", "heic"], true), ("mif1", ["miaf", "MiHB", "mif1", "heix"], true),
             ("msf1", ["msf1", "hevc"], true), ("mif1", Array(repeating: "miaf", count: 20) + ["heic"], true),
             ("avif", ["mif1", "miaf", "MA1B"], false), ("avis", ["msf1", "miaf"], false),

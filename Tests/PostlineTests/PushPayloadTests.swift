@@ -17,9 +17,9 @@ struct PushPayloadTests {
         String(repeating: "a", count: 996) + "👍🏽👍🏽", "<&>'" + String(repeating: "\u{0}", count: 900), "",
     ]
 
-    private func push(_ content: String?, sender: String = "Alice Moreau", title: String? = nil) -> Push {
+    private func push(_ content: String?, sender: String = "Alice Moreau", title: String? = nil) -> DevicePush {
         let order = PushOrder.told(content, by: sender, in: title)
-        return Push(order: order, text: PushTexts().text(of: order))
+        return DevicePush(order: order, text: PushTexts().text(of: order))
     }
 
     private func json(_ bytes: [UInt8]) throws -> [String: Any] {

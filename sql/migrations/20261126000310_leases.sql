@@ -1,5 +1,5 @@
--- Which node does what one node alone does, and until when: see app.lead. In place of an advisory lock, which every role
--- of the database may take.
+-- Which node does what one node alone does, and until when: see app.lead. In place of an advisory lock, which every
+-- role of the database may take.
 create table app.leases (
     name text primary key,
     holder uuid not null,

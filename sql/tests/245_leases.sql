@@ -39,7 +39,8 @@ select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
        unnest(array[
            'select app.lead(''push'', gen_random_uuid(), 1e9)', 'select app.resign(''push'', gen_random_uuid())',
            'select from app.leases for key share', 'select from app.identity_attempts for update',
-           'update app.leases set expires_at = ''infinity''', 'insert into app.identity_attempts values (''apple'', ''x'')',
+           'update app.leases set expires_at = ''infinity''',
+           'insert into app.identity_attempts values (''apple'', ''x'')',
            'lock table app.leases in access share mode', 'lock table app.identity_attempts in row share mode',
            'lock table app.migrations in access share mode',
            'lock table app.migrations in share row exclusive mode']) statement;

@@ -66,7 +66,8 @@ struct DevicePushTests {
             )
             let asked = try await account.verify(String(assertion), as: AccountClaims.self)
             // F13
-            let header = try #require(try JSONSerialization.jsonObject(with: Data(base64URL: assertion)) as? [String: Any])
+            let header = try #require(
+                try JSONSerialization.jsonObject(with: Data(base64URL: assertion)) as? [String: Any])
             #expect(header["kid"] as? String == "fcm-key-1")
             #expect(asked.iss == "pusher@a-project.example" && asked.aud == "\(setup.standIn.url)/token")
             #expect(asked.scope == "https://www.googleapis.com/auth/firebase.messaging")

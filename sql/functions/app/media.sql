@@ -50,8 +50,8 @@ begin atomic
     select created_at + interval '70 minutes';
 end;
 
--- Records that the bytes are there, and are what was promised: the word of a node, whose store has looked. What a client
--- puts to the upload address afterwards, where the store allows that, is removed once the address has expired.
+-- Records that the bytes are there, and are what was promised: the word of a node, whose store has looked. What a
+-- client puts to the upload address afterwards, where the store allows that, is removed once the address has expired.
 create or replace function app.note_stored(id uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
     with stored as (
@@ -78,7 +78,7 @@ begin
 end
 $$;
 
--- A profile takes the picture whose address its avatar is: one that its user has uploaded as an avatar and not used yet.
+-- A profile takes the picture whose address its avatar is: one that its user has uploaded as an avatar and not used.
 -- Users may say where it is, and no more than that: the address ends in the picture's id. It is the trigger's work, so
 -- that no picture counts as used which no profile has.
 create or replace function app.take_avatar() returns trigger
@@ -172,8 +172,8 @@ create or replace trigger queue_removed after update on public.media
     for each row when (new.removed_at is not null and old.removed_at is null) execute function app.queue_removal();
 
 -- Lets go what nobody took within a day, and returns what is to be removed from the store, `most` at most: by its
--- purpose a picture, or what was put to its upload address since. Each is due again in a minute, until app.removed_media
--- says that it is gone.
+-- purpose a picture, or what was put to its upload address since. Each is due again in a minute, until
+-- app.removed_media says that it is gone.
 create or replace function app.due_removals(most integer) returns table (id uuid, purpose text)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_custom_plan as $$
 begin
