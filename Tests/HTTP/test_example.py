@@ -39,6 +39,14 @@ class PythonClient(unittest.TestCase):
         read = client.call("messages.list", conversation_id=ALICE_BOB, after_seq=sent["seq"] - 1, limit=1)
         self.assertEqual(read["messages"][0]["content"], text)
 
+    # Defect E30.
+    def test_it_sends_the_longest_texts_of_any_script(self):
+        client = module().Postline(BASE)
+        client.token = token()
+        for text in ["\U0001f600" * 8_000, "\u00e9" * 8_000, "\u738b" * 8_000, "\u0928\u093f" * 4_000, "a" * 8_000]:
+            sent = client.call("messages.send", conversation_id=ALICE_BOB, content=text)
+            self.assertEqual(sent["content"], text)
+
     def test_it_waits_as_long_as_it_is_told_where_it_asks_too_often(self):
         example = module()
         client = example.Postline(STRICT)

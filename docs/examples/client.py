@@ -35,7 +35,8 @@ class Postline:
         headers = {"Content-Type": "application/json"}
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
-        body = None if params is None else json.dumps(params).encode()
+        # As UTF-8: escaped, a text can be six times as long, and longer than the server takes.
+        body = None if params is None else json.dumps(params, ensure_ascii=False).encode()
         asked = urllib.request.Request(self.base + path, body, headers, method=method)
         try:
             with urllib.request.urlopen(asked, timeout=60) as answer:
