@@ -105,6 +105,57 @@ class Methods(unittest.TestCase):
         self.assertEqual(crossed.status, 400)
         self.assertEqual(call("messages.send", params, bearer, headers={"Idempotency-Key": "x"}).status, 400)
 
+    # Defect F16: the examples of the specification, section 7, and the same kinds with methods of ours.
+    def test_rpc_answers_the_examples_of_json_rpc(self):
+        def failed(code, id=None):
+            return {"id": id, "code": code}
+
+        for text, expected in [
+            ('{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}', failed(-32601, 1)),
+            ('{"jsonrpc": "2.0", "method": "subtract", "params": {"subtrahend": 23, "minuend": 42}, "id": 3}',
+             failed(-32601, 3)),
+            ('{"jsonrpc": "2.0", "method": "server.info", "params": [], "id": 4}', {"id": 4}),
+            ('{"jsonrpc": "2.0", "method": "server.info", "params": {}, "id": 4}', {"id": 4}),
+            ('{"jsonrpc": "2.0", "method": "server.info", "id": 4}', {"id": 4}),
+            ('{"jsonrpc": "2.0", "method": "server.info", "params": [1], "id": 4}', failed(-32602, 4)),
+            ('{"jsonrpc": "2.0", "method": "auth.login", "params": [], "id": 4}', failed(-32602, 4)),
+            ('{"jsonrpc": "2.0", "method": "update", "params": [1,2,3,4,5]}', None),
+            ('{"jsonrpc": "2.0", "method": "foobar"}', None),
+            ('{"jsonrpc": "2.0", "method": "foobar", "id": "1"}', failed(-32601, "1")),
+            ('{"jsonrpc": "2.0", "method": "foobar", "params": [], "id": "1"}', failed(-32601, "1")),
+            ('{"jsonrpc": "2.0", "method": "foobar, "params": "bar", "baz]', failed(-32700)),
+            ('{"jsonrpc": "2.0", "method": 1, "params": "bar"}', failed(-32600)),
+            ('[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"}, {"jsonrpc": "2.0", "method"]',
+             failed(-32700)),
+            ("[]", failed(-32600)),
+            ("[1]", [failed(-32600)]),
+            ("[1,2,3]", [failed(-32600)] * 3),
+            ('[{"jsonrpc": "2.0", "method": "sum", "params": [1,2,4], "id": "1"}, '
+             '{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]}, '
+             '{"jsonrpc": "2.0", "method": "subtract", "params": [42,23], "id": "2"}, '
+             '{"foo": "boo"}, '
+             '{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"}, '
+             '{"jsonrpc": "2.0", "method": "server.info", "id": "9"}]',
+             [failed(-32601, "1"), failed(-32601, "2"), failed(-32600), failed(-32601, "5"), {"id": "9"}]),
+            ('[{"jsonrpc": "2.0", "method": "notify_sum", "params": [1,2,4]}, '
+             '{"jsonrpc": "2.0", "method": "notify_hello", "params": [7]}]', None),
+        ]:
+            with self.subTest(text):
+                answer = request("POST", "/v1/rpc", text.encode())
+
+                def told(one):
+                    self.assertEqual(one["jsonrpc"], "2.0")
+                    self.assertEqual(len(set(one) & {"result", "error"}), 1)
+                    error = {"code": one["error"]["code"]} if "error" in one else {}
+                    return {"id": one["id"], **error}
+
+                if expected is None:
+                    self.assertEqual((answer.status, answer.body), (204, b""))
+                elif isinstance(expected, list):
+                    self.assertEqual([told(one) for one in answer.json], expected)
+                else:
+                    self.assertEqual(told(answer.json), expected)
+
     def test_rpc_answers_batches_in_order_and_notifications_not_at_all(self):
         bearer = token()
         batch = [

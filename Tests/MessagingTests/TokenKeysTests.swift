@@ -96,6 +96,50 @@ struct TokenKeysTests {
         }
     }
 
+    // E22
+    @Test("ignores the keys of a set that are not understood")
+    func foreignKeys() async throws {
+        let key = ES256PrivateKey()
+        let parameters = try #require(key.parameters)
+        let good = #"{"kty":"EC","crv":"P-256","kid":"k1","alg":"ES256","x":"\#(parameters.x)","y":"\#(parameters.y)"}"#
+        let point = #""x":"\#(parameters.x)","y":"\#(parameters.y)""#
+        let token = try await JWTKeyCollection().add(ecdsa: key, kid: "k1").sign(Claims(now: now), kid: "k1")
+        let foreign = [
+            #"{"kty":"OKP","crv":"Ed25519","kid":"e","alg":"EdDSA","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#,
+            #"{"kty":"OKP","crv":"X25519","kid":"x","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}"#,
+            #"{"kty":"AKP","kid":"m","alg":"ML-DSA-65","pub":"AAAA"}"#, #"{"kty":"new","kid":"n","alg":"N1"}"#,
+            #"{"kty":"oct","kid":"o","alg":"HS256","k":"AAAA"}"#, #"{"kty":7}"#, "{}", "null", "7", #""key""#, "[]",
+            #"{"kty":"EC","crv":"P-521","kid":"p","alg":"ES512",\#(point)}"#,
+            #"{"kty":"EC","crv":"P-521","kid":"p","alg":"ES256",\#(point)}"#,
+            #"{"kty":"EC","crv":"secp256k1","kid":"s","alg":"ES256K",\#(point)}"#,
+            #"{"kty":"EC","crv":"P-256","alg":"ES256",\#(point)}"#, #"{"kty":"EC","crv":"P-256","kid":"a",\#(point)}"#,
+            #"{"kty":"EC","crv":"P-256","kid":"u","alg":"ES256","use":"enc",\#(point)}"#,
+            #"{"kty":"EC","crv":"P-256","kid":"v","alg":"ES256","key_ops":["deriveKey"],\#(point)}"#,
+            #"{"kty":"EC","crv":"P-256","kid":"w","alg":"ES256","x":"AAAA","y":"AAAA"}"#,
+            #"{"kty":"EC","crv":"P-256","kid":5,"alg":"ES256",\#(point)}"#,
+            #"{"kty":"RSA","kid":"r","alg":"RSA-OAEP-256","use":"enc","n":"AAAA","e":"AQAB"}"#,
+            #"{"kty":"RSA","kid":"q","alg":"RS256","n":"","e":"AQAB"}"#, #"{"kty":"RSA","kid":"t","alg":"RS256"}"#,
+            #"{"kty":"RSA","kid":"k1","alg":"ES256","n":"AAAA","e":"AQAB"}"#,
+        ]
+        func keys(_ set: String) async throws -> TokenKeys {
+            try await TokenKeys(jwks: set, issuer: "postline", audience: "authenticated")
+        }
+        for other in foreign {
+            for set in ["\(other),\(good)", "\(good),\(other)"] {
+                _ = try await keys(#"{"keys":[\#(set)],"more":1}"#).verify(token, now: now)
+            }
+            // A set of that key alone has none to verify with.
+            await #expect(throws: TokenKeysError.self, "\(other)") { try await keys(#"{"keys":[\#(other)]}"#) }
+        }
+        _ = try await keys(#"{"keys":[\#(foreign.joined(separator: ",")),\#(good)]}"#).verify(token, now: now)
+        for members in [#""use":"sig""#, #""key_ops":["verify"]"#, #""use":"sig","key_ops":["sign","verify"],"x5t":"A""#] {
+            _ = try await keys(#"{"keys":[\#(good.dropLast()),\#(members)}]}"#).verify(token, now: now)
+        }
+        for text in ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, #"{"keys":[]}"#] {
+            await #expect(throws: TokenKeysError.self, "\(text)") { try await keys(text) }
+        }
+    }
+
     private func keys() async throws -> TokenKeys {
         try await TokenKeys(secret: Self.secret, issuer: "postline", audience: "authenticated")
     }

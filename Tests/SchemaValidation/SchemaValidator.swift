@@ -1,6 +1,6 @@
 public import Messaging
 
-/// Holds values against the JSON Schemas (2020-12) of an OpenAPI document, as far as it uses them.
+/// Holds values against the schema objects of an OpenAPI 3.0 document, as far as it uses them.
 ///
 /// What it does not know in a schema it takes for a flaw, so that nothing is left unlooked at.
 public struct SchemaValidator: Sendable {
@@ -38,7 +38,7 @@ public struct SchemaValidator: Sendable {
     }
 
     private static let keywords: Set<String> = [
-        "$ref", "anyOf", "oneOf", "not", "if", "else", "type", "enum", "const", "properties", "required",
+        "$ref", "allOf", "anyOf", "oneOf", "type", "nullable", "enum", "properties", "required",
         "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "minimum",
         "maximum", "format", "description", "default",
     ]
@@ -46,13 +46,12 @@ public struct SchemaValidator: Sendable {
     private func flaws(of value: JSON, against schema: JSONObject, closed: Bool, at path: String) -> [String] {
         var flaws: [String] = []
         if let reference = schema["$ref"]?.text { flaws += follow(reference, value, closed, path) }
-        if let types = schema["type"]?.listed, !types.contains(where: { value.isOf($0) }) {
-            return flaws + ["\(path): \(value.summary) is no \(types.joined(separator: " or "))"]
+        if let type = schema["type"]?.text, !value.isOf(type), value != .null || schema["nullable"] != .bool(true) {
+            return flaws + ["\(path): \(value.summary) is no \(type)"]
         }
         if let choices = schema["enum"]?.elements, !choices.contains(value) {
             flaws.append("\(path): \(value.summary) is none of those that it may be")
         }
-        if let constant = schema["const"], constant != value { flaws.append("\(path): is not \(constant.summary)") }
         flaws += combined(value, schema, closed, path)
         switch value {
         case .object(let object): flaws += members(of: object, schema, closed, path)
@@ -83,11 +82,7 @@ public struct SchemaValidator: Sendable {
         if let one = schema["oneOf"]?.elements, one.count(where: { holds($0) }) != 1 {
             flaws.append("\(path): is not just one of the alternatives")
         }
-        if let not = schema["not"], holds(not) { flaws.append("\(path): is what it may not be") }
-        if let condition = schema["if"], let otherwise = schema["else"], !holds(condition) {
-            flaws += self.flaws(of: value, against: otherwise, at: path)
-        }
-        return flaws
+        return flaws + (schema["allOf"]?.elements ?? []).flatMap { self.flaws(of: value, against: $0, at: path) }
     }
 
     private func members(of object: JSONObject, _ schema: JSONObject, _ closed: Bool, _ path: String) -> [String] {
@@ -161,9 +156,6 @@ extension JSON {
         guard case .number(let number) = self else { return nil }
         return number.integer.flatMap { Int(exactly: $0) }
     }
-
-    /// The one string that it is, or those in a list.
-    fileprivate var listed: [String]? { text.map { [$0] } ?? elements?.compactMap(\.text) }
 
     /// The beginning of it.
     fileprivate var summary: String {

@@ -103,7 +103,7 @@ enum ConversationPage {
             "type": .string("object"), "required": .array([.string("conversations"), .string("next")]),
             "properties": .object([
                 "conversations": .object(["type": .string("array"), "items": conversation]),
-                "next": .object(["type": .array([.string("string"), .string("null")])]),
+                "next": .nullableText,
             ]),
         ])
     }

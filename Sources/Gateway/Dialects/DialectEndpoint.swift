@@ -110,11 +110,11 @@ extension DialectEndpoint {
     static let errorSchema: JSON = .object([
         "type": .string("object"), "required": .array([.string("success"), .string("error")]),
         "properties": .object([
-            "success": .object(["const": .bool(false)]),
+            "success": .object(["type": .string("boolean"), "description": .string("False.")]),
             "error": .object([
                 "type": .string("object"), "required": .array([.string("code"), .string("message")]),
                 "properties": .object([
-                    "code": .reference("#/components/schemas/Error/properties/data/properties/code"),
+                    "code": OpenAPIDocument.member("data.code", of: "Error") ?? .object([:]),
                     "message": .object(["type": .string("string")]), "field": .object(["type": .string("string")]),
                 ]),
             ]),
@@ -154,7 +154,9 @@ extension DialectEndpoint {
     private var responses: JSON {
         let envelope: JSON = .object([
             "type": .string("object"), "required": .array([.string("success"), .string("data")]),
-            "properties": .object(["success": .object(["const": .bool(true)]), "data": answer]),
+            "properties": .object([
+                "success": .object(["type": .string("boolean"), "description": .string("True.")]), "data": answer,
+            ]),
         ])
         let done: JSON = .object(["description": .string("Done."), "content": .content(envelope)])
         let errors = Set([400, 401, 429, 500, 503, 504] + statuses).sorted().map { status in
@@ -162,11 +164,12 @@ extension DialectEndpoint {
                 name: "\(status)",
                 value: .object([
                     "description": .string("An error."),
-                    "content": .content(.reference("#/components/schemas/DialectError")),
+                    "content": .content(.schema("DialectError")),
                 ]))
         }
         // Refused before anybody has seen which path it is.
-        let tooLarge = JSONObject.Member(name: "413", value: .reference("#/components/responses/Error413"))
+        let tooLarge = JSONObject.Member(
+            name: "413", value: .object(["$ref": .string("#/components/responses/Error413")]))
         return .object(JSONObject([.init(name: "200", value: done)] + errors + [tooLarge]))
     }
 
@@ -194,19 +197,15 @@ extension DialectEndpoint {
 
     /// What a field may be: what our param may.
     private func schema(of field: DialectField) -> JSON {
+        let schema = sets.flatMap { OpenAPIDocument.parameter(field.param, of: $0) } ?? .object([:])
         switch field.form {
-        case .firstName, .lastName: return .object(["type": .array([.string("string"), .string("null")])])
-        // Beside what our param may be, nothing.
-        case .emptyIsNull: return .object(["anyOf": .array([paramSchema(of: field), .object(["const": .string("")])])])
-        case .same, .time, .digits: return paramSchema(of: field)
+        case .firstName, .lastName: return .nullableText
+        case .emptyIsNull:
+            guard case .object(let object) = schema, case .array(let choices)? = object["enum"] else { return schema }
+            let others = object.members.filter { $0.name != "enum" }
+            return .object(JSONObject(others + [.init(name: "enum", value: .array(choices + [.string("")]))]))
+        case .same, .time, .digits: return schema
         }
-    }
-
-    private func paramSchema(of field: DialectField) -> JSON {
-        guard let sets else { return .object([:]) }
-        let place = field.param.split(separator: ".").joined(separator: "/properties/")
-        let body = "#/paths/~1v1~1\(sets)/post/requestBody/content/application~1json/schema"
-        return .reference("\(body)/properties/\(place)")
     }
 }
 
@@ -214,12 +213,16 @@ extension DialectTable {
     /// The schema of an answer.
     ///
     /// - Parameters:
-    ///   - object: the schema of our object, such as `#/components/schemas/Me`.
+    ///   - object: the name of our object, such as `Me`.
+    ///   - path: the object's member that is answered; nil for the whole object.
     ///   - isForOthers: whether what is the user's own is null.
-    func schema(of object: String, isForOthers: Bool = false) -> JSON {
+    func schema(of object: String, _ path: String? = nil, isForOthers: Bool = false) -> JSON {
         let fields = fields.filter { $0.use != .request }
+        let prefix = path.map { "\($0)." } ?? ""
         let properties = fields.map { field in
-            JSONObject.Member(name: field.name, value: field.schema(in: object, isForOthers: isForOthers))
+            let schema = field.schema(prefix, of: object)
+            return JSONObject.Member(
+                name: field.name, value: isForOthers && field.isPrivate ? schema.alwaysNull : schema)
         }
         return .object([
             "type": .string("object"), "properties": .object(JSONObject(properties)),
@@ -229,24 +232,36 @@ extension DialectTable {
 }
 
 extension DialectField {
-    fileprivate func schema(in object: String, isForOthers: Bool) -> JSON {
-        if isPrivate, isForOthers { return .object(["type": .string("null")]) }
-        let text: JSON = .array([.string("string"), .string("null")])
+    fileprivate func schema(_ prefix: String, of object: String) -> JSON {
         switch form {
-        case .time: return .object(["type": text, "format": .string("date-time")])
-        case .firstName, .lastName: return .object(["type": text])
-        case .same, .emptyIsNull, .digits: return .reference("\(object)/properties/\(ours)")
+        case .time:
+            .object(["type": .string("string"), "format": .string("date-time"), "nullable": .bool(true)])
+        case .firstName, .lastName: .nullableText
+        case .same, .emptyIsNull, .digits: OpenAPIDocument.member(prefix + ours, of: object) ?? .object([:])
         }
     }
 }
 
 extension JSON {
-    static func reference(_ place: String) -> JSON { .object(["$ref": .string(place)]) }
+    static let nullableText: JSON = .object(["type": .string("string"), "nullable": .bool(true)])
+
+    /// The schema of a member that others are never shown. OpenAPI 3.0 has no type of null alone.
+    fileprivate var alwaysNull: JSON {
+        guard case .object(let schema) = self else { return self }
+        let replaced = ["nullable", "description"]
+        return .object(
+            JSONObject(
+                schema.members.filter { !replaced.contains($0.name) } + [
+                    .init(name: "nullable", value: .bool(true)),
+                    .init(name: "description", value: .string("Always null: it is the user's own.")),
+                ]))
+    }
+
+    /// One of the schemas of the document.
+    static func schema(_ name: String) -> JSON { .object(["$ref": .string("#/components/schemas/\(name)")]) }
 
     /// What a method of ours answers.
-    static func result(of method: String) -> JSON {
-        .reference("#/paths/~1v1~1\(method)/post/responses/200/content/application~1json/schema")
-    }
+    static func result(of method: String) -> JSON { OpenAPIDocument.result(of: method) ?? .object([:]) }
 
     fileprivate static func content(_ schema: JSON) -> JSON {
         .object(["application/json": .object(["schema": schema])])

@@ -21,7 +21,7 @@ enum MessagesDialect {
         DialectEndpoint(
             .POST, "/api/v1/conversations", "The one direct conversation with another user, made if there was none.",
             sets: "conversations.open", takes: [DialectField("user_id", .request)], required: ["user_id"],
-            statuses: [404], answer: .reference("#/components/schemas/ConversationWithPeople")
+            statuses: [404], answer: .schema("ConversationWithPeople")
         ) { exchange, request throws(ProtocolError) in
             let params = request.params + [.init(name: "profiles", value: .bool(true))]
             return try await exchange.call("conversations.open", JSONObject(params))
@@ -43,7 +43,7 @@ enum MessagesDialect {
             .POST, messagesPath, "Sends a message; with the client_id of an earlier one it is that message, once.",
             sets: "messages.send",
             takes: ["content", "client_id", "kind", "attachment"].map { DialectField($0, .request) }, takesKey: true,
-            statuses: [404, 409], answer: .reference("#/components/schemas/Message")
+            statuses: [404, 409], answer: .schema("Message")
         ) { exchange, request throws(ProtocolError) in
             try await exchange.callInConversation("messages.send", exchange.keyed(JSONObject(request.params)).members)
         },
@@ -77,7 +77,7 @@ enum MessagesDialect {
     private static let messagesPath = "/api/v1/conversations/{id}/messages"
 
     private static let conversationsSchema = ConversationPage.schema(
-        of: .reference("#/components/schemas/ConversationWithPeople"))
+        of: .schema("ConversationWithPeople"))
 }
 
 extension Exchange {

@@ -10,18 +10,18 @@ enum ProfileDialect {
     static var paths: JSONObject { DialectEndpoint.paths(of: endpoints) }
 
     static let endpoints = [
-        DialectEndpoint(.GET, "/api/v1/users/me", "The user's profile.", answer: metadataSchema) {
+        DialectEndpoint(.GET, "/api/v1/users/me", "The user's profile.", answer: .schema("DialectProfile")) {
             exchange, _ throws(ProtocolError) in
             metadata.answer(try await exchange.compatible.object("me.get")).buffer
         },
         replace,
-        DialectEndpoint(.GET, "/api/v1/users/me/physical", "The user's physical data.", answer: physicalSchema) {
+        DialectEndpoint(.GET, "/api/v1/users/me/physical", "The user's physical data.", answer: .schema("DialectPhysical")) {
             exchange, _ throws(ProtocolError) in
             physical(of: try await exchange.object("me.get"))
         },
         DialectEndpoint(
             .PATCH, "/api/v1/users/me/physical", "Changes some of the user's physical data.",
-            sets: "me.update_physical", takes: physical.fields, answer: physicalSchema
+            sets: "me.update_physical", takes: physical.fields, answer: .schema("DialectPhysical")
         ) { exchange, request throws(ProtocolError) in
             physical(of: try await exchange.object("me.update_physical", JSONObject(request.params)))
         },
@@ -87,9 +87,12 @@ extension ProfileDialect {
         "refresh": [DialectField("refresh_token", .request)],
     ]
 
-    private static let metadataSchema = metadata.schema(of: "#/components/schemas/Me")
-    private static let physicalSchema = physical.schema(of: "#/components/schemas/Me/properties/physical")
-    private static let tokensSchema = tokens.schema(of: "#/components/schemas/Tokens")
+    /// The schemas of the answers, by their names in the OpenAPI document.
+    static let schemas: [JSONObject.Member] = [
+        .init(name: "DialectProfile", value: metadata.schema(of: "Me")),
+        .init(name: "DialectPhysical", value: physical.schema(of: "Me", "physical")),
+        .init(name: "DialectTokens", value: tokens.schema(of: "Tokens")),
+    ]
 }
 
 extension ProfileDialect {
@@ -97,7 +100,7 @@ extension ProfileDialect {
     private static let replace = DialectEndpoint(
         .PUT, "/api/v1/users/me", "Replaces the user's profile: bio and language_code are cleared where absent.",
         sets: "me.update", takes: metadata.fields, required: ["name", "preferred_unit_system"], takesWhole: true,
-        statuses: [409], answer: metadataSchema
+        statuses: [409], answer: .schema("DialectProfile")
     ) { exchange, request throws(ProtocolError) in
         var params = request.params
         for name in ["bio", "language_code"] where request[name] == nil {
@@ -124,7 +127,7 @@ extension ProfileDialect {
     ) -> DialectEndpoint {
         DialectEndpoint(
             .POST, "/api/v1/auth/\(name)", summary, sets: "auth.\(name)", takes: credentials[name] ?? [],
-            required: required, needsToken: false, statuses: statuses, answer: tokensSchema
+            required: required, needsToken: false, statuses: statuses, answer: .schema("DialectTokens")
         ) { exchange, request throws(ProtocolError) in
             tokens.answer(try await exchange.object("auth.\(name)", JSONObject(request.params))).buffer
         }

@@ -10,18 +10,18 @@ enum UserDialect {
     static var paths: JSONObject { DialectEndpoint.paths(of: endpoints) }
 
     static let endpoints = [
-        DialectEndpoint(.GET, "/api/users/me", "The whole user.", answer: userSchema) {
+        DialectEndpoint(.GET, "/api/users/me", "The whole user.", answer: .schema("DialectUser")) {
             exchange, _ throws(ProtocolError) in
             whole(try await exchange.compatible.object("me.get")).buffer
         },
         DialectEndpoint(
             .PUT, "/api/users/me", "Changes what is there; what is absent stays. The whole user may come back.",
-            sets: "me.save", takes: user.fields, takesWhole: true, statuses: [409], answer: userSchema,
+            sets: "me.save", takes: user.fields, takesWhole: true, statuses: [409], answer: .schema("DialectUser"),
             perform: save),
         DialectEndpoint(
             .POST, "/api/users/change-username", "Changes the username, once in 90 days.", sets: "me.change_username",
             takes: [DialectField("newUsername", "username", or: ["username"], .request)], required: ["newUsername"],
-            statuses: [409], answer: userSchema
+            statuses: [409], answer: .schema("DialectUser")
         ) { exchange, request throws(ProtocolError) in
             whole(try await exchange.compatible.object("me.save", JSONObject(request.params))).buffer
         },
@@ -29,7 +29,7 @@ enum UserDialect {
             .PUT, "/api/users/me/profile-picture", "Sets the profile picture to one that is served over https.",
             sets: "me.save", takes: [DialectField("imageUrl", "avatar_url", param: "avatar.avatar_url", .request)],
             required: ["imageUrl"],
-            answer: userSchema, admit: refusePicture
+            answer: .schema("DialectUser"), admit: refusePicture
         ) { exchange, request throws(ProtocolError) in
             let avatar: JSONObject = [
                 "avatar_type": .string("custom"), "avatar_url": request["imageUrl"] ?? .null,
@@ -39,7 +39,7 @@ enum UserDialect {
         DialectEndpoint(
             .GET, "/api/chats/conversations", "The caller's conversations with their participants, 100 at most.",
             sets: "conversations.list", takes: MessagesDialect.page,
-            answer: ConversationPage.schema(of: conversationSchema)
+            answer: ConversationPage.schema(of: .schema("DialectConversation"))
         ) { exchange, request throws(ProtocolError) in
             // Its app asks once for all that there are.
             try await ConversationPage.data(
@@ -106,19 +106,23 @@ extension UserDialect {
         DialectField("lastReadSeq", "last_read_seq", .answer),
     ])
 
-    private static let userSchema = user.schema(of: "#/components/schemas/Me")
+    /// The schemas of the answers, by their names in the OpenAPI document.
+    static let schemas: [JSONObject.Member] = [
+        .init(name: "DialectUser", value: user.schema(of: "Me")),
+        .init(name: "DialectParticipant", value: user.schema(of: "Me", isForOthers: true)),
+        .init(name: "DialectConversation", value: conversationSchema),
+    ]
 
     private static let conversationSchema: JSON = {
-        let participant = user.schema(of: "#/components/schemas/Me", isForOthers: true)
-        let members = member.schema(of: "#/components/schemas/Conversation/properties/members/items")
+        let members = member.schema(of: "Conversation", "members")
         let inside: JSON = .object([
             "type": .string("object"), "required": .array([.string("members"), .string("participants")]),
             "properties": .object([
                 "members": .object(["type": .string("array"), "items": members]),
-                "participants": .object(["type": .string("array"), "items": participant]),
+                "participants": .object(["type": .string("array"), "items": .schema("DialectParticipant")]),
             ]),
         ])
-        return .object(["allOf": .array([conversation.schema(of: "#/components/schemas/Conversation"), inside])])
+        return .object(["allOf": .array([conversation.schema(of: "Conversation"), inside])])
     }()
 }
 

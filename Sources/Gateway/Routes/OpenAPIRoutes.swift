@@ -4,10 +4,13 @@ import NIOHTTP1
 
 /// The description of all that is served here, made once.
 enum OpenAPIRoutes {
-    /// - Parameter version: the server's.
-    static func all(version: String) -> [Route] {
+    /// - Parameters:
+    ///   - version: the server's.
+    ///   - hasPictures: whether the server itself keeps pictures.
+    static func all(version: String, hasPictures: Bool) -> [Route] {
+        let paths = paths.members + (hasPictures ? pictures.members : []) + Dialects.paths.members
         let document = OpenAPIDocument.text(
-            version: version, adding: JSONObject(paths.members + Dialects.paths.members), schemas: Dialects.schemas)
+            version: version, adding: JSONObject(paths), schemas: JSONObject(schemas.members + Dialects.schemas.members))
         return [Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in .json(document) }]
     }
 
@@ -19,12 +22,12 @@ enum OpenAPIRoutes {
                 [
                     "requestBody": .object([
                         "required": .bool(true),
-                        "content": json(.object(["type": .array([.string("object"), .string("array")])])),
+                        "content": json(oneOrMany("JSONRPCRequest")),
                     ]),
                     "responses": .object([
                         "200": response(
                             "The answer, which may be an error, or the array of a batch's.",
-                            json(.object(["type": .array([.string("object"), .string("array")])]))),
+                            json(oneOrMany("JSONRPCAnswer"))),
                         "204": response("There were notifications only."), "400": error(400), "401": error(401),
                         "413": error(413), "500": error(500), "503": error(503), "504": error(504),
                     ]),
@@ -93,9 +96,94 @@ enum OpenAPIRoutes {
         "/v1/openapi.json": .object([
             "get": operation(
                 "openapi", "This document.",
-                ["responses": .object(["200": response("OpenAPI 3.1.", json(.object(["type": .string("object")])))])])
+                ["responses": .object(["200": response("OpenAPI 3.0.3.", json(.object(["type": .string("object")])))])])
         ]),
     ]
+
+    /// The paths of pictures in the server's own folder.
+    private static let pictures: JSONObject = [
+        "/v1/media/{id}": .object([
+            "get": operation(
+                "get_media", "A picture, at the address that an avatar or media.urls has.",
+                [
+                    "security": .array([]), "parameters": .array([pictureID] + signature),
+                    "responses": .object([
+                        "200": response(
+                            "The picture.",
+                            .object([
+                                "image/*": .object([
+                                    "schema": .object(["type": .string("string"), "format": .string("binary")])
+                                ])
+                            ])),
+                        "404": error(404), "500": error(500), "503": error(503),
+                    ]),
+                ]),
+            "put": operation(
+                "put_media", "Uploads a picture, to the address and with the headers that media.create gave.",
+                [
+                    "security": .array([]),
+                    "parameters": .array(
+                        [pictureID] + signature
+                            + ["for", "type", "bytes"].map {
+                                parameter($0, in: "query", "As in the address.", .object(["type": .string("string")]))
+                            }),
+                    "requestBody": .object([
+                        "required": .bool(true),
+                        "content": .object([
+                            "application/octet-stream": .object([
+                                "schema": .object(["type": .string("string"), "format": .string("binary")])
+                            ])
+                        ]),
+                    ]),
+                    "responses": .object([
+                        "204": response("The picture is there."), "400": error(400), "403": error(403),
+                        "404": error(404), "409": error(409),
+                        "411": response("There is no Content-Length.", json(reference("schemas/Error"))),
+                        "413": error(413), "500": error(500), "503": error(503),
+                    ]),
+                ]),
+        ])
+    ]
+
+    private static let pictureID: JSON = .object([
+        "name": .string("id"), "in": .string("path"), "required": .bool(true),
+        "schema": .object(["type": .string("string"), "format": .string("uuid")]),
+    ])
+
+    private static let signature = ["expires", "signature"].map {
+        parameter($0, in: "query", "As in the address.", .object(["type": .string("string")]))
+    }
+
+    private static let schemas: JSONObject = [
+        "JSONRPCRequest": .object([
+            "type": .string("object"), "description": .string("A request of JSON-RPC 2.0."),
+            "required": .array([.string("jsonrpc"), .string("method")]),
+            "properties": .object([
+                "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
+                "id": .object([
+                    "description": .string("A string, an integer or null; a notification has none."),
+                    "nullable": .bool(true),
+                ]),
+                "method": .object(["type": .string("string")]),
+                "params": .object(["type": .string("object")]),
+            ]),
+        ]),
+        "JSONRPCAnswer": .object([
+            "type": .string("object"), "description": .string("An answer of JSON-RPC 2.0: a result or an error."),
+            "required": .array([.string("jsonrpc"), .string("id")]),
+            "properties": .object([
+                "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
+                "id": .object(["description": .string("That of the request."), "nullable": .bool(true)]),
+                "result": .object(["description": .string("The method's result."), "nullable": .bool(true)]),
+                "error": reference("schemas/Error"),
+            ]),
+        ]),
+    ]
+
+    private static func oneOrMany(_ name: String) -> JSON {
+        let one = reference("schemas/\(name)")
+        return .object(["oneOf": .array([one, .object(["type": .string("array"), "items": one])])])
+    }
 
     private static func operation(_ id: String, _ summary: String, _ members: JSONObject) -> JSON {
         let head: JSONObject = [

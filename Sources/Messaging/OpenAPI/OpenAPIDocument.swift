@@ -1,6 +1,10 @@
 public import NIOCore
 
-/// The description of the methods over HTTP, each `POST /v1/{method}`, as OpenAPI 3.1 has it.
+/// The description of the methods over HTTP, each `POST /v1/{method}`, as OpenAPI 3.0.3 has it.
+///
+/// Not 3.1: openapi-generator 7.26 calls its support of that a beta, fails at a union of types and at the type null, and
+/// writes no Python client; of 3.0 it, openapi-python-client and aiopenapi3 each make a client that works. For the same
+/// reason references lead to whole components, every array has its `items`, and a value that may be null is `nullable`.
 ///
 /// It is made of the table of operations: a method that is added there is described here. Paths that are no methods are
 /// whoever's who serves them, and may refer to what stands under `components`: the schemas of the protocol's objects
@@ -26,7 +30,7 @@ public enum OpenAPIDocument {
         ]
         let methods = Operation.all.map(\.path)
         let document: JSONObject = [
-            "openapi": .string("3.1.0"), "info": .object(info),
+            "openapi": .string("3.0.3"), "info": .object(info),
             "servers": .array([.object(["url": .string("/")])]),
             "tags": .array(families.map { .object(["name": .string($0)]) }),
             "paths": .object(JSONObject(methods + paths.members)), "components": .object(components),
@@ -35,6 +39,41 @@ public enum OpenAPIDocument {
         document.write(to: &buffer)
         return buffer
     }
+
+    /// The schema of what a param may be.
+    ///
+    /// - Parameters:
+    ///   - path: the param's name, with the path of one within another (`avatar.avatar_url`).
+    ///   - method: the method that takes it.
+    package static func parameter(_ path: String, of method: String) -> JSON? {
+        var parameters = (try? Operation.named(method))?.parameters ?? []
+        var schema: JSON?
+        for name in path.split(separator: ".") {
+            guard let index = parameters.index(of: String(name)) else { return nil }
+            schema = Schema(of: [parameters[index]]).property(String(name))
+            if case .fields(let members) = parameters[index].type { parameters = members }
+        }
+        return schema
+    }
+
+    /// The schema of a member of one of the protocol's objects.
+    ///
+    /// - Parameters:
+    ///   - path: the member's name, with the path of one within another (`members.role`).
+    ///   - object: the object's name, such as `Me`.
+    package static func member(_ path: String, of object: String) -> JSON? {
+        var schema = Schema.named.first { $0.name == object }?.schema.json
+        for name in path.split(separator: ".") {
+            guard case .object(var members)? = schema else { return nil }
+            if case .object(let items)? = members["items"] { members = items }
+            guard case .object(let properties)? = members["properties"] else { return nil }
+            schema = properties[String(name)]
+        }
+        return schema
+    }
+
+    /// The schema of a method's result.
+    package static func result(of method: String) -> JSON? { (try? Operation.named(method))?.result.json }
 
     private static let description = """
         The methods of Postline's protocol, version 1, over HTTP. A null param is as good as an absent one, unless said \

@@ -14,8 +14,8 @@ extension Schema {
             "additionalProperties": .bool(false),
         ])
         if !required.isEmpty { schema = schema.adding(["required": .array(required.map { .string($0) })]) }
-        if let alternatives { schema = schema.adding(alternatives.rule(among: parameters)) }
-        for parameter in parameters { schema = schema.adding(parameter.exemptionRule) }
+        // In words: client generators make wrong types, or none, of a rule about which params may be there.
+        if let alternatives { schema = schema.described(alternatives.rule) }
         self = schema
     }
 
@@ -26,7 +26,10 @@ extension Schema {
         if let standard = parameter.standard { schema = schema.adding(["default": standard]) }
         let bound = parameter.type.boundInWords.map { " \($0)" } ?? ""
         let null = parameter.presence == .clearable ? " Null clears it, to leave it out leaves it as it is." : ""
-        self = schema.described(parameter.summary + bound + null)
+        let exemption = parameter.exemption.map {
+            " It must be there, and not be empty, unless \"\($0.parameter)\" is \"\($0.value)\"."
+        }
+        self = schema.described(parameter.summary + bound + null + (exemption ?? ""))
     }
 
     init(of type: ParameterType) {
@@ -103,37 +106,10 @@ extension ParameterType {
 }
 
 extension Alternatives {
-    fileprivate func rule(among parameters: [Parameter]) -> KeyValuePairs<String, JSON> {
-        // Null is as good as absent.
-        func given(_ names: [String]) -> JSON {
-            let types = names.compactMap { name in
-                parameters.index(of: name).flatMap { index in
-                    JSONObject(Schema(of: parameters[index].type).members)["type"]
-                }
-            }
-            let properties = zip(names, types).map { name, type in
-                JSONObject.Member(name: name, value: .object(["type": type]))
-            }
-            return .object([
-                "required": .array(names.map { .string($0) }), "properties": .object(JSONObject(properties)),
-            ])
-        }
-        return isRequired
-            ? ["oneOf": .array([given([first]), given([second])])] : ["not": given([first, second])]
-    }
-}
-
-extension Parameter {
-    /// Without what exempts it, it must be there as any other.
-    fileprivate var exemptionRule: KeyValuePairs<String, JSON> {
-        guard let exemption else { return [:] }
-        let value = JSON.object([exemption.parameter: .object(["const": .string(exemption.value)])])
-        return [
-            "if": .object(["required": .array([.string(exemption.parameter)]), "properties": value]),
-            "else": .object([
-                "required": .array([.string(name)]),
-                "properties": .object(JSONObject([.init(name: name, value: Schema(of: type).json)])),
-            ]),
-        ]
+    /// A sentence that says which of the two may be there.
+    fileprivate var rule: String {
+        isRequired
+            ? "Either \"\(first)\" or \"\(second)\" must be there, and not both."
+            : "\"\(first)\" and \"\(second)\" exclude each other."
     }
 }

@@ -1,4 +1,4 @@
-/// A JSON Schema (2020-12), the part of it that the protocol's objects and params need.
+/// A schema object of OpenAPI 3.0, the part of it that the protocol's objects and params need.
 struct Schema: Sendable {
     let members: [JSONObject.Member]
 
@@ -17,24 +17,21 @@ struct Schema: Sendable {
         Schema(members: members + more.map { JSONObject.Member(name: $0.key, value: $0.value) })
     }
 
+    /// The schema of a member of an object.
+    func property(_ name: String) -> JSON? {
+        guard case .object(let properties)? = JSONObject(members)["properties"] else { return nil }
+        return properties[name]
+    }
+
     func described(_ description: String) -> Schema { adding(["description": .string(description)]) }
 
-    /// The schema, or null.
+    /// The schema, or null. It must have a type: OpenAPI 3.0 knows `nullable` beside that alone.
     var nullable: Schema {
-        guard case .string(let type)? = JSONObject(members)["type"] else {
-            return Schema(["anyOf": .array([json, .object(["type": .string("null")])])])
+        let members = members.map { member in
+            guard member.name == "enum", case .array(let choices) = member.value else { return member }
+            return JSONObject.Member(name: "enum", value: .array(choices + [.null]))
         }
-        return Schema(
-            members: members.map { member in
-                switch (member.name, member.value) {
-                case ("type", _):
-                    return .init(name: "type", value: .array([.string(type), .string("null")]))
-                case ("enum", .array(let choices)):
-                    return .init(name: "enum", value: .array(choices + [.null]))
-                default:
-                    return member
-                }
-            })
+        return Schema(members: members + [.init(name: "nullable", value: .bool(true))])
     }
 }
 
@@ -66,7 +63,9 @@ extension Schema {
     static let anyObject = Schema(["type": .string("object")])
 
     static func integer(in limits: ClosedRange<Int64>) -> Schema {
-        let least = Schema(["type": .string("integer"), "minimum": .integer(limits.lowerBound)])
+        let least = Schema([
+            "type": .string("integer"), "format": .string("int64"), "minimum": .integer(limits.lowerBound),
+        ])
         return limits.upperBound == .max ? least : least.adding(["maximum": .integer(limits.upperBound)])
     }
 
@@ -82,12 +81,13 @@ extension Schema {
     ///
     /// It is open: a later version may add members, which clients ignore.
     static func object(_ properties: [(String, Schema)], optional: [(String, Schema)] = []) -> Schema {
-        Schema([
+        let schema = Schema([
             "type": .string("object"),
             "properties": .object(
                 JSONObject((properties + optional).map { JSONObject.Member(name: $0.0, value: $0.1.json) })),
-            "required": .array(properties.map { .string($0.0) }),
         ])
+        guard !properties.isEmpty else { return schema }
+        return schema.adding(["required": .array(properties.map { .string($0.0) })])
     }
 
     static func either(_ one: Schema, _ other: Schema) -> Schema {

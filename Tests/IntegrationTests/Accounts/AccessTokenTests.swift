@@ -8,8 +8,8 @@ import Testing
 @Suite("Access tokens of our own", .timeLimit(.minutes(60)))
 struct AccessTokenTests {
     private static let claims = [
-        "sub", "aud", "role", "iss", "iat", "exp", "email", "phone", "session_id", "is_anonymous", "app_metadata",
-        "user_metadata",
+        "sub", "aud", "role", "iss", "iat", "exp", "email", "phone", "session_id", "is_anonymous", "aal",
+        "app_metadata", "user_metadata",
     ]
 
     /// What a token says.
@@ -39,6 +39,8 @@ struct AccessTokenTests {
                 let claims = try Self.claims(of: tokens)
                 #expect(Set(claims.names) == Set(Self.claims))
                 #expect(claims["user_metadata"] == [:])
+                // F11: what Supabase's policies ask for.
+                #expect(claims["aal"] == "aal1")
                 #expect(!claims.text.contains("Nomen"))
             }
             #expect(try await client.call("me.get")["full_name"] == "Nomen Nescio the Elder")
