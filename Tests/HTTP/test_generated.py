@@ -110,7 +110,7 @@ import aiopenapi3
 api = aiopenapi3.OpenAPI.load_sync(sys.argv[1] + "/v1/openapi.json")
 
 def call(method, **params):
-    request = api.createRequest(method)
+    request = api.createRequest((f"/v1/{method}", "post"))
     return request(data=params).model_dump(mode="json", by_alias=True)
 
 def authorize(token):
