@@ -123,7 +123,16 @@ struct SettingsTests {
         let kept = try SettingForm<[String]>.origins.read("HTTPS://App.Example.Com:443, http://a:80, app://A:443")
         #expect(kept == ["https://app.example.com", "http://a", "app://a:443"])
         #expect(try Self.refusal("http_trusted_proxies", "10.0.0.0/8, fd00::/8, 192.0.2.1") == nil)
-        for key in ["http_origins", "http_trusted_proxies"] { #expect(try Self.refusal(key, "") == nil) }
+        for value in ["a/b.example", "a.example:80", "http://a.example", "[::1]", "a.example, u@b.example"] {
+            #expect(
+                try Self.refusal("operations_names", value)?
+                    .hasPrefix("--operations-names must be names of hosts") == true, "\(value)")
+        }
+        #expect(try Self.refusal("operations_names", "node1.example.com, Node2.example.com") == nil)
+        #expect(try Self.refusal("operations_names", "*") == nil)
+        for key in ["http_origins", "http_trusted_proxies", "operations_names"] {
+            #expect(try Self.refusal(key, "") == nil)
+        }
     }
 
     @Test("each setting is tried with wrong values by one of these")
@@ -131,7 +140,7 @@ struct SettingsTests {
         let tried =
             Self.integers + Self.choices + Self.texts + Self.connectionStrings
             + ["host", "operations_host", "http_host", "jwt_issuer", "jwt_audience"]
-            + ["http_origins", "http_trusted_proxies"]
+            + ["http_origins", "http_trusted_proxies", "operations_names"]
         #expect(Set(tried) == Set(Setting.all.map(\.key)))
     }
 
