@@ -149,7 +149,8 @@ private struct DevWorld {
         lines += ["psql: \(psql)", "data: \(data)"]
         lines += emails.map { "user: \($0) \(password)" }
         lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)\(trust)" }
-        lines.append("try: \(program) token \(emails.first ?? "EMAIL") --config \(Self.quoted("\(directory)/settings.json"))")
+        lines.append(
+            "try: \(program) token \(emails.first ?? "EMAIL") --config \(Self.quoted("\(directory)/settings.json"))")
         lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to begin anew)")
         return lines.joined(separator: "\n")
     }

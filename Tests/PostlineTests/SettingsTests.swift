@@ -97,9 +97,11 @@ struct SettingsTests {
     @Test("row 52: an origin that is none, and a network that is none, are named with an example")
     func lists() throws {
         let none = [
-            "app.example.com", "https://a/b", "https://", "https://a,b", "null", "capacitor://localhost/", "app:localhost",
+            "app.example.com", "https://a/b", "https://", "https://a,b", "null", "capacitor://localhost/",
+            "app:localhost",
             "1app://a", "a_b://c", "://a", "file://", "https://*.example.com", "https://a b@c", "https://u@a",
-            "https://a?b", "https://a#b", "https://a:0", "https://a:70000", "https://a:80:80", "https://[::1", "https://::1",
+            "https://a?b", "https://a#b", "https://a:0", "https://a:70000", "https://a:80:80", "https://[::1",
+            "https://::1",
             "https://[a]", "https://a:", "https://a:+1", "javascript:alert(1)", "*://a", "data:,x",
         ]
         for value in none {

@@ -64,7 +64,8 @@ union all
 select 2, format('The column %s of auth.users has the type %s, and Postline needs %s.', n.name, c.type, n.types[1])
   from needed n join columns c on c.name = n.name where not c.type = any (n.types)
 union all
-select 2, format('auth.users demands a value in %s, which Postline does not know: let it be null, or give it a default.',
+select 2, format('auth.users demands a value in %s, which Postline does not know: let it be null, or give it '
+                 'a default.',
                  string_agg(c.name, ', ' order by c.name))
   from columns c where c.must_be_given and c.name not in (select n.name from needed n)
 having count(*) > 0

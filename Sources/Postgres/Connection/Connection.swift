@@ -230,7 +230,9 @@ public actor Connection {
         }
         request.steps.reserveCapacity(calls.count + 1)
         if isPooled {
-            guard handle.sendUnprepared(SessionSettings.prelude, buffer, 0..<0) else { return loseWhileSending(request) }
+            guard handle.sendUnprepared(SessionSettings.prelude, buffer, 0..<0) else {
+                return loseWhileSending(request)
+            }
             request.steps.append(.prelude)
         }
         var start = 0

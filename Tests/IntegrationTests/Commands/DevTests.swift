@@ -34,19 +34,23 @@ struct DevTests {
     // E19, E20
     @Test("it serves whatever libpq's variables say, on an IPv6 address that it prints in brackets")
     func environment() async throws {
-        let directory = FileManager.default.temporaryDirectory.appending(path: "dev $x-\(UUID().uuidString.prefix(8))").path
+        let directory = FileManager.default.temporaryDirectory.appending(path: "dev $x-\(UUID().uuidString.prefix(8))")
+            .path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let variables = [
             "PGPORT": "1", "PGHOST": "nowhere.invalid", "PGHOSTADDR": "192.0.2.1", "PGSERVICE": "missing",
             "PGSERVICEFILE": "/nowhere", "PGDATABASE": "other", "PGUSER": "other", "PGPASSWORD": "x",
-            "PGPASSFILE": "/nowhere", "PGOPTIONS": "-c role=nobody", "PGSSLMODE": "verify-full", "PGSSLROOTCERT": "/nowhere",
+            "PGPASSFILE": "/nowhere", "PGOPTIONS": "-c role=nobody", "PGSSLMODE": "verify-full",
+            "PGSSLROOTCERT": "/nowhere",
             "PGTARGETSESSIONATTRS": "standby", "PGREQUIREAUTH": "md5", "PGCHANNELBINDING": "require",
             "PGGSSENCMODE": "require", "PGCONNECT_TIMEOUT": "1", "PGCLIENTENCODING": "LATIN1", "PGDATESTYLE": "German",
             "PGTZ": "Mars", "PGDATA": "/nowhere", "PGAPPNAME": "other", "PGLOADBALANCEHOSTS": "random",
         ]
         let dev = try Command(
-            ["dev", "--directory", directory, "--port", "0", "--host", "::1", "--operations-host", "::1",
-             "--operations-port", "0", "--http-host", "::1", "--http-port", "0"],
+            [
+                "dev", "--directory", directory, "--port", "0", "--host", "::1", "--operations-host", "::1",
+                "--operations-port", "0", "--http-host", "::1", "--http-port", "0",
+            ],
             environment: variables)
         defer { dev.signal(SIGKILL) }
         let greeting = try await dev.says("stop: ")

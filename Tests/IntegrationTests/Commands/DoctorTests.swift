@@ -165,7 +165,8 @@ struct DoctorTests {
             for finding in healthy { #expect(finding.level == "ok" && finding.advice.isEmpty, "\(finding)") }
             let checks = [
                 "configuration", "ports", "database", "version", "encoding", "clock", "roles", "rights", "rls",
-                "policies", "admin", "migrations", "connections", "settings", "durability", "checkpoints", "log", "notifications",
+                "policies", "admin", "migrations", "connections", "settings", "durability", "checkpoints", "log",
+                "notifications",
                 "autovacuum", "wraparound", "horizon", "listen",
             ]
             #expect(Set(healthy.map(\.check)) == Set(checks))

@@ -56,7 +56,8 @@ struct RestoreTests {
                 #expect(applied.map(\.name).joined().hasPrefix("policies.sql again"), "\(damage): \(applied)")
                 #expect(try await migrator.migrate(loginRole: nil).isEmpty, "after \(damage)")
                 #expect(
-                    try await database.value("select count(*) from pg_class where relowner = '\(other)'::regrole") == "0")
+                    try await database.value("select count(*) from pg_class where relowner = '\(other)'::regrole")
+                        == "0")
                 try await withNode(database) { node in
                     let alice = try await node.signedIn(.alice)
                     try await alice.send("still here", to: Room.aliceBob)
@@ -86,7 +87,9 @@ struct RestoreTests {
                 "POSTLINE_MEDIA_DIR": folder,
             ]
             let lacking = try await Command.run(["doctor"], environment: environment)
-            #expect(lacking.output.contains("2 of the 3 of 3 pictures that were looked for are missing"), "\(lacking.output)")
+            #expect(
+                lacking.output.contains("2 of the 3 of 3 pictures that were looked for are missing"),
+                "\(lacking.output)")
             for id in ids { try Data([1]).write(to: URL(fileURLWithPath: "\(folder)/avatars/\(id)")) }
             let whole = try await Command.run(["doctor"], environment: environment)
             #expect(whole.output.contains("All of the 3 of 3 pictures"), "\(whole.output)")
@@ -103,7 +106,8 @@ struct RestoreTests {
         before prepare: @Sendable (PrivatePostgres) async throws -> Void = { _ in }, options: [String]
     ) async throws {
         let installation = try await PostgresInstallation.ofTests()
-        let scratch = FileManager.default.temporaryDirectory.appending(path: "restore-\(UUID().uuidString.prefix(8))").path
+        let scratch = FileManager.default.temporaryDirectory.appending(path: "restore-\(UUID().uuidString.prefix(8))")
+            .path
         try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: scratch) }
         let dump = "\(scratch)/postline.dump"
