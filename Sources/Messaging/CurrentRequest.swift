@@ -20,6 +20,9 @@ struct CurrentRequest: Sendable {
     /// The name of an operation of ours.
     let method: String
 
+    /// Whose it is: the user's id, or the client's address where no user is signed in.
+    let client: String
+
     /// What `pg_stat_activity` shows while a statement of the request runs: `postline c17.42 messages.send`.
     ///
     /// PostgreSQL keeps 63 bytes of it, which numbers of 15 digits leave enough of.

@@ -20,10 +20,6 @@ public final class MessagingService: Service, SessionFactory {
     let feed: Feed
     let sendGroups: SendGroups
 
-    /// Sends outside of groups, a few at a time: each may wait for a conversation that somebody holds locked, and however
-    /// many do, the others have connections.
-    let sendsAlone: ConcurrencyLimiter
-
     /// Nil where this node tells nobody who is online.
     let presence: PresenceReporter?
 
@@ -125,11 +121,19 @@ public final class MessagingService: Service, SessionFactory {
         options.connection = .logging(to: logger)
         let waits = Timer(label: "postline_pool_wait_seconds", factory: metrics)
         options.onWait = { waits.recordNanoseconds($0.count(of: .nanoseconds(1))) }
+        // For load tests nothing is bounded.
+        options.share = configuration.rates.map { _ in PoolShare() }
+        let shareWaits = Timer(label: "postline_database_share_wait_seconds", factory: metrics)
+        let shareRefusals = Counter(label: "postline_database_share_refused_total", factory: metrics)
+        options.onShareWait = { wait, isRefused in
+            shareWaits.recordNanoseconds(wait.count(of: .nanoseconds(1)))
+            if isRefused { shareRefusals.increment() }
+        }
         pool = Pool(url: configuration.databaseURL, options: options)
-        database = Database(pool: pool, limits: configuration.limits)
+        database = Database(pool: pool, limits: configuration.limits, metrics: metrics)
         options.isForWrites = false
         standbyPool = configuration.standbyDatabaseURL.map { [options] in Pool(url: $0, options: options) }
-        standby = standbyPool.map { Database(pool: $0, limits: configuration.limits) }
+        standby = standbyPool.map { Database(pool: $0, limits: configuration.limits, metrics: metrics) }
         accounts = Accounts(
             provider: configuration.accountProvider,
             database: database,
@@ -153,7 +157,9 @@ public final class MessagingService: Service, SessionFactory {
         connectedSessions = ConnectedSessions(database: database, logger: logger)
         sync = Sync(
             database: database, standby: standby,
-            limiter: ConcurrencyLimiter(width: max(2, configuration.poolSize / 4), on: pool.reactor),
+            limiter: ConcurrencyLimiter(
+                width: max(2, configuration.poolSize / 4), share: configuration.rates == nil ? nil : 1,
+                on: pool.reactor),
             returning: ReturningClients(database: database, logger: logger))
         feed = Feed(
             settings: .init(
@@ -164,7 +170,6 @@ public final class MessagingService: Service, SessionFactory {
         sendGroups = SendGroups(
             database: database, patience: configuration.poolWait, logger: logger, metrics: metrics,
             isWriting: { [feed] in feed.isWriting() }, hasWritten: { [feed] in feed.hasWritten() })
-        sendsAlone = ConcurrencyLimiter(width: max(1, configuration.poolSize / 2), on: pool.reactor)
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }

@@ -26,11 +26,11 @@ struct TokenBucket: Sendable {
 
     /// Takes tokens, or returns how long it is until there are so many. If they are more than the bucket holds, they are
     /// there once it is full.
-    mutating func take(_ rate: Rate, count: Double = 1, now: ContinuousClock.Instant) -> Duration? {
+    mutating func take(_ rate: Rate, cost: Double = 1, now: ContinuousClock.Instant) -> Duration? {
         fill(rate, now)
-        let needed = min(count, rate.burst)
+        let needed = min(cost, rate.burst)
         if level >= needed {
-            level -= count
+            level -= cost
             return nil
         }
         return rate.interval * ((needed - level) / rate.tokens)
@@ -70,14 +70,14 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     }
 
     /// Takes tokens of that key, or returns how long it is until there are so many.
-    func take(_ key: Key, count: Double = 1, now: ContinuousClock.Instant = .now) -> Duration? {
+    func take(_ key: Key, cost: Double = 1, now: ContinuousClock.Instant = .now) -> Duration? {
         state.withLock { state in
             if state.buckets.count >= min(state.sweepAt, capacity) {
                 sweep(&state.buckets, now)
                 state.sweepAt = max(1_024, state.buckets.count * 2)
             }
             return state.buckets[key, default: TokenBucket(rate, now: now)]
-                .take(rate, count: count, now: now)
+                .take(rate, cost: cost, now: now)
         }
     }
 

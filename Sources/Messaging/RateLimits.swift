@@ -69,7 +69,7 @@ struct RateLimits: Sendable {
     /// - Throws: `rate_limited`.
     func takeGuestMedia(bytes: Int, from address: String) throws(ProtocolError) {
         try take(
-            AddressKey(address), from: guestMedia, .guestMedia, count: Double(bytes),
+            AddressKey(address), from: guestMedia, .guestMedia, cost: Double(bytes),
             "Guests have uploaded too many pictures from this address.")
     }
 
@@ -78,9 +78,10 @@ struct RateLimits: Sendable {
         try take(user, from: sends, .sends, "You send too quickly.")
     }
 
+    /// - Parameter cost: how many changes it counts as.
     /// - Throws: `rate_limited`.
-    func takeChange(of user: ID) throws(ProtocolError) {
-        try take(user, from: changes, .changes, "You change things too quickly.")
+    func takeChange(of user: ID, cost: Int = 1) throws(ProtocolError) {
+        try take(user, from: changes, .changes, cost: Double(cost), "You change things too quickly.")
     }
 
     /// - Throws: `rate_limited`.
@@ -112,9 +113,9 @@ struct RateLimits: Sendable {
     }
 
     private func take<Key>(
-        _ key: Key, from limiter: RateLimiter<Key>, _ limit: Limit, count: Double = 1, _ why: String
+        _ key: Key, from limiter: RateLimiter<Key>, _ limit: Limit, cost: Double = 1, _ why: String
     ) throws(ProtocolError) {
-        guard isOn, let wait = limiter.take(key, count: count, now: now()) else { return }
+        guard isOn, let wait = limiter.take(key, cost: cost, now: now()) else { return }
         counters[limit]?.increment()
         throw .rateLimited(why, retryAfter: wait)
     }

@@ -46,6 +46,11 @@ extension MessagingService {
         "postline_request_seconds": "How long requests took, by method and the code of the answer.",
         "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",
         "postline_pool_wait_seconds": "How long requests waited for a connection to the database.",
+        "postline_database_share_wait_seconds":
+            "How long requests waited for other requests of the same client, or for the client's budget of time.",
+        "postline_database_share_refused_total":
+            "Requests that were refused as rate_limited since too many of the same client waited for the database.",
+        "postline_database_lock_retries_total": "Requests that ran again since a row was locked for more than 50 ms.",
         "postline_send_group_size": "How many texts were written to the database together.",
         "postline_feed_look_seconds": "How long the feed's looks at what had changed took.",
         "postline_feed_batch_changes": "How many changes a look of the feed brought.",

@@ -8,6 +8,9 @@ actor Session: LineSession {
     nonisolated let service: MessagingService
     nonisolated let sink: any ClientSink
     nonisolated let peerAddress: String
+
+    /// What limits by address count, as text.
+    private nonisolated let addressKey: String
     nonisolated var limits: RateLimits { service.limits }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe sink.executor }
@@ -41,6 +44,7 @@ actor Session: LineSession {
         self.service = service
         self.sink = sink
         self.peerAddress = peerAddress
+        addressKey = AddressKey(peerAddress).description
     }
 
     func answer(_ request: Request, _ id: RequestID) async -> Answer {
@@ -54,11 +58,16 @@ actor Session: LineSession {
             note(answer, to: id, nil, after: .now - start)
             return answer
         }
-        let answer = await CurrentRequest.$current.withValue(CurrentRequest(id: id, method: operation.method)) {
+        let answer = await CurrentRequest.$current.withValue(currentRequest(id, operation)) {
             await perform(request, operation, id)
         }
         note(answer, to: id, operation, after: .now - start)
         return answer
+    }
+
+    func currentRequest(_ id: RequestID, _ operation: Operation) -> CurrentRequest {
+        let client = if case .user(let user, _) = caller { user } else { addressKey }
+        return CurrentRequest(id: id, method: operation.method, client: client)
     }
 
     /// - Parameter operation: nil where there is none of the name that was asked for, which is the client's own text.
@@ -264,8 +273,12 @@ extension Session {
     }
 
     /// Changes something as the signed-in user, within what one user may change, and lets the feed know.
-    func change(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
-        try limits.takeChange(of: token.user)
+    ///
+    /// - Parameter members: the number of members that it touches: ten cost as much as one other change.
+    func change(
+        _ function: Statement, _ parameters: [String?], members: Int = 1
+    ) async throws(ProtocolError) -> Answer {
+        try limits.takeChange(of: token.user, cost: max(1, (members + 9) / 10))
         return try await write(function, parameters)
     }
 
@@ -322,7 +335,7 @@ extension Session {
         guard let user else { throw .fault("sync.open without a user") }
         await endSync()
         let (feed, sync, sink) = (service.feed, service.sync, self.sink)
-        let (id, page) = try await service.page(request, newerThan: lastWrite) {
+        let (id, page) = try await service.page(request, for: user.user, newerThan: lastWrite) {
             request, sight, reading throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
             guard live else { return try await sync.page(request, of: user, sight, reading).map { (nil, $0) } }
             // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not

@@ -45,7 +45,7 @@ struct ConcurrencyLimiterTests {
     @Test("who has waited too long is told so, and who comes when there is room is let in")
     func patience() async throws {
         let room = Room()
-        let limiter = ConcurrencyLimiter(width: 1, patience: .zero, on: Reactor(name: "test"))
+        let limiter = ConcurrencyLimiter(width: 1, waitTimeout: .zero, on: Reactor(name: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await limiter.run { () throws(ProtocolError) in await room.stay(0) } }
             try await eventually("the first to be inside") { await !room.entered.isEmpty }
@@ -61,5 +61,55 @@ struct ConcurrencyLimiterTests {
         }
         #expect(try await limiter.run { () throws(ProtocolError) in 7 } == 7)
         #expect(await room.entered == [0])
+    }
+
+    // A3
+    @Test("a client's share is bounded, and other clients are served before its queue", arguments: [2, 4])
+    func shares(width: Int) async throws {
+        let room = Room()
+        let limiter = ConcurrencyLimiter(width: width, share: 1, on: Reactor(name: "test"))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask {
+                    try await limiter.run(for: "offender") { () throws(ProtocolError) in await room.stay(number) }
+                }
+                while await room.entered.count + limiter.waitingCount <= number { await Task.yield() }
+            }
+            #expect(await room.entered == [0])
+            group.addTask { try await limiter.run(for: "other") { () throws(ProtocolError) in await room.stay(100) } }
+            while await room.count < 2 { await Task.yield() }
+            #expect(await room.entered == [0, 100])
+            for _ in 0..<21 {
+                while await room.count == 0 { await Task.yield() }
+                await room.letOneOut()
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    // A3
+    @Test("a client with a full queue is refused, and others are not")
+    func fullQueue() async throws {
+        let room = Room()
+        let limiter = ConcurrencyLimiter(width: 2, share: 1, on: Reactor(name: "test"))
+        let most = ConcurrencyLimiter.mostWaiting
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0...most {
+                group.addTask {
+                    try await limiter.run(for: "offender") { () throws(ProtocolError) in await room.stay(number) }
+                }
+            }
+            while await room.count + limiter.waitingCount <= most { await Task.yield() }
+            let error = await #expect(throws: ProtocolError.self) {
+                try await limiter.run(for: "offender") { () throws(ProtocolError) in 1 }
+            }
+            #expect(error?.code == .rateLimited)
+            #expect(try await limiter.run(for: "other") { () throws(ProtocolError) in 2 } == 2)
+            for _ in 0...most {
+                while await room.count == 0 { await Task.yield() }
+                await room.letOneOut()
+            }
+            try await group.waitForAll()
+        }
     }
 }

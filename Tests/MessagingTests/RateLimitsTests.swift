@@ -13,6 +13,24 @@ struct RateLimitsTests {
         try limits.takeSignIn(from: "192.0.2.2")
     }
 
+    // A3
+    @Test(
+        "a change costs what it touches, and one beyond the burst takes all of it",
+        arguments: [(1, 10), (2, 5), (3, 3), (10, 1), (26, 1)])
+    func costs(cost: Int, times: Int) throws {
+        var rates = Rates()
+        rates.sendsPerSecond = 1
+        rates.sendBurst = 10
+        let now = ContinuousClock.now
+        rates.now = { now }
+        let limits = RateLimits(rates)
+        let user = ID.random()
+        for _ in 0..<times { try limits.takeChange(of: user, cost: cost) }
+        let error = #expect(throws: ProtocolError.self) { try limits.takeChange(of: user, cost: cost) }
+        #expect(error?.code == .rateLimited)
+        try limits.takeChange(of: .random(), cost: cost)
+    }
+
     @Test("row 47: of an IPv6 network of 64 bits all addresses have sixty together, and the next network its own")
     func networks() throws {
         let limits = RateLimits(Rates())

@@ -37,18 +37,18 @@ import Testing
     @Test("a free connection starts a request at once, the last used first")
     func startsAtOnce() {
         var state = makeOpenState(size: 2)
-        #expect(state.request(1, until: at(100), now: at(0)) == [.start(request: 1, connection: 2)])
-        #expect(state.request(2, until: at(100), now: at(0)) == [.start(request: 2, connection: 1)])
+        #expect(state.request(.init(id: 1, until: at(100)), now: at(0)) == [.start(request: 1, connection: 2)])
+        #expect(state.request(.init(id: 2, until: at(100)), now: at(0)) == [.start(request: 2, connection: 1)])
         #expect(state.finished(connection: 1, reusable: true, now: at(1)) == [])
-        #expect(state.request(3, until: at(100), now: at(2)) == [.start(request: 3, connection: 1)])
+        #expect(state.request(.init(id: 3, until: at(100)), now: at(2)) == [.start(request: 3, connection: 1)])
         #expect((state.idleCount, state.busyCount, state.waitingCount) == (0, 2, 0))
     }
 
     @Test("who waits is served in the order of coming, and whoever has left is passed over")
     func order() {
         var state = makeOpenState(size: 1)
-        _ = state.request(1, until: at(1_000), now: at(0))
-        for request in 2...4 { #expect(state.request(request, until: at(1_000), now: at(0)) == []) }
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
+        for request in 2...4 { #expect(state.request(.init(id: request, until: at(1_000)), now: at(0)) == []) }
         #expect(state.waitingCount == 3)
         #expect(state.cancel(2) == true)
         #expect(state.cancel(2) == false)
@@ -61,9 +61,9 @@ import Testing
     @Test("a wait ends at its own limit, not before and not with those of others")
     func boundedWait() {
         var state = makeOpenState(size: 1)
-        _ = state.request(1, until: at(1_000), now: at(0))
-        _ = state.request(2, until: at(500), now: at(0))
-        _ = state.request(3, until: at(200), now: at(0))
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
+        _ = state.request(.init(id: 2, until: at(500)), now: at(0))
+        _ = state.request(.init(id: 3, until: at(200)), now: at(0))
         #expect(state.nextWake == at(200))
         #expect(refused(state.woke(now: at(200))) == [3])
         #expect(state.nextWake == at(500))
@@ -77,8 +77,8 @@ import Testing
     @Test("a connection that is not reusable is closed and replaced after a wait, and never used again")
     func dirty() throws {
         var state = makeOpenState(size: 1)
-        _ = state.request(1, until: at(1_000), now: at(0))
-        _ = state.request(2, until: at(1_000), now: at(0))
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
+        _ = state.request(.init(id: 2, until: at(1_000)), now: at(0))
         #expect(state.finished(connection: 1, reusable: false, now: at(10)) == [.close(connection: 1)])
         let retry = try #require(state.nextWake)
         #expect(retry >= at(10) && retry <= at(110))
@@ -89,7 +89,7 @@ import Testing
     @Test("connections that are lost, idle or busy, are replaced together, once each")
     func lost() throws {
         var state = makeOpenState(size: 3)
-        _ = state.request(1, until: at(1_000), now: at(0))
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         for connection in 1...3 { #expect(state.lost(connection: connection, now: at(10)) == []) }
         #expect(state.lost(connection: 3, now: at(10)) == [])
         #expect(state.finished(connection: 3, reusable: false, now: at(11)) == [])
@@ -103,10 +103,10 @@ import Testing
     func away() {
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
-        _ = state.request(1, until: at(1_000), now: at(0))
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         #expect(state.openFailed(connection: 1, "refused", now: at(5)) == [.refuse(request: 1, "refused")])
         #expect(state.isAway)
-        #expect(state.request(2, until: at(1_000), now: at(6)) == [.refuse(request: 2, "refused")])
+        #expect(state.request(.init(id: 2, until: at(1_000)), now: at(6)) == [.refuse(request: 2, "refused")])
         #expect(state.openFailed(connection: 2, "refused", now: at(7)) == [])
         #expect(state.failedCount == 2)
     }
@@ -124,14 +124,14 @@ import Testing
             #expect(wake - now <= .milliseconds(bound))
             now = wake
             #expect(state.woke(now: now) == [.open(connection: connection)])
-            #expect(state.request(connection, until: now + .seconds(1), now: now).count == 1)
+            #expect(state.request(.init(id: connection, until: now + .seconds(1)), now: now).count == 1)
             _ = state.openFailed(connection: connection, "refused", now: now)
         }
         now = try #require(state.nextWake)
         #expect(state.woke(now: now) == [.open(connection: 13)])
         #expect(state.opened(connection: 13, now: now) == [.open(connection: 14), .open(connection: 15)])
         #expect(!state.isAway)
-        #expect(state.request(99, until: now, now: now) == [.start(request: 99, connection: 13)])
+        #expect(state.request(.init(id: 99, until: now), now: now) == [.start(request: 99, connection: 13)])
     }
 
     @Test("a failure to connect refuses nobody while another connection serves")
@@ -139,8 +139,8 @@ import Testing
         var state = makeState(size: 2)
         _ = state.start(now: at(0))
         _ = state.opened(connection: 1, now: at(0))
-        _ = state.request(1, until: at(1_000), now: at(0))
-        _ = state.request(2, until: at(1_000), now: at(0))
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
+        _ = state.request(.init(id: 2, until: at(1_000)), now: at(0))
         #expect(state.openFailed(connection: 2, "too many connections", now: at(1)) == [])
         #expect(!state.isAway)
         #expect(state.finished(connection: 1, reusable: true, now: at(2)) == [.start(request: 2, connection: 1)])
@@ -149,7 +149,7 @@ import Testing
     @Test("before the start a request waits within its bound")
     func beforeStart() {
         var state = makeState(size: 1)
-        #expect(state.request(1, until: at(100), now: at(0)) == [])
+        #expect(state.request(.init(id: 1, until: at(100)), now: at(0)) == [])
         #expect(state.start(now: at(1)) == [.open(connection: 1)])
         #expect(state.opened(connection: 1, now: at(2)) == [.start(request: 1, connection: 1)])
     }
@@ -157,13 +157,13 @@ import Testing
     @Test("closing refuses who waits and who comes, lets what runs end, and finishes when the last one has")
     func closing() {
         var state = makeOpenState(size: 2)
-        _ = state.request(1, until: at(1_000), now: at(0))
-        _ = state.request(2, until: at(1_000), now: at(0))
-        _ = state.request(3, until: at(1_000), now: at(0))
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
+        _ = state.request(.init(id: 2, until: at(1_000)), now: at(0))
+        _ = state.request(.init(id: 3, until: at(1_000)), now: at(0))
         #expect(state.finished(connection: 1, reusable: true, now: at(1)) == [.start(request: 3, connection: 1)])
-        #expect(state.request(4, until: at(1_000), now: at(1)) == [])
+        #expect(state.request(.init(id: 4, until: at(1_000)), now: at(1)) == [])
         #expect(refused(state.close(until: at(5_000))) == [4])
-        #expect(refused(state.request(5, until: at(1_000), now: at(2))) == [5])
+        #expect(refused(state.request(.init(id: 5, until: at(1_000)), now: at(2))) == [5])
         #expect(state.finished(connection: 1, reusable: true, now: at(3)) == [.close(connection: 1)])
         #expect(state.finished(connection: 2, reusable: false, now: at(4)) == [.close(connection: 2), .finish])
         #expect(state.close(until: at(6_000)) == [])
@@ -181,7 +181,7 @@ import Testing
     @Test("connections whose requests outlast the limit of closing are closed")
     func closingLimit() {
         var state = makeOpenState(size: 1)
-        _ = state.request(1, until: at(1_000), now: at(0))
+        _ = state.request(.init(id: 1, until: at(1_000)), now: at(0))
         #expect(state.close(until: at(5_000)) == [])
         #expect(state.nextWake == at(5_000))
         #expect(state.woke(now: at(5_000)) == [.close(connection: 1), .finish])
@@ -206,7 +206,7 @@ import Testing
                         #expect(open.contains(connection) && !busy.contains(connection))
                         #expect(waiting.remove(request) != nil)
                         busy.append(connection)
-                    case .refuse(let request, _): #expect(waiting.remove(request) != nil)
+                    case .refuse(let request, _), .refuseShare(let request, _): #expect(waiting.remove(request) != nil)
                     case .open(let connection): opening.append(connection)
                     case .close(let connection): open.remove(connection)
                     case .finish: Issue.record("nobody closed the pool")
@@ -220,7 +220,7 @@ import Testing
                 case 0, 1:
                     nextWaiter += 1
                     waiting.insert(nextWaiter)
-                    apply(state.request(nextWaiter, until: now + .milliseconds(200), now: now))
+                    apply(state.request(.init(id: nextWaiter, until: now + .milliseconds(200)), now: now))
                 case 2:
                     guard !opening.isEmpty else { continue }
                     let connection = opening.removeFirst()

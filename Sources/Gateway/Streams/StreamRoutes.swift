@@ -122,6 +122,6 @@ extension Exchange {
     fileprivate func streamToken() async throws(ProtocolError) -> String {
         if let token = try token { return token }
         guard let ticket = request.target["ticket"] else { throw .unauthenticatedRequest }
-        return try await gateway.tickets.redeem(ticket)
+        return try await gateway.tickets.redeem(ticket, from: clientAddress)
     }
 }

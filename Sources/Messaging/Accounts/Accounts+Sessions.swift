@@ -31,7 +31,7 @@ extension Accounts {
     static func sessionChecks(in database: Database) -> RequestCoalescer<VerifiedToken, Bool> {
         RequestCoalescer(mostAtOnce: 256, on: database.reactor) { tokens throws(ProtocolError) in
             func array(_ ids: [ID?]) -> String { "{\(ids.map { $0?.description ?? "null" }.joined(separator: ","))}" }
-            let rows = try await database.rows(
+            let rows = try await database.rowsForMany(
                 Functions.areInUse, [array(tokens.map(\.user)), array(tokens.map(\.session))], as: .accounts)
             return (rows.text(0, 0) ?? "").arrayElements.map { $0 == "t" }
         }

@@ -29,16 +29,19 @@ public struct StreamTickets: Sendable {
         }
         let ticket = unsafe secret.withUnsafeBytes { unsafe Array($0) }
         _ = try await database.rows(
-            Functions.keep, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal], as: .accounts)
+            Functions.keep, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal], as: .accounts,
+            client: token.user.description)
         return ticket.hexadecimal
     }
 
     /// The access token for which a ticket was issued. Nothing opens with the ticket again.
     ///
+    /// - Parameter address: where the client is.
     /// - Throws: `invalid_token` where it is none, or none any more.
-    public func redeem(_ ticket: String) async throws(ProtocolError) -> String {
+    public func redeem(_ ticket: String, from address: String) async throws(ProtocolError) -> String {
         guard let bytes = [UInt8](hexadecimal: ticket), bytes.count == 32 else { throw .invalidTicket }
-        let rows = try await database.rows(Functions.take, [Self.hash(of: bytes)], as: .accounts)
+        let rows = try await database.rows(
+            Functions.take, [Self.hash(of: bytes)], as: .accounts, client: AddressKey(address).description)
         guard let sealed = rows.text(0, 0).flatMap({ [UInt8](hexadecimal: $0) }) else { throw .invalidTicket }
         do {
             let token = try AES.GCM.open(

@@ -1,3 +1,4 @@
+internal import Metrics
 internal import NIOCore
 internal import Postgres
 
@@ -6,33 +7,59 @@ struct Database: Sendable {
     private let pool: Pool
     private let preamble: Preamble
 
+    /// The first attempt of a request waits for locks no longer than this, so that requests at one locked row do not
+    /// hold all connections. Those that did not get their locks run again, in half of the connections at most.
+    private let firstPreamble: Preamble
+    private let lockRetries: Counter
+    private static let firstLockWait = Duration.milliseconds(50)
+
     /// Those who wait for the log to be on disk share a call.
     private let durabilityWaits: RequestCoalescer<Void, Void>
 
     /// The thread of its connections.
     var reactor: Reactor { pool.reactor }
 
-    init(pool: Pool, limits: StatementLimits) {
+    init(pool: Pool, limits: StatementLimits, metrics: any MetricsFactory = MetricsSystem.factory) {
         let preamble = Preamble(limits: limits)
         self.pool = pool
         self.preamble = preamble
+        firstPreamble = Preamble(
+            limits: StatementLimits(statement: limits.statement, lock: min(Self.firstLockWait, limits.lock)))
+        lockRetries = Counter(label: "postline_database_lock_retries_total", factory: metrics)
         self.durabilityWaits = RequestCoalescer(mostAtOnce: .max, on: pool.reactor) { questions throws(ProtocolError) in
-            _ = try await Self.rows(Self.awaitDurable, [], as: .feed, from: pool, preamble)
+            do throws(PostgresError) {
+                _ = try await Self.results(Self.awaitDurable, [], as: .feed, of: nil, from: pool, preamble)
+            } catch {
+                throw ProtocolError(error)
+            }
             return questions
         }
     }
 
-    /// Calls a function as `caller`, in a transaction of its own.
+    /// Calls a function as `caller`, in a transaction of its own, within the share of the caller, or of the client
+    /// whose request it is.
     ///
-    /// - Parameter committed: called on the pool's thread when it is done, before this returns.
-    /// - Throws: what the function raised, or `unavailable` or `timeout`, as a client gets it.
+    /// - Parameters:
+    ///   - client: whose share it takes where it is done outside of a request: the user's id or the client's address.
+    ///   - committed: called on the pool's thread when it is done, before this returns.
+    /// - Throws: what the function raised, or `unavailable`, `timeout` or `rate_limited`, as a client gets it.
     func rows(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, committed: (@Sendable () -> Void)? = nil
+        _ function: Statement, _ parameters: [String?], as caller: Caller, client: String? = nil,
+        committed: (@Sendable () -> Void)? = nil
     ) async throws(ProtocolError) -> Rows {
-        try await Self.rows(function, parameters, as: caller, from: pool, preamble, committed)
+        try await rows(function, parameters, as: caller, of: client ?? caller.owner, committed)
     }
 
-    /// The same, waiting for a lock of somebody else's no longer than `lockWait`.
+    /// Calls a function for several clients at once: within no client's share.
+    ///
+    /// - Throws: what the function raised, or `unavailable` or `timeout`, as a client gets it.
+    func rowsForMany(
+        _ function: Statement, _ parameters: [String?], as caller: Caller
+    ) async throws(ProtocolError) -> Rows {
+        try await rows(function, parameters, as: caller, of: nil, nil)
+    }
+
+    /// Calls a function that waits for a lock no longer than `lockWait`, and within no client's share.
     ///
     /// - Throws: what the function raised, or what became of it, as it is: who knows that nothing was written may try
     ///   again.
@@ -41,7 +68,7 @@ struct Database: Sendable {
     ) async throws(PostgresError) -> Rows {
         let preamble = Preamble(
             limits: StatementLimits(statement: preamble.limits.statement, lock: min(lockWait, preamble.limits.lock)))
-        return try await Self.results(function, parameters, as: caller, from: pool, preamble)
+        return try await Self.results(function, parameters, as: caller, of: nil, from: pool, preamble)
     }
 
     /// The same of a standby, with what it has ended noted before: `look` is of the feed there.
@@ -54,27 +81,40 @@ struct Database: Sendable {
             [
                 preamble.call(for: caller), StandbyWatch.noteEnded(since: look.snapshot, look.started),
                 Call(function, parameters),
-            ], deadline: preamble.limits.deadline)[2]
+            ], of: caller.owner, deadline: preamble.limits.deadline)[2]
     }
 
-    private static func rows(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble,
-        _ committed: (@Sendable () -> Void)? = nil
+    /// A request whose first attempt did not get a lock was rolled back whole, as every request is one transaction: it
+    /// runs again with the whole time for locks.
+    private func rows(
+        _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: String?,
+        _ committed: (@Sendable () -> Void)?
     ) async throws(ProtocolError) -> Rows {
-        do {
-            return try await results(function, parameters, as: caller, from: pool, preamble, committed)
+        let start = ContinuousClock.now
+        do throws(PostgresError) {
+            do throws(PostgresError) {
+                return try await Self.results(
+                    function, parameters, as: caller, of: owner, from: pool, firstPreamble, committed)
+            } catch {
+                guard error.serverError?.sqlState == .lockNotAvailable else { throw error }
+            }
+            lockRetries.increment()
+            return try await Self.results(
+                function, parameters, as: caller, of: owner, from: pool, preamble, committed,
+                isLockWaiter: true, deadline: preamble.limits.deadline - (.now - start))
         } catch {
             throw ProtocolError(error)
         }
     }
 
     private static func results(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, from pool: Pool, _ preamble: Preamble,
-        _ committed: (@Sendable () -> Void)? = nil
+        _ function: Statement, _ parameters: [String?], as caller: Caller, of owner: String?, from pool: Pool,
+        _ preamble: Preamble, _ committed: (@Sendable () -> Void)? = nil, isLockWaiter: Bool = false,
+        deadline: Duration? = nil
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
-            [preamble.call(for: caller), Call(function, parameters)], deadline: preamble.limits.deadline,
-            succeeded: committed)[1]
+            [preamble.call(for: caller), Call(function, parameters)], of: owner, isLockWaiter: isLockWaiter,
+            deadline: deadline ?? preamble.limits.deadline, succeeded: committed)[1]
     }
 
     /// Returns once all that any snapshot taken before has seen is on disk: such a snapshot may become a cursor.
@@ -148,6 +188,16 @@ enum Caller: Sendable {
         switch self {
         case .anyone, .accounts, .feed, .senders: ""
         case .user(_, let claims): claims
+        }
+    }
+
+    /// The client whose share of the database a call takes: the user, or else the client whose request is being done.
+    /// What is done for several at once is nobody's.
+    fileprivate var owner: String? {
+        switch self {
+        case .user(let id, _): id
+        case .anyone, .accounts: CurrentRequest.current?.client
+        case .feed, .senders: nil
         }
     }
 

@@ -10,6 +10,8 @@ extension ProtocolError {
         case .server(let error): self.init(error)
         case .deadlineExceeded: self = .timeout
         case .connectFailed, .connectionLost, .unavailable, .cancelled: self = .unavailable
+        case .shareExceeded(let wait):
+            self = .rateLimited("Too many of your requests wait for the database.", retryAfter: wait)
         case .refused(let what): self = .fault(what)
         }
     }

@@ -40,7 +40,7 @@ struct ReturningClients: Sendable {
 
     /// For each client the page of one who has missed nothing, or nil.
     private static func pages(of clients: [Client], in database: Database) async throws(ProtocolError) -> [SyncPage?] {
-        let rows = try await database.rows(
+        let rows = try await database.rowsForMany(
             Self.missedNothing,
             [
                 array(clients.map(\.epoch)), array(clients.map { "\($0.user)" }), array(clients.map(\.snapshot.text)),

@@ -150,7 +150,7 @@ extension MessagingService {
     /// - Parameter moment: the page shows what was written before.
     /// - Throws: `unavailable` where that takes too long, or what `read` throws.
     func page<Page: Sendable>(
-        _ request: SyncRequest, newerThan moment: ContinuousClock.Instant,
+        _ request: SyncRequest, for user: ID, newerThan moment: ContinuousClock.Instant,
         _ read: @Sendable (SyncRequest, FeedSight, Sync.Reading) async throws(ProtocolError) -> Page?
     ) async throws(ProtocolError) -> Page {
         var request = request
@@ -176,7 +176,7 @@ extension MessagingService {
                     }
                     if let page { return page }
                 }
-                let page = try await sync.limiter.run { [request, backoff] () throws(ProtocolError) in
+                let page = try await sync.limiter.run(for: user.description) { [request, backoff] () throws(ProtocolError) in
                     try await read(request, sight, .whole(isPatient: backoff.attempts < Self.mostTries))
                 }
                 if let page { return page }

@@ -48,7 +48,8 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.create_group", "select api.create_group($1, $2::uuid[], $3::boolean)"),
-            [params.string("title"), params.uuids("member_ids"), params.withProfiles])
+            [params.string("title"), params.uuids("member_ids"), params.withProfiles],
+            members: params.count("member_ids"))
     }
 
     private static let mute = Operation(
@@ -99,7 +100,8 @@ extension Operation {
     ) { session, params throws(ProtocolError) in
         try await session.change(
             Statement("api.add_members", "select api.add_members($1::uuid, $2::uuid[], $3::boolean)"),
-            [params.uuid("conversation_id"), params.uuids("user_ids"), params.withProfiles])
+            [params.uuid("conversation_id"), params.uuids("user_ids"), params.withProfiles],
+            members: params.count("user_ids"))
     }
 
     private static let removeMember = Operation(

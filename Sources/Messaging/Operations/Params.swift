@@ -110,6 +110,12 @@ extension Params {
     func id(_ name: String) -> ID? { string(name).flatMap { ID($0) } }
 
     /// A list of UUIDs as PostgreSQL's array text.
+    /// The number of elements of a list; 0 where it was not given.
+    func count(_ name: String) -> Int {
+        guard case .array(let elements)? = value(of: name) else { return 0 }
+        return elements.count
+    }
+
     func uuids(_ name: String) -> String? {
         guard case .array(let elements)? = value(of: name) else { return nil }
         let ids = elements.compactMap { element -> String? in

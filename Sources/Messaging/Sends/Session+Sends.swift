@@ -46,9 +46,7 @@ extension Session {
         var inVain: ProtocolError?
         for (text, id) in zip(texts, ids) {
             let outcome = (try? text.get()).flatMap { _ in outcomes.popFirst() }
-            let answer = await CurrentRequest.$current.withValue(
-                CurrentRequest(id: id, method: Operation.send.method)
-            ) { [inVain] in
+            let answer = await CurrentRequest.$current.withValue(currentRequest(id, .send)) { [inVain] in
                 do throws(ProtocolError) {
                     let text = try text.get()
                     guard let outcome else { throw .fault("a text without an outcome") }
@@ -90,9 +88,7 @@ extension Session {
 
     private func sendAlone(_ message: [String?]) async throws(ProtocolError) -> Answer {
         do throws(ProtocolError) {
-            return try await service.sendsAlone.run { () throws(ProtocolError) in
-                try await self.write(Self.sendMessage, message)
-            }
+            return try await write(Self.sendMessage, message)
         } catch {
             return try await sent(message, error)
         }

@@ -11,6 +11,8 @@ public enum PostgresError: Error, Sendable {
     case connectionLost(sent: Bool, String)
     /// The pool had no connection to give within its bound, or knows that the database is away. Nothing was done.
     case unavailable(String)
+    /// The request's owner has used up its share of the pool. Nothing was done.
+    case shareExceeded(retryAfter: Duration)
     /// The deadline passed; the statement was asked to stop and the connection given up. It may have been committed.
     case deadlineExceeded
     /// The task was cancelled; as with the deadline, what was under way may have been committed.
@@ -31,7 +33,7 @@ extension PostgresError {
         case .server(let error):
             error.sqlState == .serializationFailure || error.sqlState == .deadlockDetected || error.tellsOfStalePlan
         case .connectionLost(let sent, _): !sent
-        case .connectFailed, .unavailable, .deadlineExceeded, .cancelled, .refused: false
+        case .connectFailed, .unavailable, .shareExceeded, .deadlineExceeded, .cancelled, .refused: false
         }
     }
 }
@@ -44,6 +46,7 @@ extension PostgresError: CustomStringConvertible {
         case .connectionLost(sent: true, let reason): "connection lost before the answer: \(reason)"
         case .connectionLost(sent: false, let reason): "connection lost before anything was sent: \(reason)"
         case .unavailable(let reason): "PostgreSQL is unavailable: \(reason)"
+        case .shareExceeded(let wait): "the request's owner has used up its share of the pool, for \(wait)"
         case .deadlineExceeded: "the deadline passed before PostgreSQL answered"
         case .cancelled: "cancelled before PostgreSQL answered"
         case .refused(let reason): "not sent to PostgreSQL: \(reason)"

@@ -6,6 +6,12 @@ final class PendingCall: Sendable {
     let calls: [Call]
     let deadline: ContinuousClock.Instant?
 
+    /// For whom they are; nil for the service's own work.
+    let owner: String?
+
+    /// They wait for a lock for long.
+    let isLockWaiter: Bool
+
     /// Called on the pool's thread when it has succeeded, before the caller has its rows.
     let succeeded: (@Sendable () -> Void)?
 
@@ -16,10 +22,13 @@ final class PendingCall: Sendable {
     let isCancelled = Atomic(false)
 
     init(
-        _ id: Int, _ calls: [Call], until deadline: ContinuousClock.Instant?, succeeded: (@Sendable () -> Void)? = nil
+        _ id: Int, _ calls: [Call], of owner: String?, isLockWaiter: Bool, until deadline: ContinuousClock.Instant?,
+        succeeded: (@Sendable () -> Void)? = nil
     ) {
         self.id = id
         self.calls = calls
+        self.owner = owner
+        self.isLockWaiter = isLockWaiter
         self.deadline = deadline
         self.succeeded = succeeded
     }

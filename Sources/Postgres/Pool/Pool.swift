@@ -37,6 +37,8 @@ public actor Pool {
         let caller: CheckedContinuation<Result<[Rows], PostgresError>, Never>
         /// Where it runs; nil while it waits.
         var connection: Int?
+        /// It came when its owner's share was in use.
+        var isHeld = false
     }
 
     /// A pool that opens its connections once `run()` runs.
@@ -49,7 +51,7 @@ public actor Pool {
         self.url = url
         self.options = options
         self.reactor = reactor
-        state = PoolState(size: options.size, backoff: options.backoff)
+        state = PoolState(size: options.size, backoff: options.backoff, share: options.share)
     }
 
     deinit {
@@ -134,6 +136,7 @@ public actor Pool {
         switch action {
         case .start(let request, let connection): start(request, on: connection)
         case .refuse(let request, let reason): reply(to: request, .failure(.unavailable(reason)))
+        case .refuseShare(let request, let wait): reply(to: request, .failure(.shareExceeded(retryAfter: wait)))
         case .open(let connection): openings?.yield(connection)
         case .close(let id):
             // On the connection's executor already, which is ours.
@@ -165,18 +168,24 @@ public actor Pool {
     /// anything was sent, a plan gone stale) is tried again, a few times.
     /// - Parameters:
     ///   - calls: What is executed, in order.
+    ///   - owner: For whom it is, and whose share of the pool it takes; nil for the service's own work.
+    ///   - isLockWaiter: It waits for a lock for long: such runs have half of the connections at most.
     ///   - deadline: How long the caller waits for all of it; nil is for ever, but for the wait for a connection.
     ///   - succeeded: Called on the pool's thread when it has, before the caller, on whatever thread that is, has the rows.
-    /// - Throws: `unavailable`, and what `Connection.run` throws.
+    /// - Throws: `unavailable`, `shareExceeded`, and what `Connection.run` throws.
     public nonisolated func run(
-        _ calls: [Call], deadline: Duration? = nil, succeeded: (@Sendable () -> Void)? = nil
+        _ calls: [Call], of owner: String? = nil, isLockWaiter: Bool = false, deadline: Duration? = nil,
+        succeeded: (@Sendable () -> Void)? = nil
     ) async throws(PostgresError) -> [Rows] {
         if calls.isEmpty { return [] }
         let limit = deadline.map { ContinuousClock.now + $0 }
         var backoff = Backoff(base: .milliseconds(5), limit: .milliseconds(100))
         while true {
             do {
-                return try await attempt(calls, until: limit, succeeded)
+                let call = PendingCall(
+                    lastRequest.add(1, ordering: .relaxed).newValue, calls, of: owner, isLockWaiter: isLockWaiter,
+                    until: limit, succeeded: succeeded)
+                return try await attempt(call)
             } catch {
                 guard error.isTransient, backoff.attempts + 1 < options.maximumAttempts else { throw error }
             }
@@ -187,11 +196,7 @@ public actor Pool {
 
     private func noteRetry() { retriedCount += 1 }
 
-    private nonisolated func attempt(
-        _ calls: [Call], until limit: ContinuousClock.Instant?, _ succeeded: (@Sendable () -> Void)?
-    ) async throws(PostgresError) -> [Rows] {
-        let call = PendingCall(
-            lastRequest.add(1, ordering: .relaxed).newValue, calls, until: limit, succeeded: succeeded)
+    private nonisolated func attempt(_ call: PendingCall) async throws(PostgresError) -> [Rows] {
         let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
             await suspended { caller in
                 let take = { @Sendable in self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
@@ -210,16 +215,27 @@ public actor Pool {
         let call = request.call
         // A cancellation that came before this has found nothing.
         if call.isCancelled.load(ordering: .acquiring) { return request.caller.resume(returning: .failure(.cancelled)) }
-        requests[call.id] = request
         let now = ContinuousClock.now
+        var request = request
+        request.isHeld = state.isHeld(call.owner, now: now)
+        requests[call.id] = request
         let waitLimit = call.asked + options.waitLimit
-        perform(state.request(call.id, until: min(waitLimit, call.deadline ?? waitLimit), now: now))
+        let until = min(waitLimit, call.deadline ?? waitLimit)
+        // The wait for a lock has its time: half of the connections may be taken for as long.
+        let lockUntil = call.isLockWaiter ? call.deadline : nil
+        perform(
+            state.request(
+                .init(
+                    id: call.id, owner: call.owner, isLockWaiter: call.isLockWaiter, until: lockUntil ?? until,
+                    shareUntil: call.deadline),
+                now: now))
     }
 
     private func start(_ id: Int, on connection: Int) {
-        guard let call = requests[id]?.call else { return }
+        guard let request = requests[id] else { return }
+        let call = request.call
         let now = ContinuousClock.now
-        options.onWait?(now - call.asked)
+        noteWait(of: request)
         requests[id]?.connection = connection
         guard let link = connections[connection] else {
             return finish(id, on: connection, .failure(.connectionLost(sent: false, "the connection has ended")))
@@ -232,6 +248,15 @@ public actor Pool {
             self.assumeIsolated { $0.finish(id, on: connection, answer) }
         }
         link.assumeIsolated { $0.submit(pipeline) }
+    }
+
+    private func noteWait(of request: Request) {
+        // A wait for a lock or for the owner's share says nothing of the pool.
+        if request.isHeld {
+            options.onShareWait?(.now - request.call.asked, false)
+        } else if !request.call.isLockWaiter {
+            options.onWait?(.now - request.call.asked)
+        }
     }
 
     /// Has the connection go on with the next request, then answers.
@@ -259,7 +284,11 @@ public actor Pool {
     /// Answers a request that is not started.
     private func reply(to id: Int, _ answer: Result<[Rows], PostgresError>) {
         guard let request = requests.removeValue(forKey: id) else { return }
-        options.onWait?(.now - request.call.asked)
+        if case .failure(.shareExceeded) = answer {
+            options.onShareWait?(.now - request.call.asked, true)
+        } else {
+            noteWait(of: request)
+        }
         request.caller.resume(returning: answer)
     }
 

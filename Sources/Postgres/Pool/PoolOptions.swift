@@ -13,7 +13,12 @@ public struct PoolOptions: Sendable {
     public var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
     /// How long what runs may last once the pool closes.
     public var closeLimit: Duration = .seconds(5)
-    /// Is told how long each request waited for a connection, got or not, on the pool's thread.
+    /// How much of it one owner of requests may take; nil: nothing is bounded.
+    public var share: PoolShare?
+    /// Is told how long each request waited while its owner's share was in use, got a connection or not, on the pool's
+    /// thread; and whether it was refused for that.
+    package var onShareWait: (@Sendable (Duration, _ isRefused: Bool) -> Void)?
+    /// Is told how long each other request waited for a connection, got or not, on the pool's thread.
     public var onWait: (@Sendable (Duration) -> Void)?
     /// How connections are made.
     public var connection = ConnectionOptions()

@@ -11,12 +11,41 @@ struct PoolState {
         case start(request: Int, connection: Int)
         /// Tell the request's caller that it is not started, and why.
         case refuse(request: Int, String)
+        /// Tell the request's caller that it is not started, since its owner has used up its share of the pool.
+        case refuseShare(request: Int, retryAfter: Duration)
         /// Try to open a connection, and report `opened` or `openFailed`.
         case open(connection: Int)
         /// Close the connection; it is forgotten already.
         case close(connection: Int)
         /// All is closed.
         case finish
+    }
+
+    /// A request as the pool is given it.
+    struct Request {
+        let id: Int
+        /// For whom it is; nil for the service's own work, which no share bounds.
+        var owner: String?
+        /// It waits for a lock for long: such requests have half of the connections at most.
+        var isLockWaiter = false
+        /// Until when it waits for a connection.
+        let until: Instant
+        /// Until when it waits where its owner's share is in use; `until`, unless that is later.
+        var shareUntil: Instant?
+    }
+
+    private struct Waiter {
+        let request: Request
+        /// Its owner's share was in use, so that it waits longer.
+        var isHeld: Bool
+
+        var deadline: Instant { isHeld ? request.shareUntil ?? request.until : request.until }
+    }
+
+    private struct Run {
+        let owner: String?
+        let isLockWaiter: Bool
+        let start: Instant
     }
 
     private enum Phase {
@@ -38,7 +67,12 @@ struct PoolState {
     /// The last one used comes first: its caches are warm.
     private var idle: [Int] = []
     private(set) var busyCount = 0
-    private var queue = RequestQueue()
+    private var runs: [Int: Run] = [:]
+    private var queue = FairQueue<Waiter>()
+    /// Requests that wait for a lock for long.
+    private var lockQueue = FairQueue<Waiter>()
+    private var runningLockWaiters = 0
+    private var shares: PoolShares
     private var nextConnection = 0
 
     private var backoff: Backoff
@@ -54,16 +88,21 @@ struct PoolState {
     private(set) var failedCount = 0
     private(set) var lostCount = 0
     private(set) var refusedCount = 0
+    private(set) var shareRefusedCount = 0
 
-    init(size: Int, backoff: Backoff) {
+    init(size: Int, backoff: Backoff, share: PoolShare? = nil) {
         precondition(size > 0, "a pool has one connection at least")
+        shares = PoolShares(share)
         self.size = size
         self.backoff = backoff
     }
 
     var idleCount: Int { idle.count }
     var openingCount: Int { phases.count - idle.count - busyCount }
-    var waitingCount: Int { queue.count }
+    var waitingCount: Int { queue.count + lockQueue.count }
+
+    /// How many connections requests that wait for a lock have at most.
+    var lockWaiterLimit: Int { max(1, size / 2) }
 
     /// No connection is there, and the last attempt to open one failed: waiting would be in vain.
     var isAway: Bool { failure != nil && idle.isEmpty && busyCount == 0 }
@@ -75,35 +114,56 @@ struct PoolState {
         return fill(now: now)
     }
 
-    /// A request comes, and waits for a connection until `deadline`.
-    mutating func request(_ request: Int, until deadline: Instant, now: Instant) -> [Action] {
+    /// Returns true if a request of that owner would wait for the owner's other requests, or for its budget.
+    func isHeld(_ owner: String?, now: Instant) -> Bool {
+        guard shares.share != nil, let owner else { return false }
+        return !shares.mayRun(owner, now: now) || queue.count(of: owner) + lockQueue.count(of: owner) > 0
+    }
+
+    /// A request comes, and waits for a connection for as long as it says.
+    mutating func request(_ request: Request, now: Instant) -> [Action] {
         switch mode {
-        case .closing, .closed: return [refusal(request, "the pool is closed")]
+        case .closing, .closed: return [refusal(request.id, "the pool is closed")]
         case .notStarted, .open: break
         }
-        if let connection = idle.popLast() { return [start(request, on: connection)] }
-        if let failure, isAway { return [refusal(request, failure)] }
-        queue.append(request, until: deadline)
-        wake(by: deadline)
+        let isHeld = self.isHeld(request.owner, now: now)
+        let hasRoom = !request.isLockWaiter || runningLockWaiters < lockWaiterLimit
+        if !isHeld, hasRoom, let connection = idle.popLast() { return [start(request, on: connection, now: now)] }
+        if let failure, isAway { return [refusal(request.id, failure)] }
+        if isHeld, let share = shares.share, let owner = request.owner,
+            queue.count(of: owner) + lockQueue.count(of: owner) >= share.mostWaiting
+        {
+            return [shareRefusal(request, now: now)]
+        }
+        let waiter = Waiter(request: request, isHeld: isHeld)
+        if request.isLockWaiter {
+            lockQueue.append(waiter, of: request.owner)
+        } else {
+            queue.append(waiter, of: request.owner)
+        }
+        wake(by: waiter.deadline)
+        if let owner = request.owner, let ready = shares.readyAt(owner, now: now) { wake(by: ready) }
         return []
     }
 
     /// A request is not wanted any more.
     ///
     /// - Returns: Whether it was still waiting.
-    mutating func cancel(_ request: Int) -> Bool { queue.remove(request) }
+    mutating func cancel(_ request: Int) -> Bool {
+        !queue.remove { $1.request.id == request }.isEmpty || !lockQueue.remove { $1.request.id == request }.isEmpty
+    }
 
     /// The connection's request has ended; a connection that is not reusable is closed and replaced.
     mutating func finished(connection: Int, reusable: Bool, now: Instant) -> [Action] {
         guard phases[connection] == .busy else { return [] }
-        busyCount -= 1
+        ended(connection, now: now)
         guard reusable else {
             phases[connection] = nil
-            return [.close(connection: connection)] + replace(now: now)
+            return [.close(connection: connection)] + replace(now: now) + startWaiting(now: now)
         }
         // It has served: what made the last ones fail is over.
         backoff.reset()
-        return offer(connection)
+        return offer(connection, now: now)
     }
 
     /// A connection ended by itself.
@@ -112,10 +172,10 @@ struct PoolState {
         case nil: return []
         case .opening: break
         case .idle: idle.removeAll { $0 == connection }
-        case .busy: busyCount -= 1
+        case .busy: ended(connection, now: now)
         }
         lostCount += 1
-        return replace(now: now)
+        return replace(now: now) + startWaiting(now: now)
     }
 
     /// Closes idle connections that are not wanted any more, and replaces them.
@@ -132,7 +192,7 @@ struct PoolState {
         guard phases[connection] == .opening else { return [.close(connection: connection)] }
         openedCount += 1
         failure = nil
-        return offer(connection) + fill(now: now)
+        return offer(connection, now: now) + fill(now: now)
     }
 
     /// The attempt to open a connection has failed.
@@ -142,7 +202,7 @@ struct PoolState {
         failure = reason
         var actions = replace(now: now)
         if isAway {
-            while let request = queue.popFirst() { actions.append(refusal(request, reason)) }
+            actions += refuseAll(reason)
         }
         return actions
     }
@@ -151,15 +211,20 @@ struct PoolState {
     mutating func woke(now: Instant) -> [Action] {
         nextWake = nil
         var actions: [Action] = []
-        for request in queue.removeExpired(now: now) {
-            actions.append(refusal(request, failure ?? "all \(size) connections stayed in use"))
+        for waiter in removeExpired(from: \.queue, now: now) + removeExpired(from: \.lockQueue, now: now) {
+            if waiter.isHeld, !shares.mayRun(waiter.request.owner, now: now) {
+                actions.append(shareRefusal(waiter.request, now: now))
+            } else {
+                actions.append(refusal(waiter.request.id, failure ?? "all \(size) connections stayed in use"))
+            }
         }
         if case .closing(let limit) = mode, limit <= now { actions += closeAll() }
         if let retryAt, retryAt <= now {
             self.retryAt = nil
             actions += fill(now: now)
         }
-        scheduleWake()
+        actions += startWaiting(now: now)
+        scheduleWake(now: now)
         return actions
     }
 
@@ -171,8 +236,7 @@ struct PoolState {
         }
         mode = .closing(until: limit)
         retryAt = nil
-        var actions: [Action] = []
-        while let request = queue.popFirst() { actions.append(refusal(request, "the pool is closed")) }
+        var actions = refuseAll("the pool is closed")
         for connection in idle { actions.append(.close(connection: connection)) }
         idle = []
         phases = phases.filter { $0.value == .busy }
@@ -180,10 +244,71 @@ struct PoolState {
         return actions + finishIfEmpty()
     }
 
-    private mutating func start(_ request: Int, on connection: Int) -> Action {
+    private mutating func start(_ request: Request, on connection: Int, now: Instant) -> Action {
         phases[connection] = .busy
         busyCount += 1
-        return .start(request: request, connection: connection)
+        if request.isLockWaiter { runningLockWaiters += 1 }
+        shares.began(request.owner, now: now)
+        runs[connection] = Run(owner: request.owner, isLockWaiter: request.isLockWaiter, start: now)
+        return .start(request: request.id, connection: connection)
+    }
+
+    /// The connection's request does not run any more. The wait for a lock is no work of the database's: it does not
+    /// count against the owner's budget.
+    private mutating func ended(_ connection: Int, now: Instant) {
+        busyCount -= 1
+        guard let run = runs.removeValue(forKey: connection) else { return }
+        if run.isLockWaiter { runningLockWaiters -= 1 }
+        shares.ended(run.owner, after: run.isLockWaiter ? .zero : now - run.start, now: now)
+        if let owner = run.owner, queue.count(of: owner) + lockQueue.count(of: owner) > 0,
+            let ready = shares.readyAt(owner, now: now)
+        {
+            wake(by: ready)
+        }
+    }
+
+    /// Free connections take the requests that may run: owners are served in turn.
+    private mutating func startWaiting(now: Instant) -> [Action] {
+        var actions: [Action] = []
+        while let connection = idle.last, let waiter = next(now: now) {
+            idle.removeLast()
+            actions.append(start(waiter.request, on: connection, now: now))
+        }
+        return actions
+    }
+
+    private mutating func next(now: Instant) -> Waiter? {
+        let shares = self.shares
+        if runningLockWaiters < lockWaiterLimit,
+            let waiter = lockQueue.popFirst(where: { shares.mayRun($0, now: now) })
+        {
+            return waiter
+        }
+        return queue.popFirst { shares.mayRun($0, now: now) }
+    }
+
+    /// Takes out the requests that have waited for too long. One whose owner's share has come to be in use meanwhile
+    /// waits on.
+    private mutating func removeExpired(
+        from queue: WritableKeyPath<PoolState, FairQueue<Waiter>>, now: Instant
+    ) -> [Waiter] {
+        let shares = self.shares
+        return self[keyPath: queue].remove { owner, waiter in
+            guard waiter.deadline <= now else { return false }
+            if !waiter.isHeld, !shares.mayRun(owner, now: now) { waiter.isHeld = true }
+            return waiter.deadline <= now
+        }
+    }
+
+    private mutating func refuseAll(_ reason: String) -> [Action] {
+        let all = queue.remove { _, _ in true } + lockQueue.remove { _, _ in true }
+        return all.map { refusal($0.request.id, reason) }
+    }
+
+    private mutating func shareRefusal(_ request: Request, now: Instant) -> Action {
+        shareRefusedCount += 1
+        let ready = request.owner.flatMap { shares.readyAt($0, now: now) }
+        return .refuseShare(request: request.id, retryAfter: ready.map { $0 - now } ?? .seconds(1))
     }
 
     private mutating func refusal(_ request: Int, _ reason: String) -> Action {
@@ -191,16 +316,15 @@ struct PoolState {
         return .refuse(request: request, reason)
     }
 
-    /// A free connection takes the request that has waited longest.
-    private mutating func offer(_ connection: Int) -> [Action] {
+    /// A connection is free.
+    private mutating func offer(_ connection: Int, now: Instant) -> [Action] {
         if case .closing = mode {
             phases[connection] = nil
             return [.close(connection: connection)] + finishIfEmpty()
         }
-        if let request = queue.popFirst() { return [start(request, on: connection)] }
         phases[connection] = .idle
         idle.append(connection)
-        return []
+        return startWaiting(now: now)
     }
 
     /// Makes up for a connection that is gone, after a wait: many nodes lose theirs at the same moment.
@@ -230,6 +354,7 @@ struct PoolState {
     private mutating func closeAll() -> [Action] {
         let actions = phases.keys.sorted().map { Action.close(connection: $0) }
         phases = [:]
+        runs = [:]
         busyCount = 0
         return actions + finishIfEmpty()
     }
@@ -242,9 +367,16 @@ struct PoolState {
 
     private mutating func wake(by time: Instant) { nextWake = min(time, nextWake ?? time) }
 
-    private mutating func scheduleWake() {
+    private mutating func scheduleWake(now: Instant) {
         if let retryAt { wake(by: retryAt) }
-        if let deadline = queue.earliestDeadline { wake(by: deadline) }
+        var earliest: Instant?
+        for queue in [queue, lockQueue] {
+            queue.forEach { earliest = min($1.deadline, earliest ?? $1.deadline) }
+            for ready in queue.owners.compactMap({ shares.readyAt($0, now: now) }) {
+                earliest = min(ready, earliest ?? ready)
+            }
+        }
+        if let earliest { wake(by: earliest) }
         if case .closing(let limit) = mode { wake(by: limit) }
     }
 }

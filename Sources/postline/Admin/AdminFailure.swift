@@ -38,7 +38,7 @@ struct AdminFailure: Error, Equatable {
             self.init(
                 "Nobody knows whether it was done: \(error). Look with `postline admin log`, and ask again.",
                 Self.failed)
-        case .connectionLost(sent: false, _), .unavailable, .refused:
+        case .connectionLost(sent: false, _), .unavailable, .shareExceeded, .refused:
             self.init("Nothing was done: \(error).", Self.failed)
         }
     }

@@ -1,0 +1,74 @@
+import Testing
+
+@testable import Postgres
+
+// A3
+@Suite struct FairQueueTests {
+    @Test("owners are served in turn, each in order of arrival")
+    func turns() {
+        var queue = FairQueue<String>()
+        for element in ["a1", "a2", "a3", "b1", "c1", "b2"] { queue.append(element, of: String(element.prefix(1))) }
+        var served: [String] = []
+        while let next = queue.popFirst() { served.append(next) }
+        #expect(served == ["a1", "b1", "c1", "a2", "b2", "a3"])
+        #expect(queue.count == 0)
+    }
+
+    @Test("an owner with a long line delays another by one element", arguments: [1, 10, 5_000])
+    func longLine(length: Int) {
+        var queue = FairQueue<Int>()
+        for number in 0..<length { queue.append(number, of: "offender") }
+        queue.append(-1, of: "other")
+        #expect(queue.popFirst() == 0)
+        #expect(queue.popFirst() == -1)
+        #expect(queue.count(of: "offender") == length - 1)
+    }
+
+    @Test("an owner that may not be served keeps its turn")
+    func passedOver() {
+        var queue = FairQueue<String>()
+        for element in ["a1", "a2", "b1", "b2"] { queue.append(element, of: String(element.prefix(1))) }
+        #expect(queue.popFirst { $0 != "a" } == "b1")
+        #expect(queue.popFirst { $0 != "a" } == "b2")
+        #expect(queue.popFirst { $0 != "a" } == nil)
+        #expect(queue.popFirst() == "a1")
+    }
+
+    @Test("elements without an owner are served first")
+    func unowned() {
+        var queue = FairQueue<String>()
+        queue.append("a1", of: "a")
+        queue.append("own1", of: nil)
+        queue.append("own2", of: nil)
+        #expect([queue.popFirst(), queue.popFirst(), queue.popFirst()] == ["own1", "own2", "a1"])
+    }
+
+    @Test("removed elements are gone, and an owner without elements has no turn")
+    func removal() {
+        var queue = FairQueue<Int>()
+        for number in 0..<6 { queue.append(number, of: number.isMultiple(of: 2) ? "even" : "odd") }
+        #expect(queue.remove { owner, _ in owner == "even" } == [0, 2, 4])
+        #expect(queue.owners == ["odd"])
+        #expect(queue.remove { _, number in number == 3 } == [3])
+        #expect(queue.popFirst() == 1)
+        #expect(queue.popFirst() == 5)
+        #expect(queue.popFirst() == nil)
+    }
+
+    @Test("a line that grows and shrinks for long keeps its order")
+    func longLife() {
+        var queue = FairQueue<Int>()
+        var next = 0
+        for number in 0..<10_000 {
+            queue.append(number, of: "a")
+            guard number.isMultiple(of: 3) else { continue }
+            #expect(queue.popFirst() == next)
+            next += 1
+        }
+        while let number = queue.popFirst() {
+            #expect(number == next)
+            next += 1
+        }
+        #expect(next == 10_000)
+    }
+}

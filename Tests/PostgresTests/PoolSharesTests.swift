@@ -1,0 +1,161 @@
+import Testing
+
+@testable import Postgres
+
+/// Shares of a pool: which requests start when one owner asks for more than its share.
+@Suite struct PoolSharesTests {
+    private typealias Action = PoolState.Action
+
+    private let start = ContinuousClock.now
+
+    private func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
+
+    private func makeOpenState(size: Int, _ change: (inout PoolShare) -> Void = { _ in }) -> PoolState {
+        var share = PoolShare()
+        change(&share)
+        var state = PoolState(
+            size: size, backoff: Backoff(base: .milliseconds(100), limit: .seconds(1)), share: share)
+        _ = state.start(now: at(0))
+        for connection in 1...size { #expect(state.opened(connection: connection, now: at(0)) == []) }
+        return state
+    }
+
+    private func request(
+        _ id: Int, of owner: String?, isLockWaiter: Bool = false, in state: inout PoolState, now: Int = 0
+    ) -> [Action] {
+        state.request(
+            .init(
+                id: id, owner: owner, isLockWaiter: isLockWaiter, until: at(now + 3_000),
+                shareUntil: at(now + 12_000)), now: at(now))
+    }
+
+    private func started(_ actions: [Action]) -> [Int] {
+        actions.compactMap { if case .start(let request, _) = $0 { request } else { nil } }
+    }
+
+    private func refusedForShare(_ actions: [Action]) -> [Int] {
+        actions.compactMap { if case .refuseShare(let request, _) = $0 { request } else { nil } }
+    }
+
+    // A3
+    @Test("two requests of an owner run, and another owner's starts at once")
+    func twoRun() {
+        var state = makeOpenState(size: 4)
+        let begun = (1...200).flatMap { request($0, of: "offender", in: &state) }
+        #expect(started(begun) == [1, 2])
+        #expect(started(request(900, of: "other", in: &state)) == [900])
+        #expect(started(request(901, of: nil, in: &state)) == [901])
+        #expect(state.idleCount == 0)
+        // The free place is not the offender's.
+        #expect(started(state.finished(connection: 1, reusable: true, now: at(1))) == [])
+        #expect(state.idleCount == 1)
+        // The end of one of its own is.
+        #expect(started(state.finished(connection: 4, reusable: true, now: at(1))) == [3])
+    }
+
+    // A3
+    @Test("owners that wait for a full pool are served in turn")
+    func inTurn() {
+        var state = makeOpenState(size: 1)
+        _ = request(1, of: "a", in: &state)
+        for id in 2...9 { #expect(request(id, of: "a", in: &state) == []) }
+        #expect(request(20, of: "b", in: &state) == [])
+        #expect(request(30, of: "c", in: &state) == [])
+        #expect(request(21, of: "b", in: &state) == [])
+        var order: [Int] = []
+        for time in 1...6 { order += started(state.finished(connection: 1, reusable: true, now: at(time))) }
+        #expect(order == [2, 20, 30, 3, 21, 4])
+    }
+
+    // A3
+    @Test("an owner with a full queue is refused, and others are not")
+    func fullQueue() {
+        var state = makeOpenState(size: 2) { $0.mostWaiting = 3 }
+        let actions = (1...7).flatMap { request($0, of: "offender", in: &state) }
+        #expect(started(actions) == [1, 2])
+        #expect(refusedForShare(actions) == [6, 7])
+        #expect(request(8, of: "other", in: &state) == [])
+        #expect(started(state.finished(connection: 2, reusable: true, now: at(1))) == [3])
+    }
+
+    // A3
+    @Test("an owner beyond its budget waits until it is positive again, and is not refused")
+    func budget() throws {
+        var state = makeOpenState(size: 2) {
+            $0.timePerSecond = .milliseconds(500)
+            $0.burst = .seconds(1)
+        }
+        #expect(started(request(1, of: "a", in: &state)) == [1])
+        #expect(state.finished(connection: 2, reusable: true, now: at(2_000)) == [])
+        // 1 s of burst, less 2 s: 1 s is made up for in 2 s.
+        #expect(request(2, of: "a", in: &state, now: 2_000) == [])
+        #expect(started(request(3, of: "b", in: &state, now: 2_000)) == [3])
+        let wake = try #require(state.nextWake)
+        #expect(at(3_990) <= wake && wake <= at(4_010))
+        #expect(state.woke(now: at(3_000)) == [])
+        let next = try #require(state.nextWake)
+        #expect(started(state.woke(now: next)) == [2])
+    }
+
+    @Test("a steady load within the budget is never delayed", arguments: [(2, 10), (49, 100), (200, 1_000)])
+    func withinBudget(work: Int, interval: Int) {
+        var state = makeOpenState(size: 1)
+        var time = 0
+        for id in 1...500 {
+            #expect(started(request(id, of: "a", in: &state, now: time)) == [id])
+            #expect(state.finished(connection: 1, reusable: true, now: at(time + work)) == [])
+            time += interval
+        }
+    }
+
+    @Test("a request that waited for its owner's share is told so at its deadline, others that the pool is full")
+    func deadlines() {
+        var state = makeOpenState(size: 3)
+        for id in 1...3 { _ = request(id, of: "a", in: &state) }
+        _ = request(4, of: "b", in: &state)
+        #expect(request(5, of: "c", in: &state) == [])
+        #expect(state.woke(now: at(3_000)) == [.refuse(request: 5, "all 3 connections stayed in use")])
+        #expect(refusedForShare(state.woke(now: at(11_999))) == [])
+        #expect(refusedForShare(state.woke(now: at(12_000))) == [3])
+        #expect(state.waitingCount == 0)
+        #expect(state.nextWake == nil)
+    }
+
+    // A5
+    @Test("requests that wait for locks have half of the connections", arguments: [(8, 4), (3, 1), (1, 1)])
+    func lockWaiters(size: Int, most: Int) {
+        var state = makeOpenState(size: size)
+        let actions = (1...20).flatMap { request($0, of: "user \($0)", isLockWaiter: true, in: &state) }
+        #expect(started(actions) == Array(1...most))
+        guard size > 1 else { return }
+        #expect(started(request(100, of: "other", in: &state)) == [100])
+        #expect(started(state.finished(connection: size, reusable: true, now: at(5_000))) == [most + 1])
+    }
+
+    // A5
+    @Test("the wait for a lock does not count against the budget")
+    func lockTime() {
+        var state = makeOpenState(size: 1) { $0.burst = .seconds(1) }
+        #expect(started(request(1, of: "a", isLockWaiter: true, in: &state)) == [1])
+        #expect(state.finished(connection: 1, reusable: true, now: at(5_000)) == [])
+        #expect(started(request(2, of: "a", in: &state, now: 5_000)) == [2])
+    }
+
+    @Test("a lost connection gives its owner's place back")
+    func lost() {
+        var state = makeOpenState(size: 3)
+        for id in 1...3 { _ = request(id, of: "a", in: &state) }
+        #expect(started(state.lost(connection: 3, now: at(1))) == [3])
+    }
+
+    @Test("owners at rest are forgotten")
+    func forgotten() {
+        var shares = PoolShares(PoolShare())
+        for number in 0..<10_000 {
+            let time = at(number * 10)
+            shares.began("user \(number)", now: time)
+            shares.ended("user \(number)", after: .milliseconds(1), now: time + .milliseconds(1))
+        }
+        #expect(shares.count <= 2_048)
+    }
+}
