@@ -88,8 +88,9 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
 begin
-    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone.
-    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for share;
+    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone. Those lock the profile
+    -- `for update` (app.keep_profile), so that no other change of the profile waits for this transaction.
+    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
     end if;

@@ -15,7 +15,7 @@ begin
     if ended is not null then
         raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
     end if;
-    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for share;
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for key share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
     end if;

@@ -25,8 +25,9 @@ begin
     if purpose = 'message' and not app.is_member(create_media.conversation_id) then
         perform app.refuse_hidden('There is no such conversation.');
     end if;
-    -- One after another, so that all are counted; and nobody's who is just being deleted.
-    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for update;
+    -- One after another, so that all are counted, and none of a user that is just being deleted. Not `for update`:
+    -- others who add the user to a conversation would wait for this transaction.
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
     if not found then
         perform app.refuse_hidden('There is no such user.');
     end if;

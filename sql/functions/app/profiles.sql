@@ -44,6 +44,10 @@ $$;
 create or replace function app.keep_profile() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 begin
+    if tg_op = 'UPDATE' and new.is_deleted and not old.is_deleted then
+        -- After those who have just made the user a member (app.keep_new_member): the membership is seen here.
+        perform 1 from public.user_profiles p where p.id = new.id for update;
+    end if;
     if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
         new := app.buried(new);
     end if;

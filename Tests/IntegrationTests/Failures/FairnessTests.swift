@@ -1,0 +1,134 @@
+import LineClient
+import Messaging
+import Postgres
+import TestSupport
+import Testing
+
+/// What one user's requests may take from the others.
+@Suite("Fairness between users", .timeLimit(.minutes(60)))
+struct FairnessTests {
+    private static let lockWaiters = """
+        select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+        """
+
+    /// Limits that hold, and that the test's requests do not reach.
+    private static var rates: Rates {
+        var rates = Rates()
+        rates.sendsPerSecond = 100_000
+        rates.signInsPerMinute = 100_000
+        return rates
+    }
+
+    // A5
+    @Test("requests at a locked row leave half of the pool to others, and are done once", arguments: [true, false])
+    func lockedRow(hasShares: Bool) async throws {
+        let settings = NodeSettings(
+            poolSize: 4, poolWait: .seconds(3), rates: hasShares ? Self.rates : nil)
+        try await withNode(settings) { node in
+            let alice = try await node.signedIn(.alice)
+            let sent = try await alice.send("first", to: Room.aliceBob)
+            let seq = try #require(sent["seq"]?.integerValue)
+            let version = try #require(sent["version"]?.integerValue)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                "begin; select from public.conversations where id = '\(Room.aliceBob)' for update")
+            var editors: [TestClient] = []
+            for _ in 0..<16 { editors.append(try await node.signedIn(.alice)) }
+            try await withThrowingTaskGroup(of: JSON.self) { group in
+                for (number, editor) in editors.enumerated() {
+                    group.addTask {
+                        try await editor.call(
+                            "messages.edit",
+                            [
+                                "conversation_id": .string(Room.aliceBob), "seq": .integer(seq),
+                                "content": .string("edit \(number)"),
+                            ])
+                    }
+                }
+                try await node.database.wait(for: Self.lockWaiters, toBe: "2")
+                let carol = try await node.signedIn(.carol)
+                for number in 1...20 {
+                    try await carol.send("meanwhile \(number)", to: Room.aliceCarol)
+                    try await carol.call("conversations.list")
+                }
+                _ = try await program.execute("commit")
+                try await group.waitForAll()
+            }
+            await program.close()
+            let page = try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
+            #expect(page["messages"]?.arrayValue?.first?["version"]?.integerValue == version + 16)
+            #expect((node.metrics.value("postline_database_lock_retries_total") ?? 0) >= 16)
+        }
+    }
+
+    // A3
+    @Test(
+        "a user's flood of requests is answered late, and others' requests are not",
+        arguments: ["conversations.list", "sync.open", "me.get"])
+    func flood(method: String) async throws {
+        try await withNode(NodeSettings(poolSize: 2, poolWait: .seconds(3), rates: Self.rates)) { node in
+            let carol = try await node.signedIn(.carol)
+            var flooders: [TestClient] = []
+            for _ in 0..<12 { flooders.append(try await node.signedIn(.alice)) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for flooder in flooders {
+                    group.addTask { for _ in 0..<20 { try await flooder.call(method) } }
+                }
+                for number in 1...20 {
+                    try await carol.send("meanwhile \(number)", to: Room.aliceCarol)
+                    try await carol.call("sync.open")
+                    try await node.signedIn(.bob).close()
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    // A5
+    @Test("an open transaction that adds a user to a group does not hold up the user's own changes")
+    func openTransaction() async throws {
+        let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
+        try await withNode(NodeSettings(limits: limits)) { node in
+            let carol = try await node.signedIn(.carol)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                """
+                begin;
+                \(TestDatabase.rights(of: Person.alice.id))
+                select api.create_group('Open', array['\(Person.carol.id)']::uuid[]);
+                """)
+            #expect(try await carol.call("me.update", ["bio": "changed"])["bio"] == "changed")
+            // A deletion does wait: the group must be seen by it, or its member be refused.
+            try await carol.refused(.timeout, "me.delete", ["password": .string(TestNode.password)])
+            _ = try await program.execute("commit")
+            await program.close()
+            try await carol.call("me.delete", ["password": .string(TestNode.password)])
+            #expect(
+                try await node.database.value(
+                    """
+                    select count(*) from public.conversation_members m join public.conversations c
+                        on c.id = m.conversation_id where m.user_id = '\(Person.carol.id)' and c.kind = 'group'
+                    """) == "0")
+        }
+    }
+
+    // A5
+    @Test("an open transaction of a user's own picture does not keep others from adding the user")
+    func openPicture() async throws {
+        let limits = StatementLimits(statement: .seconds(10), lock: .milliseconds(200))
+        try await withNode(NodeSettings(limits: limits)) { node in
+            let alice = try await node.signedIn(.alice)
+            let program = try await node.database.connect()
+            _ = try await program.execute(
+                """
+                begin;
+                \(TestDatabase.rights(of: Person.carol.id))
+                select app.create_media('avatar', 'image/png', 10, null, null, null);
+                """)
+            let params: JSONObject = ["title": "Both", "member_ids": .array([.string(Person.carol.id)])]
+            #expect(try await alice.call("conversations.create_group", params)["title"] == "Both")
+            _ = try await program.execute("rollback")
+            await program.close()
+        }
+    }
+}
