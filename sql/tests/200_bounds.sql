@@ -282,5 +282,39 @@ select is(tests.attempt('service_role',
             tests.id('group'), tests.id('carol'))),
     '1', 'a trusted backend in anybody''s');
 
+-- A page of a list has half a mebibyte; the next goes on from there (A9).
+select tests.make_user('wide' || n) from generate_series(1, 60) n;
+update public.user_profiles p set attributes = jsonb_build_object('a', repeat('x', 30000))
+  from tests.ids i where i.id = p.id and i.name like 'wide%';
+create temporary table walked (page integer, bytes bigint, conversation uuid);
+grant all on walked to public;
+insert into public.conversations (kind, title, created_by)
+select 'group', 'wide ' || n, tests.id('wide60') from generate_series(1, 10) n;
+insert into public.conversation_members (conversation_id, user_id)
+select c.id, i.id from public.conversations c join tests.ids i on i.name in (
+        'wide60', 'wide' || 5 * (pg_catalog.split_part(c.title, ' ', 2)::integer - 1) + 1,
+        'wide' || 5 * (pg_catalog.split_part(c.title, ' ', 2)::integer - 1) + 2,
+        'wide' || 5 * (pg_catalog.split_part(c.title, ' ', 2)::integer - 1) + 3,
+        'wide' || 5 * (pg_catalog.split_part(c.title, ' ', 2)::integer - 1) + 4,
+        'wide' || 5 * (pg_catalog.split_part(c.title, ' ', 2)::integer - 1) + 5)
+ where c.title like 'wide %';
+do $$
+declare
+    next text;
+    answer text;
+begin
+    for page in 1..20 loop
+        answer := tests.as('wide60', format('api.conversations(100, %L)', next));
+        insert into walked select page, octet_length(answer), (c ->> 'id')::uuid
+          from json_array_elements(answer::json -> 'conversations') c;
+        next := answer::json ->> 'next';
+        exit when next is null;
+    end loop;
+end $$;
+select cmp_ok(max(bytes), '<=', 540000::bigint, 'a page of conversations is bounded') from walked;
+select cmp_ok(max(page), '>', 2, 'there are several') from walked;
+select is(count(*), 10::bigint, 'they are all of them') from walked;
+select is(count(distinct conversation), 10::bigint, 'each once') from walked;
+
 select * from finish();
 rollback;

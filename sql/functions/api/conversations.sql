@@ -82,6 +82,8 @@ declare
     person record;
     profiles text[] := '{}';
     room bigint := app.answer_bytes();
+    -- The first conversation may take a whole answer; others come as long as the page is not full.
+    reserve bigint := app.answer_bytes() - app.page_bytes();
     fitting integer := 0;   -- how many of the conversations the page has room for
     complete integer := 0;  -- how many profiles stood before the last of those came
     more boolean;
@@ -137,7 +139,8 @@ begin
                  order by w.place, w.id
             loop
                 while fitting < person.place loop
-                    room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+                    room := room - 1 - pg_catalog.octet_length(objects[fitting + 1])
+                        - case when fitting = 1 then reserve else 0 end;
                     exit page when room < 0 and fitting > 0;
                     fitting := fitting + 1;
                     complete := pg_catalog.cardinality(profiles);
@@ -154,7 +157,8 @@ begin
             end loop;
         end loop;
         while fitting < pg_catalog.cardinality(ids) loop
-            room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+            room := room - 1 - pg_catalog.octet_length(objects[fitting + 1])
+                - case when fitting = 1 then reserve else 0 end;
             exit page when room < 0;
             fitting := fitting + 1;
         end loop;

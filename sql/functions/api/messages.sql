@@ -158,11 +158,11 @@ begin
              where m.conversation_id = messages.conversation_id and m.seq < bound
              order by m.seq desc offset max_results - 1 limit 1), 0);
     end loop;
-    if pg_catalog.octet_length(objects) > app.answer_bytes() then
+    if pg_catalog.octet_length(objects) > app.page_bytes() then
         objects := app.joined(array(
             select o.object from app.message_objects o
              where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
-             order by o.seq limit messages.max_results), from_last => after_seq is null);
+             order by o.seq limit messages.max_results), from_last => after_seq is null, room => app.page_bytes());
     end if;
     return '{"messages":[' || coalesce(objects, '') || ']}';
 end

@@ -26,6 +26,13 @@ begin atomic
     select 4100000;
 end;
 
+-- What the objects of one page of a list may take; the next page goes on from there.
+create or replace function app.page_bytes() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 524288;
+end;
+
 -- That of the version before, which took fewer params.
 drop function if exists app.joined(text[], boolean);
 
