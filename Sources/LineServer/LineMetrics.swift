@@ -13,6 +13,7 @@ final class LineMetrics: Sendable {
     private let givenUp: Counter
     private let goodbyes: [GoodbyeCode: Counter]
     private let queueBytes: Meter
+    private let overloads: Counter
 
     init(factory: any MetricsFactory) {
         func refusals(_ reason: String) -> Counter {
@@ -32,6 +33,7 @@ final class LineMetrics: Sendable {
                 let dimensions = [("code", $0.rawValue)]
                 return ($0, Counter(label: "postline_goodbyes_total", dimensions: dimensions, factory: factory))
             })
+        overloads = Counter(label: "postline_unwritten_overloads_total", factory: factory)
         queueBytes = Meter(label: "postline_queue_bytes", factory: factory)
     }
 
@@ -67,6 +69,9 @@ final class LineMetrics: Sendable {
     /// A client that was served is told goodbye.
     func saidGoodbye(_ code: GoodbyeCode) { goodbyes[code]?.increment() }
 
+    /// A client was cut off since too much waited for all clients together.
+    func overloaded() { overloads.increment() }
+
     /// The bytes that wait for clients became more by this, or fewer.
     func queueBytesChanged(by difference: Int) {
         if difference != 0 { queueBytes.increment(by: Double(difference)) }
@@ -83,6 +88,8 @@ extension LineServer {
         "postline_lagged_total": "Times that a client fell behind and its queued pushes were dropped.",
         "postline_requests_given_up_total": "Requests that went on for too long, and were answered internal_error.",
         "postline_goodbyes_total": "Goodbyes to clients that were served, by code.",
+        "postline_unwritten_overloads_total":
+            "Clients that were cut off since answers beyond the bound waited for all clients together.",
         "postline_queue_bytes": "Bytes of pushes and answers that wait for clients to read.",
     ]
 }

@@ -29,6 +29,10 @@ extension LineServer {
         /// How many bytes of pushes may wait for one client before they are dropped and it is told that it lags.
         public var maxQueueBytes = 1 << 20
 
+        /// How many bytes of answers may wait for all clients of the server together; beyond it those that the most
+        /// waits for are cut off.
+        public var maxUnwrittenBytes = 1 << 28
+
         /// How many clients are served at once; those beyond are told so and closed.
         public var maxConnections = 20_000
 

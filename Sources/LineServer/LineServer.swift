@@ -59,8 +59,9 @@ public final class LineServer: Service {
     /// - Throws: ``ListenError`` where it cannot listen.
     public func run() async throws {
         let metrics = context.metrics
+        let answers = UnwrittenAnswers(limit: context.configuration.maxUnwrittenBytes)
         for eventLoop in group.makeIterator() {
-            let loop = try await eventLoop.submit { LineLoop(eventLoop, metrics: metrics) }.get()
+            let loop = try await eventLoop.submit { LineLoop(eventLoop, metrics: metrics, answers: answers) }.get()
             loops.withLock { $0[ObjectIdentifier(eventLoop)] = loop }
         }
         let all = loops.withLock { Array($0.values) }

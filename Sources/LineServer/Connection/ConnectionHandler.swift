@@ -208,7 +208,7 @@ extension ConnectionHandler {
         case .fallBehind: state.fallBehind(.now())
         case .noteCursor(let cursor): state.noteCursor(cursor)
         case .setExpiry(let expiry): state.setExpiry(expiry, .now())
-        case .goodbye(let goodbye): state.leave(goodbye, keepingAnswers: true)
+        case .goodbye(let goodbye, let keepsAnswers): state.leave(goodbye, keepingAnswers: keepsAnswers)
         }
         proceed()
     }

@@ -13,6 +13,7 @@ final class LineLoop: PushTarget {
     private let actor: LoopActor
 
     private let metrics: LineMetrics
+    private let answers: UnwrittenAnswers
 
     private let inbox = Mutex(Inbox())
     private let local: NIOLoopBound<Local>
@@ -24,7 +25,7 @@ final class LineLoop: PushTarget {
         case fallBehind
         case noteCursor(String)
         case setExpiry(Expiry?)
-        case goodbye(Goodbye)
+        case goodbye(Goodbye, keepingAnswers: Bool = true)
     }
 
     private enum Message: Sendable {
@@ -49,6 +50,9 @@ final class LineLoop: PushTarget {
         /// What waited for clients at the last sweep.
         var waitingBytes = 0
 
+        /// How much of that were answers.
+        var unwrittenAnswerBytes = 0
+
         /// Messages that are being read; kept so that its memory serves again.
         var reading: [Message] = []
 
@@ -57,11 +61,12 @@ final class LineLoop: PushTarget {
     }
 
     /// - Parameter eventLoop: the event loop on which this is called.
-    init(_ eventLoop: any EventLoop, metrics: LineMetrics) {
+    init(_ eventLoop: any EventLoop, metrics: LineMetrics, answers: UnwrittenAnswers) {
         self.eventLoop = eventLoop
         executor = LoopExecutor(eventLoop)
         actor = LoopActor(executor)
         self.metrics = metrics
+        self.answers = answers
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }
 
@@ -189,7 +194,25 @@ final class LineLoop: PushTarget {
             let waiting = self.local.value.connections.reduce(0) { $0 + $1.state.queue.waitingBytes }
             self.metrics.queueBytesChanged(by: waiting - self.local.value.waitingBytes)
             self.local.value.waitingBytes = waiting
+            self.boundUnwrittenAnswers()
             self.flush()
+        }
+    }
+
+    /// Cuts off the clients of this loop that most answers wait for, until those of all loops are within the bound.
+    private func boundUnwrittenAnswers() {
+        let local = self.local.value
+        let unwritten = local.connections.reduce(0) { $0 + $1.state.queue.unwrittenAnswerBytes }
+        var excess = answers.changed(by: unwritten - local.unwrittenAnswerBytes)
+        local.unwrittenAnswerBytes = unwritten
+        guard excess > 0 else { return }
+        // Those with little waiting are within what every connection may have.
+        let largest = local.connections.map { (bytes: $0.state.queue.unwrittenAnswerBytes, connection: $0) }
+            .filter { $0.bytes > 65_536 && !$0.connection.state.isLeaving }.sorted { $0.bytes > $1.bytes }
+        for (bytes, connection) in largest where excess > 0 {
+            excess -= bytes
+            metrics.overloaded()
+            connection.carryOut(.goodbye(.overloaded, keepingAnswers: false))
         }
     }
 

@@ -238,6 +238,9 @@ extension Setting {
             "max_line_bytes", \.lines.maxLineBytes, .integer(in: 256...1_048_576),
             "A request line's bytes at most."),
         Setting(
+            "max_unwritten_bytes", \.lines.maxUnwrittenBytes, .integer(in: 1_048_576...1_099_511_627_776),
+            "Answers that wait for all clients together: beyond it those that most waits for are cut off."),
+        Setting(
             "max_queue_bytes", \.lines.maxQueueBytes, .integer(in: 1_024...1_073_741_824),
             "The bytes of pushes that wait for one client at most."),
         Setting(

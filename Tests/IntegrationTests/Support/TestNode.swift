@@ -85,6 +85,7 @@ struct NodeSettings: Sendable {
     var authenticationSeconds = 86_400
     var pingSeconds = 30
     var maxQueueBytes = 1_048_576
+    var maxUnwrittenBytes = 1 << 28
     var slowConsumerSeconds = 3_600
     /// Off: all tests come from one address.
     var rates: Rates?
@@ -144,6 +145,7 @@ func withNode<Value: Sendable>(
     lines.version = "test"
     lines.pingInterval = .seconds(settings.pingSeconds)
     lines.maxQueueBytes = settings.maxQueueBytes
+    lines.maxUnwrittenBytes = settings.maxUnwrittenBytes
     lines.slowConsumerTimeout = .seconds(settings.slowConsumerSeconds)
     lines.authenticationTimeout = .seconds(settings.authenticationSeconds)
     lines.requestTimeout = .seconds(3_600)

@@ -115,6 +115,34 @@ struct BackPressureTests {
             }
         }
     }
+
+    // A9
+    @Test("past the bound over all connections the largest are closed first")
+    func unreadAnswers() async throws {
+        let bound = 1_048_576
+        try await withNode(NodeSettings(maxUnwrittenBytes: bound, slowConsumerSeconds: 600)) { node in
+            let other = try await node.signedIn(.bob)
+            try await Self.flood(node.database, 0, count: 10)
+            let ask =
+                #""method":"messages.list","params":{"conversation_id":"\#(Room.aliceBob)","limit":10}}"#
+            var clients: [TestClient] = []
+            // Each has an answer of some 200 kB unwritten, once the kernel takes no more of them.
+            for _ in 0..<24 {
+                let client = try await node.signedIn(.alice)
+                try await client.line.setReading(false)
+                for number in 0..<60 {
+                    try await client.line.send(line: #"{"jsonrpc":"2.0","id":"\#(number)",\#(ask)"#)
+                }
+                clients.append(client)
+            }
+            let closed = "postline_unwritten_overloads_total"
+            while (node.metrics.value(closed) ?? 0) == 0 { try await other.call("me.get") }
+            #expect((node.metrics.value(#"postline_goodbyes_total{code="slow_consumer"}"#) ?? 0) > 0)
+            for _ in 0..<50 { try await other.call("me.get") }
+            #expect(try await other.call("me.get")["username"] == "bob")
+            for client in clients { await client.close() }
+        }
+    }
 }
 
 extension MetricsRegistry {
