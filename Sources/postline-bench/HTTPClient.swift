@@ -20,23 +20,25 @@ actor HTTPClient: BenchClient {
     private var caller: CheckedContinuation<Result<HTTPAnswerReader.Answer, any Error>, Never>?
     private var isClosed = false
 
-    static func connect(port: Int, accessToken: String, group: MultiThreadedEventLoopGroup) async throws -> HTTPClient {
+    static func connect(
+        port: Int, accessToken: String, group: MultiThreadedEventLoopGroup, acceptsGzip: Bool = false
+    ) async throws -> HTTPClient {
         let channel = try await ClientBootstrap(group: group)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .connect(host: "127.0.0.1", port: port).get()
-        let client = HTTPClient(channel, accessToken: accessToken)
+        let client = HTTPClient(channel, accessToken: accessToken, acceptsGzip: acceptsGzip)
         try await channel.eventLoop.submit {
             try channel.pipeline.syncOperations.addHandler(Handler(client))
         }.get()
         return client
     }
 
-    private init(_ channel: any Channel, accessToken: String) {
+    private init(_ channel: any Channel, accessToken: String, acceptsGzip: Bool) {
         self.channel = channel
         executor = LoopExecutor(channel.eventLoop)
         fields =
             " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(accessToken)\r\n"
-            + "Content-Type: application/json\r\nContent-Length: "
+            + (acceptsGzip ? "Accept-Encoding: gzip\r\n" : "") + "Content-Type: application/json\r\nContent-Length: "
     }
 
     /// - Throws: `BenchError` where the status is not 200.

@@ -32,6 +32,7 @@ struct PostlineBench: AsyncParsableCommand {
               profiles      from a change of a profile until a thousand contacts on two nodes have it
               logins        what sign-ins cost those who read
               backpressure  what sessions that do not read cost those that do, and the node
+              fairness      what 250 connections of one account that ask for the most cost other users
               search        searches among a million profiles
               hotpaths      what the service computes itself: framing, envelope, cursor, fan-out
               all           all of them but the next
@@ -41,7 +42,7 @@ struct PostlineBench: AsyncParsableCommand {
 
     enum Measurement: String, CaseIterable, ExpressibleByArgument {
         case hotpaths, latency, sends, reads, nodes, standby, fanout, deliveries, profiles, logins, backpressure, crowd
-        case http, client, presence, push, media, growth
+        case http, client, presence, push, media, fairness, growth
         // Comes last: it makes the database large.
         case search
         case steady
@@ -169,6 +170,7 @@ struct PostlineBench: AsyncParsableCommand {
         case .logins: return try await HashingBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .backpressure:
             return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
+        case .fairness: return try await FairnessBench(world: world, seconds: seconds, say: say).run()
         case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
         case .hotpaths: return try HotPathBench().run()
         case .steady:
