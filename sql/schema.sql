@@ -31,7 +31,7 @@ CREATE DOMAIN app.title AS text
 
 CREATE FUNCTION accounts.are_in_use(user_ids uuid[], session_ids uuid[]) RETURNS boolean[]
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 begin
@@ -49,7 +49,7 @@ $$;
 
 CREATE FUNCTION accounts.await_confirmation(user_id uuid, most integer) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users;
@@ -78,7 +78,7 @@ $$;
 
 CREATE FUNCTION accounts.change_password(user_id uuid, session_id uuid, old_hash text, new_hash text) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     ended integer;
@@ -100,7 +100,7 @@ $$;
 
 CREATE FUNCTION accounts.confirm_email(token_hash text) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users := app.mail_token_account(token_hash, array['confirm_email', 'change_email']);
@@ -132,12 +132,12 @@ $$;
 
 CREATE FUNCTION accounts.credentials(email text) RETURNS TABLE(user_id uuid, password_hash text)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return query
         select u.id, u.encrypted_password::text from auth.users u
-         where u.email = pg_catalog.lower(credentials.email) and not u.is_sso_user
+         where u.email = app.lower_ascii(credentials.email) and not u.is_sso_user
            and u.deleted_at is null and coalesce(u.encrypted_password, '') <> ''
            and not app.is_banned(u);
 end
@@ -145,7 +145,7 @@ $$;
 
 CREATE FUNCTION accounts.delete_by_identity(user_id uuid, provider text, subject text, token_hash text, expires_at double precision) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform 1 from auth.users u where u.id = delete_by_identity.user_id for update;
@@ -163,7 +163,7 @@ $$;
 
 CREATE FUNCTION accounts.delete_user(user_id uuid, password_hash text) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users;
@@ -184,7 +184,7 @@ $$;
 
 CREATE FUNCTION accounts.ended_sessions(since pg_snapshot, OUT snapshot text, OUT session_ids text) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     snapshot := pg_catalog.pg_current_snapshot()::text;
@@ -197,7 +197,7 @@ $$;
 
 CREATE FUNCTION accounts.ensure_profile(user_id uuid, is_anonymous boolean) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users;
@@ -223,7 +223,7 @@ $$;
 
 CREATE FUNCTION accounts.enter_by_identity(provider text, subject text, email text, full_name text, token_hash text, expires_at double precision, guest_session uuid, guest_generation integer, reuse_seconds integer) RETURNS TABLE(user_id uuid, password_hash text, merged json)
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 #variable_conflict use_column
 declare
@@ -234,8 +234,11 @@ declare
     found_id uuid;
 begin
     perform app.use_identity_token(token_hash, enter_by_identity.expires_at);
-    -- Of two who come at once for the first time, the second finds what the first made.
-    perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended(provider || ' ' || subject, 0));
+    -- Of two sign-ins at once by a new identity, the second waits for the first, and finds what it made. An advisory
+    -- lock would be one that every role of the database may take.
+    insert into app.identity_attempts (provider, subject) values (provider, subject);
+    delete from app.identity_attempts a
+     where a.provider = enter_by_identity.provider and a.subject = enter_by_identity.subject;
     found_id := accounts.identified_account(provider, subject, address);
     if guest_session is not null then
         select u.* into guest from auth.users u
@@ -278,7 +281,7 @@ $$;
 
 CREATE FUNCTION accounts.guest(full_name text DEFAULT NULL::text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     name text := app.checked_name('full_name', full_name, 'A name');
@@ -298,15 +301,15 @@ $$;
 
 CREATE FUNCTION accounts.identified_account(provider text, subject text, email text) RETURNS uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return coalesce(
         (select i.user_id from app.identities i
           where i.provider = identified_account.provider and i.subject = identified_account.subject),
         (select u.id from app.identities i
-           join auth.users u on u.id = i.user_id and pg_catalog.lower(u.email::text) = i.subject
-          where i.provider = 'email' and i.subject = pg_catalog.lower(identified_account.email)
+           join auth.users u on u.id = i.user_id and app.lower_ascii(u.email::text) = i.subject
+          where i.provider = 'email' and i.subject = app.lower_ascii(identified_account.email)
             and u.deleted_at is null
             and not exists (select from app.identities o
                              where o.user_id = i.user_id and o.provider = identified_account.provider)));
@@ -315,7 +318,7 @@ $$;
 
 CREATE FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.stream_tickets t where t.expires_at <= app.now();
@@ -330,7 +333,7 @@ $$;
 
 CREATE FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     ended integer;
@@ -344,7 +347,7 @@ $$;
 
 CREATE FUNCTION accounts.merge_external_guest(user_id uuid, guest_id uuid) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     guest auth.users;
@@ -377,7 +380,7 @@ $$;
 
 CREATE FUNCTION accounts.merge_guest(user_id uuid, password_hash text, session_id uuid, generation integer, reuse_seconds integer) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     guest auth.users;
@@ -412,7 +415,7 @@ $$;
 
 CREATE FUNCTION accounts.open_session(session_id uuid, user_id uuid, password_hash text) RETURNS TABLE(generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     -- Waits for a change of the password, a ban, a deletion or a merge under way. One that comes later waits for this,
@@ -442,7 +445,7 @@ $$;
 
 CREATE FUNCTION accounts.password_hash(user_id uuid) RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return (select nullif(u.encrypted_password::text, '') from auth.users u
@@ -452,7 +455,7 @@ $$;
 
 CREATE FUNCTION accounts.refresh(session_id uuid, generation integer, reuse_seconds integer) RETURNS TABLE(outcome text, user_id uuid, active_generation integer, email text, phone text, is_anonymous boolean, app_metadata json, user_metadata json)
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     session app.sessions;
@@ -486,7 +489,7 @@ $$;
 
 CREATE FUNCTION accounts.register(email text, password_hash text, username text, full_name text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return accounts.register(email, password_hash, username, full_name, false, null);
@@ -495,7 +498,7 @@ $$;
 
 CREATE FUNCTION accounts.register(email text, password_hash text, username text, full_name text, needs_proof boolean, most integer) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
@@ -533,7 +536,7 @@ $$;
 
 CREATE FUNCTION accounts.renew_hash(user_id uuid, old_hash text, new_hash text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     update auth.users u set encrypted_password = new_hash, updated_at = pg_catalog.now()
@@ -544,7 +547,7 @@ $$;
 
 CREATE FUNCTION accounts.request_email_change(user_id uuid, password_hash text, email text, most integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     address text := app.mailable_email(email);
@@ -569,7 +572,7 @@ $$;
 
 CREATE FUNCTION accounts.request_password_reset(email text, most integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.queue_mail('reset_password', app.checked_email(email), null, most);
@@ -578,7 +581,7 @@ $$;
 
 CREATE FUNCTION accounts.reset_password(token_hash text, password_hash text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users := app.mail_token_account(token_hash, array['reset_password']);
@@ -596,7 +599,7 @@ $$;
 
 CREATE FUNCTION accounts.resettable_account(token_hash text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return (app.mail_token_account(token_hash, array['reset_password'])).id;
@@ -605,7 +608,7 @@ $$;
 
 CREATE FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcomes text[], errors text[], retry_seconds double precision[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 begin
@@ -629,7 +632,7 @@ $$;
 
 CREATE FUNCTION accounts.take_mails(hashes text[]) RETURNS TABLE(id uuid, kind text, email text, user_id uuid, locale text, attempts integer, token_hash text)
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 #variable_conflict use_column
@@ -682,7 +685,7 @@ $$;
 
 CREATE FUNCTION accounts.take_ticket(hash text) RETURNS text
     LANGUAGE sql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     with taken as (
         delete from app.stream_tickets t where t.hash = decode(take_ticket.hash, 'hex')
@@ -692,7 +695,7 @@ $$;
 
 CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform accounts.upgrade(user_id, email, password_hash, full_name, false, null);
@@ -701,7 +704,7 @@ $$;
 
 CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text, needs_proof boolean, most integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     address text := case when needs_proof then app.mailable_email(email) else app.checked_email(email) end;
@@ -735,7 +738,7 @@ $$;
 
 CREATE FUNCTION accounts.use_session(user_id uuid, session_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not exists (select from app.sessions s
@@ -748,7 +751,7 @@ $$;
 
 CREATE FUNCTION admin.check_limit(most integer) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not coalesce(most between 1 and 1000, false) then
@@ -759,7 +762,7 @@ $$;
 
 CREATE FUNCTION admin.checked_id(value text, what text) RETURNS uuid
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 begin
     if not coalesce(value ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$', false) then
@@ -772,7 +775,7 @@ $_$;
 
 CREATE FUNCTION admin.checked_until(until text) RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
     ends_at timestamptz;
@@ -801,7 +804,7 @@ $_$;
 
 CREATE FUNCTION admin.delete_user(operator text, who text, reason text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users := admin.locked_user(who);
@@ -821,7 +824,7 @@ $$;
 
 CREATE FUNCTION admin.disable(operator text, who text, until text, reason text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users := admin.locked_user(who);
@@ -841,7 +844,7 @@ $$;
 
 CREATE FUNCTION admin.enable(operator text, who text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users := admin.locked_user(who);
@@ -856,7 +859,7 @@ $$;
 
 CREATE FUNCTION admin.end_sessions(operator text, who text, session text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     whom uuid := admin.user_id(who);
@@ -917,7 +920,7 @@ CREATE TABLE auth.users (
 
 CREATE FUNCTION admin.locked_user(who text) RETURNS auth.users
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users;
@@ -932,7 +935,7 @@ $$;
 
 CREATE FUNCTION admin.log(who text, most integer) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     whom uuid := case when who is not null then admin.user_id(who) end;
@@ -950,7 +953,7 @@ $$;
 
 CREATE FUNCTION admin.mails(most integer, in_full boolean) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform admin.check_limit(most);
@@ -970,10 +973,10 @@ $$;
 
 CREATE FUNCTION admin.named(who text) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-    wanted text := pg_catalog.lower(pg_catalog.btrim(who, E' \t\n\r'));
+    wanted text := app.lower_ascii(pg_catalog.btrim(who, E' \t\n\r'));
 begin
     if coalesce(wanted, '') = '' then
         raise exception using errcode = 'PA001', message = 'Say who: an id, an email address or a username.';
@@ -990,7 +993,7 @@ $_$;
 
 CREATE FUNCTION admin.note(operator text, action text, user_id uuid, detail jsonb) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not coalesce(octet_length(operator) between 1 and 200 and operator !~ '[\u0001-\u001f\u007f]', false) then
@@ -1004,7 +1007,7 @@ $$;
 
 CREATE FUNCTION admin.pushes(most integer) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform admin.check_limit(most);
@@ -1024,7 +1027,7 @@ $$;
 
 CREATE FUNCTION admin.refuse_change() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'restrict_violation', message = 'The audit is added to and never changed.';
@@ -1033,7 +1036,7 @@ $$;
 
 CREATE FUNCTION admin.retry_mails(operator text, mail text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     one uuid := case when mail is not null then admin.checked_id(mail, 'mail') end;
@@ -1052,7 +1055,7 @@ $$;
 
 CREATE FUNCTION admin.retry_pushes(operator text, device text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     one uuid := case when device is not null then admin.checked_id(device, 'device') end;
@@ -1073,7 +1076,7 @@ $$;
 
 CREATE FUNCTION admin.sessions(who text, ended boolean, most integer) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     whom uuid := admin.user_id(who);
@@ -1093,7 +1096,7 @@ $$;
 
 CREATE FUNCTION admin.shown_email(email text, in_full boolean) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 begin
     return case when in_full then email else pg_catalog.regexp_replace(email, '^(.).*(@[^@]*)$', '\1…\2') end;
@@ -1102,7 +1105,7 @@ $_$;
 
 CREATE FUNCTION admin.user_id(who text) RETURNS uuid
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     found_ids uuid[] := array(select n from admin.named(who) n order by n limit 11);
@@ -1127,7 +1130,7 @@ $$;
 
 CREATE FUNCTION admin.user_object(user_id uuid, in_full boolean) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return (
@@ -1153,11 +1156,13 @@ $$;
 
 CREATE FUNCTION admin.users(query text, most integer, in_full boolean) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     exact uuid[] := array(select n from admin.named(query) n);
-    literal text := pg_catalog.regexp_replace(pg_catalog.btrim(query, E' \t\n\r'), '([\\%_])', '\\\1', 'g');
+    -- Names are compared folded, as a search does.
+    pattern text := '%' || pg_catalog.regexp_replace(
+        app.folded(pg_catalog.btrim(query, E' \t\n\r')), '([\\%_])', '\\\1', 'g') || '%';
     ids uuid[];
 begin
     perform admin.check_limit(most);
@@ -1166,10 +1171,16 @@ begin
         select f.id from (
             select e as id, 0 as rank, null::text as name from unnest(exact) e
             union all
-            (select p.id, 1, pg_catalog.lower(p.full_name) from public.user_profiles p
-              where (p.full_name ilike '%' || literal || '%' or p.username ilike '%' || literal || '%')
-                and p.id <> all (exact)
-              order by pg_catalog.lower(p.full_name), p.id limit most + 1)) f
+            (select p.id, 1, k.name
+               from (select s.user_id as id, s.full_name as name from app.search_names s
+                      where s.full_name like pattern or s.spelled_out like pattern or s.username like pattern
+                     union all
+                     -- A search finds no guests, and nobody who is deleted.
+                     select p.id, app.folded(p.full_name) collate "C" from public.user_profiles p
+                      where (p.is_guest or p.is_deleted) and app.folded(p.full_name) like pattern) k
+               join public.user_profiles p on p.id = k.id
+              where p.id <> all (exact)
+              order by k.name, p.id limit most + 1)) f
          order by f.rank, f.name, f.id limit most + 1);
     if pg_catalog.cardinality(ids) = 0 then
         raise exception using errcode = 'PA002',
@@ -1186,7 +1197,7 @@ $$;
 
 CREATE FUNCTION admin.utc(value timestamp with time zone) RETURNS text
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return case when value is not null then app.utc(least(value, '9999-12-31T23:59:59Z')) end;
@@ -1195,7 +1206,7 @@ $$;
 
 CREATE FUNCTION api.add_members(conversation_id uuid, user_ids uuid[], profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1217,7 +1228,7 @@ $$;
 
 CREATE FUNCTION api.avatars() RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return (
@@ -1230,7 +1241,7 @@ $$;
 
 CREATE FUNCTION api.change_username(username text, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.locked_caller(if_version);
@@ -1239,9 +1250,59 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.compatible_conversations(max_results integer DEFAULT 50, before text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    page json := api.conversations(max_results, before);
+    people text;
+    answer text;
+begin
+    if not exists (
+        select from app.profile_details d
+         where d.first_name_length is not null
+           and d.user_id in (select (p ->> 'id')::uuid from pg_catalog.json_array_elements(page -> 'profiles') p)) then
+        return page;
+    end if;
+    select pg_catalog.string_agg(
+               case when d.first_name_length is null then p.object::text
+                    else pg_catalog.left(p.object::text, -1) || ',"first_name_length":' || d.first_name_length || '}'
+               end, ',' order by p.place)
+      into people
+      from pg_catalog.json_array_elements(page -> 'profiles') with ordinality p (object, place)
+      left join app.profile_details d on d.user_id = (p.object ->> 'id')::uuid;
+    answer := '{"conversations":' || (page ->> 'conversations') || ',"profiles":[' || people || '],"next":'
+              || (page -> 'next')::text || '}';
+    if pg_catalog.octet_length(answer) > app.answer_bytes() and max_results > 1 then
+        return api.compatible_conversations(
+            greatest(1, least(max_results, pg_catalog.json_array_length(page -> 'conversations')) / 2), before);
+    end if;
+    return answer::json;
+end
+$$;
+
+CREATE FUNCTION api.compatible_me() RETURNS json
+    LANGUAGE plpgsql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    object json := api.me();
+    details app.profile_details;
+    version_second text;
+begin
+    select * into details from app.profile_details d where d.user_id = app.caller();
+    version_second := coalesce(
+        pg_catalog.to_char(details.version_second at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
+        pg_catalog.left(object ->> 'updated_at', 19) || 'Z');
+    return (pg_catalog.left(object::text, -1) || ',"version_second":"' || version_second || '"'
+            || coalesce(',"first_name_length":' || details.first_name_length, '') || '}')::json;
+end
+$$;
+
 CREATE FUNCTION api.conversation(conversation_id uuid, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1267,7 +1328,7 @@ $$;
 
 CREATE FUNCTION api.conversations(max_results integer DEFAULT 50, before text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
     me uuid := app.caller();
@@ -1281,6 +1342,8 @@ declare
     person record;
     profiles text[] := '{}';
     room bigint := app.answer_bytes();
+    -- The first conversation may take a whole answer; others come as long as the page is not full.
+    reserve bigint := app.answer_bytes() - app.page_bytes();
     fitting integer := 0;   -- how many of the conversations the page has room for
     complete integer := 0;  -- how many profiles stood before the last of those came
     more boolean;
@@ -1336,7 +1399,8 @@ begin
                  order by w.place, w.id
             loop
                 while fitting < person.place loop
-                    room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+                    room := room - 1 - pg_catalog.octet_length(objects[fitting + 1])
+                        - case when fitting = 1 then reserve else 0 end;
                     exit page when room < 0 and fitting > 0;
                     fitting := fitting + 1;
                     complete := pg_catalog.cardinality(profiles);
@@ -1353,7 +1417,8 @@ begin
             end loop;
         end loop;
         while fitting < pg_catalog.cardinality(ids) loop
-            room := room - 1 - pg_catalog.octet_length(objects[fitting + 1]);
+            room := room - 1 - pg_catalog.octet_length(objects[fitting + 1])
+                - case when fitting = 1 then reserve else 0 end;
             exit page when room < 0;
             fitting := fitting + 1;
         end loop;
@@ -1370,7 +1435,7 @@ $_$;
 
 CREATE FUNCTION api.create_group(title text, member_ids uuid[], profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1388,7 +1453,7 @@ $$;
 
 CREATE FUNCTION api.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid DEFAULT NULL::uuid, width integer DEFAULT NULL::integer, height integer DEFAULT NULL::integer) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.caller();
@@ -1418,7 +1483,7 @@ $$;
 
 CREATE FUNCTION api.delete_message(conversation_id uuid, seq bigint) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1441,7 +1506,7 @@ $$;
 
 CREATE FUNCTION api.devices() RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return (
@@ -1457,7 +1522,7 @@ $$;
 
 CREATE FUNCTION api.edit_message(conversation_id uuid, seq bigint, content text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1489,7 +1554,7 @@ $$;
 
 CREATE FUNCTION api.mark_read(conversation_id uuid, seq bigint) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1522,7 +1587,7 @@ $$;
 
 CREATE FUNCTION api.me() RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1538,7 +1603,7 @@ $$;
 
 CREATE FUNCTION api.messages(conversation_id uuid, before_seq bigint DEFAULT NULL::bigint, after_seq bigint DEFAULT NULL::bigint, max_results integer DEFAULT 50) RETURNS text
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_sort TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -1584,11 +1649,11 @@ begin
              where m.conversation_id = messages.conversation_id and m.seq < bound
              order by m.seq desc offset max_results - 1 limit 1), 0);
     end loop;
-    if pg_catalog.octet_length(objects) > app.answer_bytes() then
+    if pg_catalog.octet_length(objects) > app.page_bytes() then
         objects := app.joined(array(
             select o.object from app.message_objects o
              where o.conversation_id = messages.conversation_id and o.seq > page.beyond and o.seq < bound
-             order by o.seq limit messages.max_results), from_last => after_seq is null);
+             order by o.seq limit messages.max_results), from_last => after_seq is null, room => app.page_bytes());
     end if;
     return '{"messages":[' || coalesce(objects, '') || ']}';
 end
@@ -1596,7 +1661,7 @@ $$;
 
 CREATE FUNCTION api.mute_conversation(conversation_id uuid, until text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1625,7 +1690,7 @@ $$;
 
 CREATE FUNCTION api.open_conversation(user_id uuid, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1656,7 +1721,7 @@ $$;
 
 CREATE FUNCTION api.presence(user_ids uuid[]) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.caller();
@@ -1674,14 +1739,14 @@ $$;
 
 CREATE FUNCTION api.profile_by_username(username text) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     profile json;
 begin
     perform app.caller();
     select p.object into profile from app.profile_objects p
-     where p.username = pg_catalog.lower(pg_catalog.btrim(profile_by_username.username)) and not p.is_deleted;
+     where p.username = app.lower_ascii(pg_catalog.btrim(profile_by_username.username)) and not p.is_deleted;
     if profile is null then
         perform app.refuse_hidden('There is no user of that name.');
     end if;
@@ -1691,7 +1756,7 @@ $$;
 
 CREATE FUNCTION api.profiles(ids uuid[]) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     objects text;
@@ -1713,8 +1778,8 @@ $$;
 
 CREATE FUNCTION api.register_device(platform text, token text, environment text DEFAULT 'production'::text, locale text DEFAULT NULL::text) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
-    AS $_$
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
 begin
     perform app.caller();
     if not coalesce(platform in ('apns', 'fcm', 'webhook'), false) then
@@ -1723,17 +1788,16 @@ begin
         perform app.refuse_param('token', 'A token has 1 to 2048 bytes.');
     elsif not coalesce(environment in ('production', 'sandbox'), true) then
         perform app.refuse_param('environment', 'An environment is "production" or "sandbox".');
-    elsif locale !~ '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$' or pg_catalog.char_length(locale) > 35 then
-        perform app.refuse_param('locale', 'A locale is a BCP 47 tag, such as "de-AT".');
     end if;
-    return ('{"id":"' || app.register_device(platform, token, coalesce(environment, 'production'), locale)
-            || '"}')::json;
+    -- A language that is not understood costs a translation, not the pushes.
+    return ('{"id":"' || app.register_device(
+                platform, token, coalesce(environment, 'production'), app.language_tag(locale)) || '"}')::json;
 end
-$_$;
+$$;
 
 CREATE FUNCTION api.remove_device(id uuid) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.devices d where d.id = remove_device.id and d.user_id = app.caller();
@@ -1746,7 +1810,7 @@ $$;
 
 CREATE FUNCTION api.remove_member(conversation_id uuid, user_id uuid) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1777,9 +1841,30 @@ begin
 end
 $$;
 
+CREATE FUNCTION api.save_compatible_me(patch jsonb, if_version bigint DEFAULT NULL::bigint, first_name text DEFAULT NULL::text, last_name text DEFAULT NULL::text) RETURNS json
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    first_part text := app.normalized(coalesce(first_name, ''));
+    last_part text := app.normalized(coalesce(last_name, ''));
+    has_parts boolean := first_name is not null or last_name is not null;
+begin
+    if has_parts then
+        patch := patch || pg_catalog.jsonb_build_object('full_name',
+            pg_catalog.concat_ws(' ', nullif(first_part, ''), nullif(last_part, '')));
+    end if;
+    perform api.save_me(patch, if_version);
+    if has_parts then
+        perform app.split_full_name(first_part);
+    end if;
+    return api.compatible_me();
+end
+$$;
+
 CREATE FUNCTION api.save_me(patch jsonb, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.refuse_unknown(patch, app.own_fields() || array['username', 'avatar', 'physical']);
@@ -1806,7 +1891,7 @@ $$;
 
 CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'extensions', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'on'
@@ -1814,69 +1899,79 @@ CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) 
     AS $$
 declare
     me uuid := app.caller();
-    wanted text := pg_catalog.lower(app.normalized(query));
+    wanted text := app.folded(query);
+    -- The ways it may be spelled: a `ü` is found as "u" and as "ue".
+    forms text[] := array[wanted] || app.spelled_out(query);
+    form text;
     -- After all that begin so, in the order of code points.
-    beyond text := wanted || chr(1114111);
-    literal text := replace(replace(replace(wanted, '\', '\\'), '%', '\%'), '_', '\_');
+    beyond text;
+    literal text;
     -- Likeness leaves punctuation out, and would find `bob` for `b_b`: those three stand for themselves alone.
-    fuzzy boolean := literal = wanted;
-    words text[] := app.name_words(null, wanted);
+    fuzzy boolean := wanted !~ '[\\%_]';
+    words text[] := app.words_of(wanted);
     first text[];
     second text[];
     third text[];
-    candidates uuid[];
+    candidates uuid[] := '{}';
 begin
-    if not coalesce(char_length(wanted) between 2 and 50, false) then
+    if not coalesce(char_length(app.normalized(query)) <= 50 and char_length(wanted) >= 2, false) then
         perform app.refuse_param('query', 'Search for 2 to 50 characters.');
     end if;
     if not coalesce(max_results between 1 and 50, false) then
         perform app.refuse_param('limit', 'A limit is between 1 and 50.');
     end if;
 
-    candidates := array(
-        (select s.user_id from app.search_names s
-          where s.username collate "C" >= wanted and s.username collate "C" < beyond
-          order by s.username collate "C" limit 51)
-        union
-        (select s.user_id from app.search_names s
-          where lower(s.full_name) collate "C" >= wanted and lower(s.full_name) collate "C" < beyond
-          order by lower(s.full_name) collate "C" limit 51));
+    foreach form in array forms loop
+        beyond := form || chr(1114111);
+        candidates := candidates || array(
+            (select s.user_id from app.search_names s
+              where s.username >= form and s.username < beyond order by s.username limit 51)
+            union
+            (select s.user_id from app.search_names s
+              where s.full_name >= form and s.full_name < beyond order by s.full_name limit 51)
+            union
+            (select s.user_id from app.search_names s
+              where s.spelled_out >= form and s.spelled_out < beyond order by s.spelled_out limit 51));
+    end loop;
     -- What follows is in an inverted index, or nowhere. The planner, for the sake of the limit, would rather walk an
     -- index of all users until it has met enough of them. Holds until the function ends, as it has a SET for it.
     perform set_config('enable_indexscan', 'off', true);
-    if words = array[wanted] then
-        -- The words that begin so, then those that hold it. Two characters hold no trigram of a word's middle.
-        for attempt in 1 .. case when char_length(wanted) > 2 then 2 else 1 end loop
+    -- The words that begin so, then those that hold it. Two characters hold no trigram of a word's middle.
+    for attempt in 1 .. case when words <> array[wanted] then 0 when char_length(wanted) > 2 then 2 else 1 end loop
+        foreach form in array forms loop
             exit when cardinality(candidates) > max_results;
+            beyond := form || chr(1114111);
             first := case attempt
-                when 1 then array(select w.word from app.words w where w.word >= wanted and w.word < beyond
+                when 1 then array(select w.word from app.words w where w.word >= form and w.word < beyond
                                    order by w.word limit 20)
-                else array(select w.word from app.words w where w.word like '%' || literal || '%' limit 100) end;
+                else array(select w.word from app.words w where w.word like '%' || form || '%' limit 100) end;
+            candidates := candidates || array(
+                select s.user_id from app.search_names s where s.words && first limit 100);
+        end loop;
+    end loop;
+    -- Of several words: where they hold a trigram, else the index would be read from end to end.
+    if words <> array[wanted] and wanted ~ '\w{3}|\w{2}\W|\W\w' then
+        foreach form in array forms loop
+            exit when cardinality(candidates) > max_results;
+            literal := regexp_replace(form, '([\\%_])', '\\\1', 'g');
             candidates := candidates || array(
                 select s.user_id from app.search_names s
-                 where app.name_words(s.username, s.full_name) && first
+                 where s.username like '%' || literal || '%' or s.full_name like '%' || literal || '%'
+                    or s.spelled_out like '%' || literal || '%'
                  limit 100);
         end loop;
-    -- Where it holds a trigram, else the index would be read from end to end.
-    elsif cardinality(candidates) <= max_results and wanted ~ '\w{3}|\w{2}\W|\W\w' then
-        candidates := candidates || array(
-            select s.user_id from app.search_names s
-             where s.username ilike '%' || literal || '%' or s.full_name ilike '%' || literal || '%'
-             limit 100);
     end if;
     -- The words as they may have been meant, unless somebody is called just so. The longest three tell enough.
     if cardinality(candidates) <= max_results and fuzzy and words <> '{}' and not exists (
-           select from public.user_profiles u
-            where u.id = any (candidates) and wanted in (u.username, lower(u.full_name))) then
+           select from unnest(candidates) as c join app.search_names s on s.user_id = c
+            where s.username = any (forms) or s.full_name = any (forms) or s.spelled_out = any (forms)) then
         words := array(select w from unnest(words) as w order by char_length(w) desc, w limit 3);
         first := app.meant_words(words[1]);
         second := case when words[2] is null then first else app.meant_words(words[2]) end;
         third := case when words[3] is null then first else app.meant_words(words[3]) end;
         candidates := candidates || array(
             select s.user_id from app.search_names s
-             where app.name_words(s.username, s.full_name) && first
-               and app.name_words(s.username, s.full_name) && second
-               and app.name_words(s.username, s.full_name) && third
+             where s.words && first and s.words && second and s.words && third
              limit 100);
     end if;
 
@@ -1886,15 +1981,18 @@ begin
             select f.id, row_number() over (
                     order by f.exact desc, f.starts desc, f.holds desc, f.likeness desc, f.username, f.id) as place
               from (
-                select u.id, u.username,
-                       wanted in (k.username, k.full_name) as exact,
-                       starts_with(k.username, wanted) or position(' ' || wanted in ' ' || k.full_name) > 0 as starts,
-                       position(wanted in k.username) > 0 or position(wanted in k.full_name) > 0 as holds,
-                       greatest(word_similarity(wanted, k.username), word_similarity(wanted, k.full_name)) as likeness
-                  from public.user_profiles u
-                 cross join lateral (select coalesce(u.username, '') as username,
-                                            coalesce(lower(u.full_name), '') as full_name) k
-                 where u.id = any (candidates) and u.id <> me and not u.is_guest and not u.is_deleted) f
+                select n.user_id as id, n.username,
+                       count(*) filter (where k.name = k.form) as exact,
+                       bool_or(position(' ' || k.form in ' ' || k.name) > 0) as starts,
+                       bool_or(position(k.form in k.name) > 0) as holds,
+                       max(app.word_likeness(k.form, k.name)) as likeness
+                  from (select distinct c as user_id from unnest(candidates) as c where c <> me) c
+                  join app.search_names n on n.user_id = c.user_id
+                 cross join lateral (
+                        select f as form, name from unnest(forms) as f,
+                               unnest(array[n.username, n.full_name, n.spelled_out]) as name
+                         where name is not null) k
+                 group by n.user_id, n.username) f
              order by place
              limit max_results) found
           join app.profile_objects p on p.id = found.id);
@@ -1903,7 +2001,7 @@ $$;
 
 CREATE FUNCTION api.seen_media(ids uuid[]) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.caller();
@@ -1918,7 +2016,7 @@ $$;
 
 CREATE FUNCTION api.send_message(conversation_id uuid, content text, client_id uuid DEFAULT NULL::uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     SET jit TO 'off'
@@ -1946,7 +2044,7 @@ $$;
 
 CREATE FUNCTION api.sent_message(conversation_id uuid, content text, client_id uuid, kind text DEFAULT 'text'::text, attachment jsonb DEFAULT NULL::jsonb) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -1973,7 +2071,7 @@ $$;
 
 CREATE FUNCTION api.set_avatar(avatar_type text, avatar_id text DEFAULT NULL::text, avatar_url text DEFAULT NULL::text, if_version bigint DEFAULT NULL::bigint, media_id uuid DEFAULT NULL::uuid) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.locked_caller(if_version);
@@ -1985,7 +2083,7 @@ $$;
 
 CREATE FUNCTION api.set_member_role(conversation_id uuid, user_id uuid, role text, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -2000,7 +2098,7 @@ $$;
 
 CREATE FUNCTION api.sync(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer, OUT epoch_now text, OUT snapshot text, OUT reset boolean, OUT next_position text, OUT changes text, OUT conversation_ids text) RETURNS record
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -2364,7 +2462,7 @@ $_$;
 
 CREATE FUNCTION api.typing(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not exists (
@@ -2378,7 +2476,7 @@ $$;
 
 CREATE FUNCTION api.update_conversation(conversation_id uuid, title text, profiles boolean DEFAULT false) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -2398,7 +2496,7 @@ $$;
 
 CREATE FUNCTION api.update_me(patch jsonb, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.refuse_unknown(patch, app.own_fields());
@@ -2410,7 +2508,7 @@ $$;
 
 CREATE FUNCTION api.update_physical(patch jsonb, if_version bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.locked_caller(if_version);
@@ -2421,7 +2519,7 @@ $$;
 
 CREATE FUNCTION api.waiting_media(id uuid) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return coalesce((
@@ -2435,7 +2533,7 @@ $$;
 
 CREATE FUNCTION app.add_participants() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     insert into public.conversation_members (conversation_id, user_id)
@@ -2446,7 +2544,7 @@ $$;
 
 CREATE FUNCTION app.admit(login name) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET client_min_messages TO 'warning'
     AS $$
 declare
@@ -2467,14 +2565,15 @@ $$;
 
 CREATE FUNCTION app.adopt_account(account auth.users) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     guest boolean := coalesce(account.is_anonymous, false);
-    address text := nullif(pg_catalog.lower(account.email::text), '');
+    address text := nullif(app.lower_ascii(account.email::text), '');
 begin
     insert into public.user_profiles (id, full_name, is_guest)
-    values (account.id, app.salvaged_name(account.raw_user_meta_data ->> 'full_name'), guest)
+    values (account.id, case when pg_catalog.jsonb_typeof(account.raw_user_meta_data -> 'full_name') = 'string'
+                             then app.salvaged_name(account.raw_user_meta_data ->> 'full_name') end, guest)
     on conflict (id) do nothing;
     insert into public.user_private (id, email) values (account.id, address)
     on conflict (id) do nothing;
@@ -2485,13 +2584,13 @@ $$;
 
 CREATE FUNCTION app.answer_bytes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select 4100000
-$$;
+    BEGIN ATOMIC
+ SELECT 4100000;
+END;
 
 CREATE FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
@@ -2538,12 +2637,16 @@ $$;
 
 CREATE FUNCTION app.attachment_object(attachment jsonb) RETURNS json
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select pg_catalog.row_to_json(w) from (select
-        attachment -> 'url' as url, attachment -> 'mime_type' as mime_type, attachment -> 'width' as width,
-        attachment -> 'height' as height, attachment -> 'bytes' as bytes, attachment -> 'media_id' as media_id,
-        attachment -> 'blurhash' as blurhash) w
-$$;
+    BEGIN ATOMIC
+ SELECT row_to_json(w.*) AS row_to_json
+    FROM ( SELECT (attachment_object.attachment -> 'url'::text) AS url,
+             (attachment_object.attachment -> 'mime_type'::text) AS mime_type,
+             (attachment_object.attachment -> 'width'::text) AS width,
+             (attachment_object.attachment -> 'height'::text) AS height,
+             (attachment_object.attachment -> 'bytes'::text) AS bytes,
+             (attachment_object.attachment -> 'media_id'::text) AS media_id,
+             (attachment_object.attachment -> 'blurhash'::text) AS blurhash) w;
+END;
 
 CREATE TABLE public.user_profiles (
     id uuid NOT NULL,
@@ -2569,7 +2672,7 @@ CREATE TABLE public.user_profiles (
 
 CREATE FUNCTION app.buried(profile public.user_profiles) RETURNS public.user_profiles
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not profile.is_deleted then
@@ -2593,7 +2696,7 @@ $$;
 
 CREATE FUNCTION app.caller() RETURNS uuid
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := auth.uid();
@@ -2607,7 +2710,7 @@ $$;
 
 CREATE FUNCTION app.cancel_mails(user_id uuid, kinds text[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.mails m where m.user_id = cancel_mails.user_id and m.kind = any (kinds);
@@ -2617,13 +2720,14 @@ $$;
 
 CREATE FUNCTION app.change_avatar(avatar jsonb, path text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     new_type text := app.patched_text(avatar, 'avatar_type', null, path);
     new_id text := app.patched_text(avatar, 'avatar_id', null, path);
     new_url text := app.patched_text(avatar, 'avatar_url', null, path);
     media_id text := app.patched_text(avatar, 'media_id', null, path);
+    picture uuid := app.media_id(pg_catalog.jsonb_build_object('media_id', media_id));
 begin
     perform app.refuse_unknown(avatar, array['avatar_type', 'avatar_id', 'avatar_url', 'media_id'], path);
     if not avatar ? 'avatar_type' or new_type not in ('built_in', 'custom') then
@@ -2637,7 +2741,15 @@ begin
     elsif new_type = 'built_in' and not exists (select from public.built_in_avatars a where a.id = new_id) then
         perform app.refuse_param(path || 'avatar_id', 'There is no such built-in avatar.');
     elsif media_id is not null then
-        perform app.take_avatar(media_id, new_url, path);
+        -- The trigger of the profile takes it.
+        if not coalesce(app.is_media_url(new_url, picture), false) then
+            perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
+        elsif not exists (select from public.media m
+                           where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar'
+                             and m.stored_at is not null and m.used_at is null) then
+            perform app.refuse_param(path || 'media_id',
+                'An avatar is one that you have uploaded as such and not used yet.');
+        end if;
     elsif new_type = 'custom' then
         perform app.check_avatar_url(path || 'avatar_url', coalesce(new_url, ''));
     end if;
@@ -2649,7 +2761,7 @@ $$;
 
 CREATE FUNCTION app.change_fields(patch jsonb) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -2708,7 +2820,7 @@ $$;
 
 CREATE FUNCTION app.change_message() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if row(new.content, new.deleted_at) is distinct from row(old.content, old.deleted_at) then
@@ -2725,7 +2837,7 @@ $$;
 
 CREATE FUNCTION app.change_physical(patch jsonb, path text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.refuse_unknown(patch, array['biological_sex', 'height_cm', 'date_of_birth'], path);
@@ -2746,7 +2858,7 @@ $$;
 
 CREATE FUNCTION app.change_username(username text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if username is null then
@@ -2762,7 +2874,7 @@ $$;
 
 CREATE FUNCTION app.check_attachment(attachment jsonb) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 begin
     if not coalesce(
@@ -2789,7 +2901,7 @@ $_$;
 
 CREATE FUNCTION app.check_avatar_shape(profile public.user_profiles) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if profile.avatar_type not in ('built_in', 'custom') then
@@ -2804,7 +2916,7 @@ $$;
 
 CREATE FUNCTION app.check_avatar_url(field text, url text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not app.is_https(url) then
@@ -2816,7 +2928,7 @@ $$;
 
 CREATE FUNCTION app.check_date_of_birth(field text, value date) RETURNS void
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     -- A day of grace: it is tomorrow already in the east.
@@ -2828,22 +2940,23 @@ $$;
 
 CREATE FUNCTION app.checked_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
-    address text := pg_catalog.lower(pg_catalog.btrim(email));
+    address text := pg_catalog.btrim(email);
 begin
     if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
        or pg_catalog.char_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;
-    return address;
+    -- Of ASCII alone: a Kelvin sign is no "k", and another mailbox.
+    return app.lower_ascii(address);
 end
 $_$;
 
 CREATE FUNCTION app.checked_name(field text, value text, label text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     name text := app.normalized(value);
@@ -2862,39 +2975,62 @@ end
 $$;
 
 CREATE FUNCTION app.checked_time(field text, value text) RETURNS timestamp with time zone
-    LANGUAGE plpgsql
-    SET search_path TO ''
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
+declare
+    parts text[] := regexp_match(value,
+        '^((?:19[7-9][0-9]|[2-9][0-9]{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))[Tt]'
+        '([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]|60)([.][0-9]{1,9})?[0-9]*'
+        '(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))$');
+    minutes integer;
+    at timestamp;
 begin
-    if value !~ ('^(19[7-9][0-9]|[2-9][0-9]{3})-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?'
-                 '([Zz]|[+-][0-9]{2}:[0-9]{2})$') then
+    if value is null then
+        return null;
+    elsif parts is null or value ~ ':[0-9]{2}[0-9]' then
         perform app.refuse_param(field, 'A time has the form 2026-11-20T10:00:00Z, and is from 1970 to 9999.');
     end if;
-    return value::timestamptz;
+    minutes := coalesce((parts[6] || '1')::integer * (parts[7]::integer * 60 + parts[8]::integer), 0);
+    -- The minute in UTC, and then the seconds.
+    at := parts[1]::date + make_interval(hours => parts[2]::integer, mins => parts[3]::integer - minutes);
+    if parts[4] = '60' and (extract(hour from at) <> 23 or extract(minute from at) <> 59
+                            or extract(day from at + interval '1 day') <> 1) then
+        perform app.refuse_param(field, 'There is no such time.');
+    end if;
+    at := at + (parts[4] || coalesce(parts[5], ''))::numeric * interval '1 second';
+    if at < '1970-01-01' or at >= '10000-01-01' then
+        perform app.refuse_param(field, 'A time is from 1970 to 9999.');
+    end if;
+    return at at time zone 'UTC';
 exception
-    when datetime_field_overflow or invalid_datetime_format or invalid_parameter_value
-         or invalid_time_zone_displacement_value then
+    when datetime_field_overflow then
         perform app.refuse_param(field, 'There is no such time.');
 end
 $_$;
 
 CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select '","conversation_id":"' || id::text || '","seq":'
-$$;
+    BEGIN ATOMIC
+ SELECT (('","conversation_id":"'::text || (id)::text) || '","seq":'::text);
+END;
 
 CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
     waiting record;
     new_id uuid;
 begin
-    -- One after another, so that all are counted; and nobody's who is just being deleted.
-    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for update;
+    -- Here too, since a role of the database may call this and not api.create_media.
+    if purpose = 'message' and not app.is_member(create_media.conversation_id) then
+        perform app.refuse_hidden('There is no such conversation.');
+    end if;
+    -- One after another, so that all are counted, and none of a user that is just being deleted. Not `for update`:
+    -- others who add the user to a conversation would wait for this transaction.
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for no key update;
     if not found then
         perform app.refuse_hidden('There is no such user.');
     end if;
@@ -2913,7 +3049,7 @@ $$;
 
 CREATE FUNCTION app.distinct_ids(field text, ids uuid[], without uuid[]) RETURNS uuid[]
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if coalesce(pg_catalog.cardinality(ids), 0) = 0 or pg_catalog.array_position(ids, null) is not null then
@@ -2926,7 +3062,7 @@ $$;
 
 CREATE FUNCTION app.drop_unused_avatars(account uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     delete from public.media m
      where m.owner_id = account and m.purpose = 'avatar' and m.used_at is not null
@@ -2935,7 +3071,7 @@ $$;
 
 CREATE FUNCTION app.due_pushes(most integer, with_text boolean) RETURNS TABLE(kind text, device_id uuid, conversation_id uuid, seq bigint, user_id uuid, platform text, token text, environment text, locale text, sender_id uuid, sender_name text, title text, message_kind text, content text, badge bigint, attempts integer)
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     SET jit TO 'off'
     AS $$
@@ -3002,7 +3138,7 @@ $$;
 
 CREATE FUNCTION app.due_removals(most integer) RETURNS TABLE(id uuid, purpose text)
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 begin
@@ -3012,15 +3148,16 @@ begin
                      order by u.created_at limit most for update skip locked);
     return query
         update app.media_removals r set due_at = pg_catalog.clock_timestamp() + interval '1 minute'
-         where r.id in (select d.id from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
-                         order by d.due_at limit most for update skip locked)
+         where (r.id, r.purpose) in (
+                select d.id, d.purpose from app.media_removals d where d.due_at <= pg_catalog.clock_timestamp()
+                 order by d.due_at limit most for update skip locked)
         returning r.id, r.purpose;
 end
 $$;
 
 CREATE FUNCTION app.empty_conversation(conversation_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     member uuid;
@@ -3037,7 +3174,7 @@ $$;
 
 CREATE FUNCTION app.end_nodes() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 declare
@@ -3067,7 +3204,7 @@ $$;
 
 CREATE FUNCTION app.end_session() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if old.revoked_at is not null then
@@ -3082,7 +3219,7 @@ $$;
 
 CREATE FUNCTION app.end_sessions() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     update app.sessions s set revoked_at = pg_catalog.now() where s.user_id = new.id and s.revoked_at is null;
@@ -3095,7 +3232,7 @@ $$;
 
 CREATE FUNCTION app.epoch() RETURNS text
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
@@ -3116,7 +3253,7 @@ $$;
 
 CREATE FUNCTION app.erase_user() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     room uuid;
@@ -3156,9 +3293,91 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.folded(value text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    folded text := value;
+begin
+    if octet_length(value) > char_length(value) then
+        -- Before it is decomposed: into a blank and an accent.
+        folded := normalize(replace(folded, '´', ''''), NFKD);
+        folded := regexp_replace(folded,
+            '[\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u061c'
+            '\u0640\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a'
+            '\u07eb-\u07f3\u07fd\u0816-\u0819\u081b-\u0823\u0825-\u0827\u0829-\u082d\u0859-\u085b\u0898-\u089f'
+            '\u08ca-\u08e1\u08e3-\u08ff\u0951-\u0954\u09fe\u0f18-\u0f19\u0f35\u0f37\u0f39\u0f82-\u0f83\u0f86-\u0f87'
+            '\u0fc6\u108d\u115f-\u1160\u135d-\u135f\u17b4-\u17b5\u17dd\u180b-\u180f\u18a9\u1939-\u193b\u1a17-\u1a18'
+            '\u1a75-\u1a7c\u1a7f\u1ab0-\u1abd\u1abf-\u1ace\u1b6b-\u1b73\u1cd0-\u1cd2\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced'
+            '\u1cf4\u1cf8-\u1cf9\u1dc0-\u1dff\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20d0-\u20dc\u20e1\u20e5-\u20f0'
+            '\u2cef-\u2cf1\u2de0-\u2dff\u302a-\u302f\u3164\ua66f\ua674-\ua67d\ua69e-\ua69f\ua6f0-\ua6f1\ua8e0-\ua8f1'
+            '\ua92b-\ua92d\uaab0\uaab2-\uaab4\uaab7-\uaab8\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff'
+            '\uffa0\ufff0-\ufff8\U000101fd\U000102e0\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a'
+            '\U00010ae5-\U00010ae6\U00010d24-\U00010d27\U00010eab-\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85'
+            '\U00011100-\U00011102\U00011366-\U0001136c\U00011370-\U00011374\U0001145e\U00016af0-\U00016af4'
+            '\U00016b30-\U00016b36\U0001bc9e\U0001bca0-\U0001bca3\U0001d165-\U0001d169\U0001d16d-\U0001d182'
+            '\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018'
+            '\U0001e01b-\U0001e021\U0001e023-\U0001e024\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae'
+            '\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]+', '', 'g');
+        folded := translate(folded,
+            e''
+            '`·ÆÐØÞðøĐđĦħıĸŁłŊŋŒŦŧƀƁƂƃƄƆƇƈƉƊƋƌƎƏƐƑƒƓƔƖƗƘƙƚƜƝƞƟƢƤƥƦƧƩƫƬƭƮƱƲƳƴƵƶƷƸƼǤǥǶǷȜȠȡȢȤȥȴȵȶȷȺȻȼȽȾȿɀɁɃɄɅɆɇɈɉɊɋɌɍɎɏɓɔɕ'
+            'ɖɗəɛɟɠɡɦɨɫɬɭɱɲɳɼɽɾʂʃʄʈʋʐʑʒʝʠʹʻʼʽʾʿͰͲͶͿΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩςϏϘϚϜϞϠϢϤϦϨϪϬϮϷϺϽϾϿЂЄЅІЈЉЊЋЏАБВГДЕЖЗИКЛМНОПР'
+            'СТУФХЦЧШЩЪЫЬЭЮЯѠѢѤѦѨѪѬѮѰѲѴѸѺѼѾҀҊҌҎҐҒҔҖҘҚҜҞҠҢҤҦҨҪҬҮҰҲҴҶҸҺҼҾӀӃӅӇӉӋӍӔӘӠӨӶӺӼӾԀԂԄԆԈԊԌԎԐԒԔԖԘԚԜԞԠԢԤԦԨԪԬԮԱԲԳԴԵԶԷԸԹ'
+            'ԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔՕՖ֊\u05be\u05f3\u05f4\u0629\u0649\u0671\u06a9\u06be\u06c1\u06ccႠႡႢႣႤႥႦႧႨႩႪႫႬႭႮႯ'
+            'ႰႱႲႳႴႵႶႷႸႹႺႻႼႽႾႿჀჁჂჃჄჅჇჍᏸᏹᏺᏻᏼᏽ᐀᠆ᲀᲁᲂᲃᲄᲅᲆᲇᲈᲐᲑᲒᲓᲔᲕᲖᲗᲘᲙᲚᲛᲜᲝᲞᲟᲠᲡᲢᲣᲤᲥᲦᲧᲨᲩᲪᲫᲬᲭᲮᲯᲰᲱᲲᲳᲴᲵᲶᲷᲸᲹᲺᲽᲾᲿᵬᵭᵮᵯᵰᵱᵲᵳᵴᵵᵶᵹᵽᶀᶁᶂᶃᶄᶅ'
+            'ᶆᶇᶈᶉᶊᶌᶍᶎᶏᶑᶒᶓᶖᶗᶙẜẝẞỺỼỾỿ‐‒–—―‘’‛“”„‟‧′ℲↃ−ⰀⰁⰂⰃⰄⰅⰆⰇⰈⰉⰊⰋⰌⰍⰎⰏⰐⰑⰒⰓⰔⰕⰖⰗⰘⰙⰚⰛⰜⰝⰞⰟⰠⰡⰢⰣⰤⰥⰦⰧⰨⰩⰪⰫⰬⰭⰮⰯⱠⱡⱢⱣⱤⱥⱦⱧⱨⱩⱪⱫⱬⱭⱮⱯⱰⱱⱲ'
+            'ⱳⱴⱵⱸⱺⱾⱿⲀⲂⲄⲆⲈⲊⲌⲎⲐⲒⲔⲖⲘⲚⲜⲞⲠⲢⲤⲦⲨⲪⲬⲮⲰⲲⲴⲶⲸⲺⲼⲾⳀⳂⳄⳆⳈⳊⳌⳎⳐⳒⳔⳖⳘⳚⳜⳞⳠⳢⳫⳭⳲ⸗⸚⸺⸻⹀⹝〜〰゠・ꙀꙂꙄꙆꙈꙊꙌꙎꙐꙒꙔꙖꙘꙚꙜꙞꙠꙢꙤꙦꙨꙪꙬꚀꚂꚄꚆꚈꚊꚌꚎꚐꚒꚔꚖꚘ'
+            'ꚚꜢꜤꜦꜨꜪꜬꜮꜲꜴꜶꜸꜺꜼꜾꝀꝁꝂꝃꝄꝅꝆꝇꝈꝉꝊꝋꝌꝍꝎꝐꝑꝒꝓꝔꝕꝖꝗꝘꝙꝚꝜꝞꝟꝠꝢꝤꝦꝨꝪꝬꝮꝹꝺꝻꝼꝽꝾꞀꞂꞃꞄꞅꞆꞇꞋꞍꞎꞐꞑꞒꞓꞔꞕꞖꞗꞘꞙꞚꞜꞞꞠꞡꞢꞣꞤꞥꞦꞧꞨꞩꞪꞫꞬꞭꞮꞰꞱꞲꞳꞴꞶꞸꞹꞺꞼ'
+            'ꞾꟀꟂꟄꟅꟆꟇꟈꟉꟊꟐꟖꟘꟵꬴꬶꬷꬸꬹꬺꬻꬿꭉꭋꭌꭎꭒꭖꭗꭘꭙꭚꭰꭱꭲꭳꭴꭵꭶꭷꭸꭹꭺꭻꭼꭽꭾꭿꮀꮁꮂꮃꮄꮅꮆꮇꮈꮉꮊꮋꮌꮍꮎꮏꮐꮑꮒꮓꮔꮕꮖꮗꮘꮙꮚꮛꮜꮝꮞꮟꮠꮡꮢꮣꮤꮥꮦꮧꮨꮩꮪꮫꮬꮭꮮꮯꮰꮱꮲꮳꮴꮵꮶꮷꮸꮹ'
+            'ꮺꮻꮼꮽꮾꮿ𐐀𐐁𐐂𐐃𐐄𐐅𐐆𐐇𐐈𐐉𐐊𐐋𐐌𐐍𐐎𐐏𐐐𐐑𐐒𐐓𐐔𐐕𐐖𐐗𐐘𐐙𐐚𐐛𐐜𐐝𐐞𐐟𐐠𐐡𐐢𐐣𐐤𐐥𐐦𐐧𐒰𐒱𐒲𐒳𐒴𐒵𐒶𐒷𐒸𐒹𐒺𐒻𐒼𐒽𐒾𐒿𐓀𐓁𐓂𐓃𐓄𐓅𐓆𐓇𐓈𐓉𐓊𐓋𐓌𐓍𐓎𐓏𐓐𐓑𐓒𐓓𐕰𐕱𐕲𐕳𐕴𐕵𐕶𐕷𐕸𐕹𐕺𐕼𐕽𐕾𐕿𐖀𐖁𐖂𐖃𐖄𐖅𐖆𐖇𐖈'
+            '𐖉𐖊𐖌𐖍𐖎𐖏𐖐𐖑𐖒𐖔𐖕\U00010c80\U00010c81\U00010c82\U00010c83\U00010c84\U00010c85\U00010c86\U00010c87\U00010c88'
+            '\U00010c89\U00010c8a\U00010c8b\U00010c8c\U00010c8d\U00010c8e\U00010c8f\U00010c90\U00010c91\U00010c92'
+            '\U00010c93\U00010c94\U00010c95\U00010c96\U00010c97\U00010c98\U00010c99\U00010c9a\U00010c9b\U00010c9c'
+            '\U00010c9d\U00010c9e\U00010c9f\U00010ca0\U00010ca1\U00010ca2\U00010ca3\U00010ca4\U00010ca5\U00010ca6'
+            '\U00010ca7\U00010ca8\U00010ca9\U00010caa\U00010cab\U00010cac\U00010cad\U00010cae\U00010caf\U00010cb0'
+            '\U00010cb1\U00010cb2𐵮\U00010ead𑢠𑢡𑢢𑢣𑢤𑢥𑢦𑢧𑢨𑢩𑢪𑢫𑢬𑢭𑢮𑢯𑢰𑢱𑢲𑢳𑢴𑢵𑢶𑢷𑢸𑢹𑢺𑢻𑢼𑢽𑢾𑢿𖹀𖹁𖹂𖹃𖹄𖹅𖹆𖹇𖹈𖹉𖹊𖹋𖹌𖹍𖹎𖹏𖹐𖹑𖹒𖹓𖹔𖹕𖹖𖹗𖹘𖹙𖹚𖹛𖹜𖹝𖹞𖹟𝼉𝼑𝼓𝼖𝼚𝼛𝼝𝼞'
+            '\U0001e900\U0001e901\U0001e902\U0001e903\U0001e904\U0001e905\U0001e906\U0001e907\U0001e908\U0001e909'
+            '\U0001e90a\U0001e90b\U0001e90c\U0001e90d\U0001e90e\U0001e90f\U0001e910\U0001e911\U0001e912\U0001e913'
+            '\U0001e914\U0001e915\U0001e916\U0001e917\U0001e918\U0001e919\U0001e91a\U0001e91b\U0001e91c\U0001e91d'
+            '\U0001e91e\U0001e91f\U0001e920\U0001e921',
+            e''
+            ''' ædoþdoddhhiqllnnœttbbbbƅoccddddǝeeffgɣɩikklɯnnɵƣppʀƨsttttʊvyyzzzƹƽggƕƿȝndȣzzlntjaccltszɂbʉʌeejjqqrryybo'
+            'cddeejgghilllmnnrrrssjtvzzzjq''''''''''''ͱͳͷϳαβγδεζηθικλμνξοπρστυφχψωσϗϙϛϝϟϡϣϥϧϩϫϭϯϸϻͻͼͽђєѕіјљњћџабвгдежзи'
+            'клмнопрстуфхцчшщъыьэюяѡѣѥѧѩѫѭѯѱѳѵѹѻѽѿҁҋҍҏґғҕҗҙқҝҟҡңҥҧҩҫҭүұҳҵҷҹһҽҿӏӄӆӈӊӌӎӕәӡөӷӻӽӿԁԃԅԇԉԋԍԏԑԓԕԗԙԛԝԟԡԣԥԧԩԫԭԯաբ'
+            'գդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆ--''"\u0647\u064a\u0627\u0643\u0647\u0647\u064aⴀⴁⴂⴃⴄⴅⴆⴇⴈⴉⴊⴋⴌⴍⴎⴏⴐⴑⴒⴓⴔⴕⴖ'
+            'ⴗⴘⴙⴚⴛⴜⴝⴞⴟⴠⴡⴢⴣⴤⴥⴧⴭᏰᏱᏲᏳᏴᏵ--вдосттъѣꙋაბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰჱჲჳჴჵჶჷჸჹჺჽჾჿbdfmnprrstzgpbdfgklmnprsvx'
+            'zadeeioussßỻỽyy-----''''''"""" ''ⅎↄ-ⰰⰱⰲⰳⰴⰵⰶⰷⰸⰹⰺⰻⰼⰽⰾⰿⱀⱁⱂⱃⱄⱅⱆⱇⱈⱉⱊⱋⱌⱍⱎⱏⱐⱑⱒⱓⱔⱕⱖⱗⱘⱙⱚⱛⱜⱝⱞⱟlllprathhkkzzɑmɐɒvwwvⱶ'
+            'eoszⲁⲃⲅⲇⲉⲋⲍⲏⲑⲓⲕⲗⲙⲛⲝⲟⲡⲣⲥⲧⲩⲫⲭⲯⲱⲳⲵⲷⲹⲻⲽⲿⳁⳃⳅⳇⳉⳋⳍⳏⳑⳓⳕⳗⳙⳛⳝⳟⳡⳣⳬⳮⳳ--------- ꙁꙃꙅꙇꙉꙋꙍꙏꙑꙓꙕꙗꙙꙛꙝꙟꙡꙣꙥꙧꙩꙫꙭꚁꚃꚅꚇꚉꚋꚍꚏꚑꚓꚕꚗꚙꚛꜣꜥ'
+            'ꜧꜩꜫꜭꜯꜳꜵꜷꜹꜻꜽꜿkkkkkkllllooooꝏppppppqqqqꝛꝝvvꝡꝣꝥꝧꝩꝫꝭꝯddffgꝿꞁrrssttꞌɥlnnccchbbffꞛꞝꞟggkknnrrsshɜglɪʞʇjꭓꞵꞷuuꞻꞽꞿꟁꟃ'
+            'cszddssꟑꟗꟙꟶeglllmnorrruuxxxxyᎠᎡᎢᎣᎤᎥᎦᎧᎨᎩᎪᎫᎬᎭᎮᎯᎰᎱᎲᎳᎴᎵᎶᎷᎸᎹᎺᎻᎼᎽᎾᎿᏀᏁᏂᏃᏄᏅᏆᏇᏈᏉᏊᏋᏌᏍᏎᏏᏐᏑᏒᏓᏔᏕᏖᏗᏘᏙᏚᏛᏜᏝᏞᏟᏠᏡᏢᏣᏤᏥᏦᏧᏨᏩᏪᏫᏬ'
+            'ᏭᏮᏯ𐐨𐐩𐐪𐐫𐐬𐐭𐐮𐐯𐐰𐐱𐐲𐐳𐐴𐐵𐐶𐐷𐐸𐐹𐐺𐐻𐐼𐐽𐐾𐐿𐑀𐑁𐑂𐑃𐑄𐑅𐑆𐑇𐑈𐑉𐑊𐑋𐑌𐑍𐑎𐑏𐓘𐓙𐓚𐓛𐓜𐓝𐓞𐓟𐓠𐓡𐓢𐓣𐓤𐓥𐓦𐓧𐓨𐓩𐓪𐓫𐓬𐓭𐓮𐓯𐓰𐓱𐓲𐓳𐓴𐓵𐓶𐓷𐓸𐓹𐓺𐓻𐖗𐖘𐖙𐖚𐖛𐖜𐖝𐖞𐖟𐖠𐖡𐖣𐖤𐖥𐖦𐖧𐖨𐖩𐖪𐖫𐖬𐖭𐖮𐖯𐖰𐖱𐖳'
+            '𐖴𐖵𐖶𐖷𐖸𐖹𐖻𐖼\U00010cc0\U00010cc1\U00010cc2\U00010cc3\U00010cc4\U00010cc5\U00010cc6\U00010cc7\U00010cc8'
+            '\U00010cc9\U00010cca\U00010ccb\U00010ccc\U00010ccd\U00010cce\U00010ccf\U00010cd0\U00010cd1\U00010cd2'
+            '\U00010cd3\U00010cd4\U00010cd5\U00010cd6\U00010cd7\U00010cd8\U00010cd9\U00010cda\U00010cdb\U00010cdc'
+            '\U00010cdd\U00010cde\U00010cdf\U00010ce0\U00010ce1\U00010ce2\U00010ce3\U00010ce4\U00010ce5\U00010ce6'
+            '\U00010ce7\U00010ce8\U00010ce9\U00010cea\U00010ceb\U00010cec\U00010ced\U00010cee\U00010cef\U00010cf0'
+            '\U00010cf1\U00010cf2--𑣀𑣁𑣂𑣃𑣄𑣅𑣆𑣇𑣈𑣉𑣊𑣋𑣌𑣍𑣎𑣏𑣐𑣑𑣒𑣓𑣔𑣕𑣖𑣗𑣘𑣙𑣚𑣛𑣜𑣝𑣞𑣟𖹠𖹡𖹢𖹣𖹤𖹥𖹦𖹧𖹨𖹩𖹪𖹫𖹬𖹭𖹮𖹯𖹰𖹱𖹲𖹳𖹴𖹵𖹶𖹷𖹸𖹹𖹺𖹻𖹼𖹽𖹾𖹿tllriocs\U0001e922'
+            '\U0001e923\U0001e924\U0001e925\U0001e926\U0001e927\U0001e928\U0001e929\U0001e92a\U0001e92b\U0001e92c'
+            '\U0001e92d\U0001e92e\U0001e92f\U0001e930\U0001e931\U0001e932\U0001e933\U0001e934\U0001e935\U0001e936'
+            '\U0001e937\U0001e938\U0001e939\U0001e93a\U0001e93b\U0001e93c\U0001e93d\U0001e93e\U0001e93f\U0001e940'
+            '\U0001e941\U0001e942\U0001e943');
+        folded := replace(replace(replace(replace(folded, 'ß', 'ss'), 'æ', 'ae'), 'œ', 'oe'), 'þ', 'th');
+        -- Syllables of Hangul and voiced kana become one character again.
+        folded := normalize(folded, NFC);
+        -- A family name and a given name of East Asia are written with a blank between them, or without.
+        folded := regexp_replace(folded,
+            '(?<=[々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]) +(?=[々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff])', '', 'g');
+    end if;
+    folded := regexp_replace(replace(folded, '`', ''''), '[\u0001-\u0020\u007f-\u00a0]+', ' ', 'g');
+    return btrim(lower(folded collate "C"));
+end
+$$;
+
 CREATE FUNCTION app.follow_account() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.adopt_account(new);
@@ -3168,7 +3387,7 @@ $$;
 
 CREATE FUNCTION app.follow_avatar() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if new.avatar_url is distinct from old.avatar_url then
@@ -3180,7 +3399,7 @@ $$;
 
 CREATE FUNCTION app.follow_message() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     update public.conversations c
@@ -3194,7 +3413,7 @@ $$;
 
 CREATE FUNCTION app.follow_picture() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if app.media_id(new.attachment) is distinct from app.media_id(old.attachment) then
@@ -3210,7 +3429,7 @@ $$;
 
 CREATE FUNCTION app.follow_preference() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if new.preferences ->> 'presence' = 'nobody' then
@@ -3224,7 +3443,7 @@ $$;
 
 CREATE FUNCTION app.follow_proof() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if new.email = old.email and old.email_confirmed_at is null and new.email_confirmed_at is not null
@@ -3239,13 +3458,15 @@ $$;
 
 CREATE FUNCTION app.follow_words() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     words text[] := '{}';
-    former text[] := '{}';
+    former text[] := coalesce((select s.words from app.search_names s where s.user_id = new.id), '{}');
     former_word text;
     person public.user_profiles;
+    name text;
+    spelled text;
 begin
     if tg_op = 'UPDATE' and row(new.username, new.full_name, new.is_guest, new.is_deleted)
                             is not distinct from row(old.username, old.full_name, old.is_guest, old.is_deleted) then
@@ -3254,15 +3475,17 @@ begin
     -- As it is now: another trigger may have changed the row again before this one's turn.
     select * into person from public.user_profiles p where p.id = new.id;
     if not person.is_guest and not person.is_deleted then
-        words := app.name_words(person.username, person.full_name);
-        insert into app.search_names as s (user_id, username, full_name)
-        values (person.id, person.username, person.full_name)
-        on conflict (user_id) do update set username = excluded.username, full_name = excluded.full_name;
+        -- A single character may be decomposed into eighteen, and an index entry has a bound.
+        name := left(app.folded(person.full_name), 100);
+        spelled := left(app.spelled_out(person.full_name), 100);
+        words := app.name_words(person.username, name, spelled);
+        insert into app.search_names as s (user_id, username, full_name, spelled_out, words)
+        values (person.id, person.username, name, spelled, words)
+        on conflict (user_id) do update
+           set username = excluded.username, full_name = excluded.full_name, spelled_out = excluded.spelled_out,
+               words = excluded.words;
     else
         delete from app.search_names s where s.user_id = new.id;
-    end if;
-    if tg_op = 'UPDATE' and not old.is_guest and not old.is_deleted then
-        former := app.name_words(old.username, old.full_name);
     end if;
     insert into app.words (word)
     select w from unnest(words) as w where w <> all (former) order by w
@@ -3278,7 +3501,7 @@ $$;
 
 CREATE FUNCTION app.forget_devices() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.devices d where d.session_id = new.id;
@@ -3288,7 +3511,7 @@ $$;
 
 CREATE FUNCTION app.forget_mails() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.mail_tokens t
@@ -3307,7 +3530,7 @@ $$;
 
 CREATE FUNCTION app.forget_sessions() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.sessions s
@@ -3318,7 +3541,7 @@ $$;
 
 CREATE FUNCTION app.give_role(conversation_id uuid, user_id uuid, role text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     seat record := app.lock_conversation(conversation_id);
@@ -3344,20 +3567,19 @@ $$;
 
 CREATE FUNCTION app.has_control(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select value operator(pg_catalog.~) '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'
-$$;
+    BEGIN ATOMIC
+ SELECT (value ~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text);
+END;
 
 CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $_$
-    select pg_catalog.jsonb_path_exists(
-        value, 'strict $.** ? (@.type() == "number" && (@ > 1.7e308 || @ < -1.7e308))')
-$_$;
+    BEGIN ATOMIC
+ SELECT jsonb_path_exists(value, 'strict $.**?(@.type() == "number" && (@ > 170000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000 || @ < -170000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000))'::jsonpath) AS jsonb_path_exists;
+END;
 
 CREATE FUNCTION app.hide_presence(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     insert into public.presence as p (user_id, is_hidden, hidden_xid)
@@ -3371,16 +3593,90 @@ $$;
 
 CREATE FUNCTION app.home() RETURNS text
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select s.system_identifier::text || ':' || d.oid::text
       from pg_catalog.pg_control_system() s, pg_catalog.pg_database d
      where d.datname = pg_catalog.current_database()
 $$;
 
+CREATE FUNCTION app.host_label(label text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    name text := lower(label collate "C");
+begin
+    if name !~ '^xn--' and name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' then
+        return name;
+    elsif name ~ '^xn--[a-z0-9-]{1,59}$' then
+        name := app.punycode_decoded(substr(name, 5));
+    end if;
+    if char_length(name) < octet_length(name) and char_length(name) <= 63 and name is nfc normalized
+       and name !~ '^-|-$|^..--'
+       and name !~
+            '^[\u0901-\u0903\u093c\u093e-\u094d\u0962-\u0963\u0981-\u0983\u09bc\u09be-\u09c4\u09c7-\u09c8\u09cb-\u09cd'
+            '\u09d7\u09e2-\u09e3\u0a02\u0a3c\u0a3e-\u0a42\u0a47-\u0a48\u0a4b-\u0a4d\u0a70-\u0a71\u0a81-\u0a83\u0abc'
+            '\u0abe-\u0ac5\u0ac7-\u0ac9\u0acb-\u0acd\u0b82\u0bbe-\u0bc2\u0bc6-\u0bc8\u0bca-\u0bcd\u0bd7\u0c01-\u0c03'
+            '\u0c3e-\u0c44\u0c46-\u0c48\u0c4a-\u0c4d\u0c55-\u0c56\u0c82-\u0c83\u0cbe-\u0cc4\u0cc6-\u0cc8\u0cca-\u0ccd'
+            '\u0cd5-\u0cd6\u0d02-\u0d03\u0d3e-\u0d43\u0d46-\u0d48\u0d4a-\u0d4d\u0d57\u0d82-\u0d83\u0dca\u0dcf-\u0dd4'
+            '\u0dd6\u0dd8-\u0ddf\u0df2-\u0df3\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0eb9\u0ebb-\u0ebc'
+            '\u0ec8-\u0ecd]'
+       and name ~
+            '^[-a-z0-9'
+            '\u00df-\u00f6\u00f8-\u00ff\u0101\u0103\u0105\u0107\u0109\u010b\u010d\u010f\u0111\u0113\u0115\u0117\u0119'
+            '\u011b\u011d\u011f\u0121\u0123\u0125\u0127\u0129\u012b\u012d\u012f\u0131\u0135\u0137-\u0138\u013a\u013c'
+            '\u013e\u0142\u0144\u0146\u0148\u014b\u014d\u014f\u0151\u0153\u0155\u0157\u0159\u015b\u015d\u015f\u0161'
+            '\u0163\u0165\u0167\u0169\u016b\u016d\u016f\u0171\u0173\u0175\u0177\u017a\u017c\u017e\u0180\u0183\u0185'
+            '\u0188\u018c-\u018d\u0192\u0195\u0199-\u019b\u019e\u01a1\u01a3\u01a5\u01a8\u01aa-\u01ab\u01ad\u01b0\u01b4'
+            '\u01b6\u01b9-\u01bb\u01bd-\u01c3\u01ce\u01d0\u01d2\u01d4\u01d6\u01d8\u01da\u01dc-\u01dd\u01df\u01e1\u01e3'
+            '\u01e5\u01e7\u01e9\u01eb\u01ed\u01ef-\u01f0\u01f5\u01f9\u01fb\u01fd\u01ff\u0201\u0203\u0205\u0207\u0209'
+            '\u020b\u020d\u020f\u0211\u0213\u0215\u0217\u0219\u021b\u021d\u021f\u0223\u0225\u0227\u0229\u022b\u022d'
+            '\u022f\u0231\u0233\u0250-\u02ad\u0390\u03ac-\u03ce\u03d7\u03d9\u03db\u03dd\u03df\u03e1\u03f3'
+            '\u0430-\u045f\u0461\u0463\u0465\u0467\u0469\u046b\u046d\u046f\u0471\u0473\u0475\u0477\u0479\u047b\u047d'
+            '\u047f\u0481\u048b\u048d\u048f\u0491\u0493\u0495\u0497\u0499\u049b\u049d\u049f\u04a1\u04a3\u04a5\u04a7'
+            '\u04a9\u04ab\u04ad\u04af\u04b1\u04b3\u04b5\u04b7\u04b9\u04bb\u04bd\u04bf\u04c2\u04c4\u04c6\u04c8\u04ca'
+            '\u04cc\u04ce\u04d1\u04d3\u04d5\u04d7\u04d9\u04db\u04dd\u04df\u04e1\u04e3\u04e5\u04e7\u04e9\u04eb\u04ed'
+            '\u04ef\u04f1\u04f3\u04f5\u04f9\u0501\u0503\u0505\u0507\u0509\u050b\u050d\u050f\u0559\u0561-\u0586'
+            '\u05d0-\u05ea\u05f0-\u05f2\u0621-\u063a\u0641-\u064a\u066e-\u066f\u0671-\u0674\u0679-\u06d3\u06d5'
+            '\u06e5-\u06e6\u06fa-\u06fc\u0901-\u0903\u0905-\u0939\u093c-\u094d\u0950\u0960-\u0963\u0981-\u0983'
+            '\u0985-\u098c\u098f-\u0990\u0993-\u09a8\u09aa-\u09b0\u09b2\u09b6-\u09b9\u09bc\u09be-\u09c4\u09c7-\u09c8'
+            '\u09cb-\u09cd\u09d7\u09e0-\u09e3\u09f0-\u09f1\u0a02\u0a05-\u0a0a\u0a0f-\u0a10\u0a13-\u0a28\u0a2a-\u0a30'
+            '\u0a32\u0a35\u0a38-\u0a39\u0a3c\u0a3e-\u0a42\u0a47-\u0a48\u0a4b-\u0a4d\u0a5c\u0a70-\u0a74\u0a81-\u0a83'
+            '\u0a85-\u0a8b\u0a8d\u0a8f-\u0a91\u0a93-\u0aa8\u0aaa-\u0ab0\u0ab2-\u0ab3\u0ab5-\u0ab9\u0abc-\u0ac5'
+            '\u0ac7-\u0ac9\u0acb-\u0acd\u0ad0\u0ae0\u0b82-\u0b83\u0b85-\u0b8a\u0b8e-\u0b90\u0b92-\u0b95\u0b99-\u0b9a'
+            '\u0b9c\u0b9e-\u0b9f\u0ba3-\u0ba4\u0ba8-\u0baa\u0bae-\u0bb5\u0bb7-\u0bb9\u0bbe-\u0bc2\u0bc6-\u0bc8'
+            '\u0bca-\u0bcd\u0bd7\u0c01-\u0c03\u0c05-\u0c0c\u0c0e-\u0c10\u0c12-\u0c28\u0c2a-\u0c33\u0c35-\u0c39'
+            '\u0c3e-\u0c44\u0c46-\u0c48\u0c4a-\u0c4d\u0c55-\u0c56\u0c60-\u0c61\u0c82-\u0c83\u0c85-\u0c8c\u0c8e-\u0c90'
+            '\u0c92-\u0ca8\u0caa-\u0cb3\u0cb5-\u0cb9\u0cbe-\u0cc4\u0cc6-\u0cc8\u0cca-\u0ccd\u0cd5-\u0cd6\u0cde'
+            '\u0ce0-\u0ce1\u0d02-\u0d03\u0d05-\u0d0c\u0d0e-\u0d10\u0d12-\u0d28\u0d2a-\u0d39\u0d3e-\u0d43\u0d46-\u0d48'
+            '\u0d4a-\u0d4d\u0d57\u0d60-\u0d61\u0d82-\u0d83\u0d85-\u0d96\u0d9a-\u0db1\u0db3-\u0dbb\u0dbd\u0dc0-\u0dc6'
+            '\u0dca\u0dcf-\u0dd4\u0dd6\u0dd8-\u0ddf\u0df2-\u0df3\u0e01-\u0e32\u0e34-\u0e3a\u0e40-\u0e4e\u0e81-\u0e82'
+            '\u0e84\u0e87-\u0e88\u0e8a\u0e8d\u0e94-\u0e97\u0e99-\u0e9f\u0ea1-\u0ea3\u0ea5\u0ea7\u0eaa-\u0eab'
+            '\u0ead-\u0eb2\u0eb4-\u0eb9\u0ebb-\u0ebd\u0ec0-\u0ec4\u0ec6\u0ec8-\u0ecd\u10d0-\u10f8\u1200-\u1206'
+            '\u1208-\u1246\u1248\u124a-\u124d\u1250-\u1256\u1258\u125a-\u125d\u1260-\u1286\u1288\u128a-\u128d'
+            '\u1290-\u12ae\u12b0\u12b2-\u12b5\u12b8-\u12be\u12c0\u12c2-\u12c5\u12c8-\u12ce\u12d0-\u12d6\u12d8-\u12ee'
+            '\u12f0-\u130e\u1310\u1312-\u1315\u1318-\u131e\u1320-\u1346\u1348-\u135a\u1e01\u1e03\u1e05\u1e07\u1e09'
+            '\u1e0b\u1e0d\u1e0f\u1e11\u1e13\u1e15\u1e17\u1e19\u1e1b\u1e1d\u1e1f\u1e21\u1e23\u1e25\u1e27\u1e29\u1e2b'
+            '\u1e2d\u1e2f\u1e31\u1e33\u1e35\u1e37\u1e39\u1e3b\u1e3d\u1e3f\u1e41\u1e43\u1e45\u1e47\u1e49\u1e4b\u1e4d'
+            '\u1e4f\u1e51\u1e53\u1e55\u1e57\u1e59\u1e5b\u1e5d\u1e5f\u1e61\u1e63\u1e65\u1e67\u1e69\u1e6b\u1e6d\u1e6f'
+            '\u1e71\u1e73\u1e75\u1e77\u1e79\u1e7b\u1e7d\u1e7f\u1e81\u1e83\u1e85\u1e87\u1e89\u1e8b\u1e8d\u1e8f\u1e91'
+            '\u1e93\u1e95-\u1e99\u1ea1\u1ea3\u1ea5\u1ea7\u1ea9\u1eab\u1ead\u1eaf\u1eb1\u1eb3\u1eb5\u1eb7\u1eb9\u1ebb'
+            '\u1ebd\u1ebf\u1ec1\u1ec3\u1ec5\u1ec7\u1ec9\u1ecb\u1ecd\u1ecf\u1ed1\u1ed3\u1ed5\u1ed7\u1ed9\u1edb\u1edd'
+            '\u1edf\u1ee1\u1ee3\u1ee5\u1ee7\u1ee9\u1eeb\u1eed\u1eef\u1ef1\u1ef3\u1ef5\u1ef7\u1ef9\u1f00-\u1f07'
+            '\u1f10-\u1f15\u1f20-\u1f27\u1f30-\u1f37\u1f40-\u1f45\u1f50-\u1f57\u1f60-\u1f67\u1f70\u1f72\u1f74\u1f76'
+            '\u1f78\u1f7a\u1f7c\u1fb0-\u1fb1\u1fb6\u1fc6\u1fd0-\u1fd2\u1fd6-\u1fd7\u1fe0-\u1fe2\u1fe4-\u1fe7\u1ff6'
+            '\u3005\u303b\u3041-\u3096\u309d-\u309e\u30a1-\u30fa\u30fc-\u30fe\u31f0-\u31ff\u3400-\u4db5\u4e00-\u9fa5'
+            '\uac00-\ud7a3\ufa0e-\ufa0f\ufa11\ufa13-\ufa14\ufa1f\ufa21\ufa23-\ufa24\ufa27-\ufa29\ufe73]+$' then
+        return name;
+    end if;
+    return null;
+end
+$_$;
+
 CREATE FUNCTION app.is_banned(account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return coalesce(account.banned_until > pg_catalog.now(), false);
@@ -3389,40 +3685,93 @@ $$;
 
 CREATE FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select pg_catalog.pg_snapshot_xmax(seen) < pg_catalog.pg_snapshot_xmax(other)
-           or exists (select from pg_catalog.pg_snapshot_xip(seen) x
-                       where pg_catalog.pg_visible_in_snapshot(x, other))
-$$;
+    BEGIN ATOMIC
+ SELECT ((pg_snapshot_xmax(seen) < pg_snapshot_xmax(other)) OR (EXISTS ( SELECT
+            FROM pg_snapshot_xip(is_behind.seen) x(x)
+           WHERE pg_visible_in_snapshot(x.x, is_behind.other))));
+END;
 
 CREATE FUNCTION app.is_blank(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $_$
-    select value operator(pg_catalog.~)
-        '^[\s\u0085\u00a0\u00ad\u115f\u1160\u1680\u180e\u2000-\u200f\u2028\u2029\u202f\u205f\u2060-\u2064'
-        '\u3000\u3164\ufe0f\ufeff]*$'
-$_$;
+    BEGIN ATOMIC
+ SELECT (value ~ '^[\u0001-\u0020\u007f-\u00a0\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u061c\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07eb-\u07f3\u07fd\u0816-\u0819\u081b-\u0823\u0825-\u0827\u0829-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u0951-\u0954\u09fe\u0f18-\u0f19\u0f35\u0f37\u0f39\u0f82-\u0f83\u0f86-\u0f87\u0fc6\u108d\u115f-\u1160\u135d-\u135f\u1680\u17b4-\u17b5\u17dd\u180b-\u180f\u18a9\u1939-\u193b\u1a17-\u1a18\u1a75-\u1a7c\u1a7f\u1ab0-\u1abd\u1abf-\u1ace\u1b6b-\u1b73\u1cd0-\u1cd2\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced\u1cf4\u1cf8-\u1cf9\u1dc0-\u1dff\u2000-\u200f\u2028-\u202f\u205f-\u206f\u20d0-\u20dc\u20e1\u20e5-\u20f0\u2800\u2cef-\u2cf1\u2de0-\u2dff\u3000\u302a-\u302f\u3164\ua66f\ua674-\ua67d\ua69e-\ua69f\ua6f0-\ua6f1\ua8e0-\ua8f1\ua92b-\ua92d\uaab0\uaab2-\uaab4\uaab7-\uaab8\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffb\U000101fd\U000102e0\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a\U00010ae5-\U00010ae6\U00010d24-\U00010d27\U00010eab-\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011100-\U00011102\U00011366-\U0001136c\U00011370-\U00011374\U0001145e\U00013430-\U0001343f\U00013441-\U00013442\U00016af0-\U00016af4\U00016b30-\U00016b36\U0001bc9e\U0001bca0-\U0001bca3\U0001d159\U0001d165-\U0001d169\U0001d16d-\U0001d182\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018\U0001e01b-\U0001e021\U0001e023-\U0001e024\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$'::text);
+END;
 
 CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE COALESCE(jsonb_typeof(value), 'null'::text)
+             WHEN 'null'::text THEN true
+             WHEN 'number'::text THEN (((value)::text ~ '^[0-9]{1,16}(\.0{1,8})?$'::text) AND ((value)::numeric <= ('9007199254740992'::bigint)::numeric))
+             ELSE false
+         END AS "case";
+END;
+
+CREATE FUNCTION app.is_host(host text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
-    select case coalesce(pg_catalog.jsonb_typeof(value), 'null')
-        when 'null' then true
-        when 'number' then value::text operator(pg_catalog.~) '^[0-9]{1,16}(\.0{1,8})?$'
-                           and value::numeric operator(pg_catalog.<=) 9007199254740992
-        else false end
+declare
+    byte constant text := '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])';
+    ipv4 constant text := byte || '(\.' || byte || '){3}';
+    address text;
+    labels text[];
+begin
+    if host ~ '^\[' then
+        -- The last 32 bits may be written as an IPv4 address. "::" stands for one group or more.
+        address := regexp_replace(substring(host from '^\[([0-9A-Fa-f:.]*)\]$'), '(:)' || ipv4 || '$', '\10:0');
+        return coalesce(
+            address ~ '^[0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4}){7}$'
+            or address ~ '^([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?::([0-9A-Fa-f]{1,4}(:[0-9A-Fa-f]{1,4})*)?$'
+               and regexp_count(address, '[0-9A-Fa-f]+') <= 7, false);
+    end if;
+    -- A number at the end makes an IPv4 address of it.
+    if host ~ '(^|\.)([0-9]+|0[xX][0-9A-Fa-f]*)\.?$' then
+        return host ~ ('^' || ipv4 || '$');
+    end if;
+    labels := array(select app.host_label(l) from regexp_split_to_table(regexp_replace(host, '\.$', ''), '\.') as l);
+    return octet_length(host) between 1 and 254 and array_position(labels, null) is null
+       -- Beside a label that is written from right to left (RFC 5893) each begins with a letter, and none is mixed.
+       and (array_to_string(labels, '.') !~ '[\u0590-\u08ff]'
+            or not exists (select from unnest(labels) as l
+                            where l !~ '^([\u0590-\u08ff]+|[^\u0590-\u08ff0-9-][^\u0590-\u08ff]*)$'));
+end
 $_$;
 
 CREATE FUNCTION app.is_https(value text) RETURNS boolean
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
-    select pg_catalog.octet_length(value) operator(pg_catalog.<=) 2048
-       and value operator(pg_catalog.~) '^https://[^\s"\\/?#\u0001-\u0020\u007f]+[^\s"\\\u0001-\u0020\u007f]*$'
+declare
+    parts text[];
+begin
+    if octet_length(value) > 2048 then
+        return false;
+    end if;
+    parts := regexp_match(value,
+        '^[Hh][Tt][Tt][Pp][Ss]://(\[[^][/?#@]*\]|[^][/?#@:%]+)(?::([0-9]{1,5}))?([/?#].*)?$');
+    return coalesce(
+        app.is_host(parts[1]) and coalesce(parts[2]::integer between 1 and 65535, true)
+        and coalesce(
+            parts[3] ~ ('^(/([A-Za-z0-9._~!$&''()*+,;=:@/-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
+                        '(\?([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
+                        '(#([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?$')
+            and parts[3] !~ ('[\u0080-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u180e\u2000-\u200b\u200e\u200f'
+                             '\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0'
+                             '\ufff0-\uffff\U000e0000-\U0010ffff]'), true), false);
+end
 $_$;
+
+CREATE FUNCTION app.is_like_word(a text, b text) RETURNS boolean
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (a OPERATOR(public.<%) (b COLLATE "C"));
+END;
 
 CREATE FUNCTION app.is_media_url(url text, id uuid) RETURNS boolean
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return app.is_https(pg_catalog.regexp_replace(url, '^http://', 'https://'))
@@ -3432,7 +3781,7 @@ $$;
 
 CREATE FUNCTION app.is_member(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return exists (
@@ -3443,7 +3792,7 @@ $$;
 
 CREATE FUNCTION app.is_merging() RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return exists (select from app.merged_guests g where g.merged_xid = pg_catalog.pg_current_xact_id());
@@ -3452,27 +3801,24 @@ $$;
 
 CREATE FUNCTION app.is_name_word(word text) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_indexscan TO 'off'
     AS $$
 begin
-    return exists (
-        select from app.search_names s
-         where app.name_words(s.username, s.full_name) @> array[is_name_word.word]);
+    return exists (select from app.search_names s where s.words @> array[is_name_word.word]);
 end
 $$;
 
 CREATE FUNCTION app.is_news(xid xid8, since pg_snapshot, until pg_snapshot) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select (since is null or not pg_catalog.pg_visible_in_snapshot(xid, since))
-       and (until is null or pg_catalog.pg_visible_in_snapshot(xid, until))
-$$;
+    BEGIN ATOMIC
+ SELECT (((since IS NULL) OR (NOT pg_visible_in_snapshot(xid, since))) AND ((until IS NULL) OR pg_visible_in_snapshot(xid, until)));
+END;
 
 CREATE FUNCTION app.is_present(user_id uuid) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return exists (select from public.user_profiles p where p.id = is_present.user_id and not p.is_deleted);
@@ -3481,13 +3827,13 @@ $$;
 
 CREATE FUNCTION app.is_proven(account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return account.email_confirmed_at is not null and exists (
         select from app.identities i
          where i.provider = 'email' and i.user_id = account.id
-           and i.subject = pg_catalog.lower(account.email::text));
+           and i.subject = app.lower_ascii(account.email::text));
 end
 $$;
 
@@ -3504,7 +3850,7 @@ CREATE TABLE app.sessions (
 
 CREATE FUNCTION app.is_taken(session app.sessions, generation integer, reuse_seconds integer) RETURNS boolean
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return session.revoked_at is null and (
@@ -3530,7 +3876,7 @@ CREATE TABLE app.mails (
 
 CREATE FUNCTION app.is_wanted(mail app.mails, account auth.users) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if account.id is null or account.deleted_at is not null or app.is_banned(account) then
@@ -3547,7 +3893,7 @@ $$;
 
 CREATE FUNCTION app.joined(objects text[], from_last boolean DEFAULT false, room bigint DEFAULT app.answer_bytes()) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     joined text := coalesce(pg_catalog.array_to_string(objects, ','), '');
@@ -3570,14 +3916,13 @@ $$;
 
 CREATE FUNCTION app.json_bytes(value jsonb) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select pg_catalog.octet_length(pg_catalog.json_strip_nulls(
-        pg_catalog.replace(value::text, 'null', 'true')::json)::text)
-$$;
+    BEGIN ATOMIC
+ SELECT octet_length((json_strip_nulls((replace((value)::text, 'null'::text, 'true'::text))::json))::text) AS octet_length;
+END;
 
 CREATE FUNCTION app.keep_conversation() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     first uuid := least(new.participant1_id, new.participant2_id);
@@ -3626,7 +3971,7 @@ $$;
 
 CREATE FUNCTION app.keep_mark() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     newest bigint;
@@ -3642,7 +3987,7 @@ $$;
 
 CREATE FUNCTION app.keep_member() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if new.conversation_id <> old.conversation_id or new.user_id <> old.user_id then
@@ -3671,7 +4016,7 @@ $$;
 
 CREATE FUNCTION app.keep_message() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
@@ -3722,7 +4067,7 @@ $$;
 
 CREATE FUNCTION app.keep_mute() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -3732,13 +4077,14 @@ $$;
 
 CREATE FUNCTION app.keep_new_member() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     newest bigint := app.touch_conversation(new.conversation_id);
 begin
-    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone.
-    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for share;
+    -- Against a deletion or merge under way: it waits for that, and then finds the tombstone. Those lock the profile
+    -- `for update` (app.keep_profile), so that no other change of the profile waits for this transaction.
+    perform 1 from public.user_profiles p where p.id = new.user_id and not p.is_deleted for key share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
     end if;
@@ -3753,7 +4099,7 @@ $$;
 
 CREATE FUNCTION app.keep_private() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 begin
     if tg_op = 'UPDATE' then
@@ -3783,9 +4129,13 @@ $_$;
 
 CREATE FUNCTION app.keep_profile() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 begin
+    if tg_op = 'UPDATE' and new.is_deleted and not old.is_deleted then
+        -- After those who have just made the user a member (app.keep_new_member): the membership is seen here.
+        perform 1 from public.user_profiles p where p.id = new.id for update;
+    end if;
     if new.is_deleted or tg_op = 'UPDATE' and old.is_deleted then
         new := app.buried(new);
     end if;
@@ -3793,8 +4143,7 @@ begin
         new.full_name := app.checked_name('full_name', new.full_name, 'A name');
     end if;
     if tg_op = 'INSERT' or new.username is distinct from old.username then
-        -- Of ASCII alone: by the locale's rules a Kelvin sign would be a "k".
-        new.username := pg_catalog.lower(pg_catalog.btrim(new.username) collate "C");
+        new.username := app.lower_ascii(pg_catalog.btrim(new.username));
         if new.username !~ '^[a-z][a-z0-9_.]{2,29}$' then
             perform app.refuse_param('username',
                 'A username has 3 to 30 letters a-z, digits, "_" or ".", and starts with a letter.');
@@ -3816,12 +4165,13 @@ begin
         end if;
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
-        new.website := nullif(pg_catalog.btrim(new.website), '');
+        new.website := nullif(app.stored_url(new.website), '');
         -- A guest's, from before its bytes were counted, comes with it; likewise its avatar.
         if not app.is_https(new.website) and not app.is_merging() then
             perform app.refuse_param('website', 'A website is an https address of at most 2,048 bytes.');
         end if;
     end if;
+    new.avatar_url := app.stored_url(new.avatar_url);
     if tg_op = 'INSERT' or row(new.avatar_type, new.avatar_id, new.avatar_url)
                            is distinct from row(old.avatar_type, old.avatar_id, old.avatar_url) then
         perform app.check_avatar_shape(new);
@@ -3834,10 +4184,11 @@ begin
        and not exists (select from public.media m where m.owner_id = new.id and m.url = new.avatar_url) then
         perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
-    if (tg_op = 'INSERT' or new.language_code is distinct from old.language_code)
-       and (new.language_code !~ '^([A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$'
-            or pg_catalog.char_length(new.language_code) > 35) then
-        perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+    if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
+        if new.language_code !~ '^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$' then
+            perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
+        end if;
+        new.language_code := app.language_tag(new.language_code);
     end if;
     -- As an answer has them. Longer ones, from before this was held, may shrink.
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
@@ -3860,21 +4211,24 @@ begin
 
     new.id := old.id;
     new.version := old.version;
+    new.updated_at := old.updated_at;
     if row(new.username, new.full_name, new.bio, new.avatar_type, new.avatar_id, new.avatar_url, new.website,
            new.location, new.language_code, new.is_verified, new.is_guest, new.is_deleted, new.attributes)
        is distinct from
        row(old.username, old.full_name, old.bio, old.avatar_type, old.avatar_id, old.avatar_url, old.website,
            old.location, old.language_code, old.is_verified, old.is_guest, old.is_deleted, old.attributes) then
         -- One step a transaction: nobody sees what lies between its statements.
-        new.version := old.version + (old.changed_xid <> pg_catalog.pg_current_xact_id())::integer;
+        if old.changed_xid <> pg_catalog.pg_current_xact_id() then
+            new.version := old.version + 1;
+            new.updated_at := app.next_version_time(old.updated_at);
+        end if;
         new.changed_xid := pg_catalog.pg_current_xact_id();
         new.public_changed_xid := pg_catalog.pg_current_xact_id();
-        new.updated_at := pg_catalog.now();
     elsif new.changed_xid <> old.changed_xid and new.changed_xid = pg_catalog.pg_current_xact_id() then
         -- app.note_private_change moved it: the private part changed. Not always forwards: of two transactions the
         -- older may be the later to write.
         new.version := old.version + 1;
-        new.updated_at := pg_catalog.now();
+        new.updated_at := app.next_version_time(old.updated_at);
     end if;
     return new;
 end
@@ -3882,7 +4236,7 @@ $_$;
 
 CREATE FUNCTION app.keep_username() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     allowed_at timestamptz;
@@ -3903,9 +4257,43 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.language_tag(value text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    tag text := substring(replace(btrim(left(value, 1000)), '_', '-')
+        from '^((?:[A-Za-z]{2,8}|[xXiI](?=-))(?:-[A-Za-z0-9]{1,8})*)(?![A-Za-z0-9])');
+begin
+    while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' loop
+        tag := regexp_replace(tag, '-[^-]*$', '');
+    end loop;
+    return case when char_length(tag) > 1 then tag end;
+end
+$_$;
+
+CREATE FUNCTION app.last_upload(created_at timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (created_at + '01:10:00'::interval);
+END;
+
+CREATE FUNCTION app.lead(name text, holder uuid, seconds double precision) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into app.leases as l (name, holder, expires_at)
+    values (name, holder, pg_catalog.clock_timestamp() + seconds * interval '1 second')
+    on conflict on constraint leases_pkey do update set holder = excluded.holder, expires_at = excluded.expires_at
+     where l.holder = excluded.holder or l.expires_at <= pg_catalog.clock_timestamp();
+    return found;
+end
+$$;
+
 CREATE FUNCTION app.leave_group(conversation_id uuid, user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.touch_conversation(leave_group.conversation_id);
@@ -3916,25 +4304,66 @@ $$;
 
 CREATE FUNCTION app.leaves_no_name(profile public.user_profiles) RETURNS boolean
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return profile.is_deleted and profile.is_guest and not app.is_merging();
 end
 $$;
 
+CREATE FUNCTION app.likeness(a text, b text) RETURNS real
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT public.similarity(a, b) AS similarity;
+END;
+
+CREATE FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) RETURNS record
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+declare
+    me uuid := auth.uid();
+begin
+    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = me;
+    is_open := coalesce(is_open, true);
+end
+$$;
+
+CREATE FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) RETURNS TABLE(epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text, is_durable boolean)
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT p.epoch_now,
+     p.snapshot,
+     p.reset,
+     p.next_position,
+     p.changes,
+     p.conversation_ids,
+         CASE
+             WHEN pg_is_in_recovery() THEN true
+             ELSE (pg_current_wal_insert_lsn() <= pg_current_wal_flush_lsn())
+         END AS "case"
+    FROM api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position", sync_page.messages_per_conversation, sync_page.max_bytes) p(epoch_now, snapshot, reset, next_position, changes, conversation_ids);
+END;
+
 CREATE FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) RETURNS TABLE(epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text, is_durable boolean, sees_presence boolean)
     LANGUAGE sql STABLE
-    AS $$
-    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids, p.is_durable, s.is_open
-      from app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position",
-                         live_page.messages_per_conversation, live_page.max_bytes) p
-     cross join app.my_sight() s
-$$;
+    BEGIN ATOMIC
+ SELECT p.epoch_now,
+     p.snapshot,
+     p.reset,
+     p.next_position,
+     p.changes,
+     p.conversation_ids,
+     p.is_durable,
+     s.is_open
+    FROM (app.sync_page(live_page.epoch, live_page.since, live_page.until, live_page."position", live_page.messages_per_conversation, live_page.max_bytes) p(epoch_now, snapshot, reset, next_position, changes, conversation_ids, is_durable)
+      CROSS JOIN app.my_sight() s(is_open, changed_xid));
+END;
 
 CREATE FUNCTION app.lock_conversation(conversation_id uuid, OUT kind text, OUT role text) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if app.is_member(conversation_id) then
@@ -3952,7 +4381,7 @@ $$;
 
 CREATE FUNCTION app.locked_caller(if_version bigint DEFAULT NULL::bigint) RETURNS uuid
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -3971,15 +4400,21 @@ $$;
 
 CREATE FUNCTION app.log_end(written pg_lsn DEFAULT pg_current_wal_insert_lsn()) RETURNS pg_lsn
     LANGUAGE sql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select written - case when p.bytes <= 40 then p.bytes else 0 end
       from (select (written - pg_lsn '0/0') % pg_catalog.current_setting('wal_block_size')::integer as bytes) p
 $$;
 
+CREATE FUNCTION app.lower_ascii(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT lower((value COLLATE "C")) AS lower;
+END;
+
 CREATE FUNCTION app.mail_token_account(token_hash text, kinds text[]) RETURNS auth.users
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     account auth.users;
@@ -4004,7 +4439,7 @@ $$;
 
 CREATE FUNCTION app.mailable_email(email text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
     address text := app.checked_email(email);
@@ -4020,7 +4455,7 @@ $_$;
 
 CREATE FUNCTION app.make_account(provider text, email text, full_name text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     address text := email;
@@ -4048,7 +4483,7 @@ $$;
 
 CREATE FUNCTION app.make_group(title text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     made uuid;
@@ -4063,7 +4498,7 @@ $$;
 
 CREATE FUNCTION app.make_login(login name, password text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
@@ -4075,7 +4510,7 @@ $$;
 
 CREATE FUNCTION app.make_presence(users uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     patience text := pg_catalog.current_setting('lock_timeout');
@@ -4103,7 +4538,7 @@ $$;
 
 CREATE FUNCTION app.manages(conversation_id uuid) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return exists (
@@ -4114,7 +4549,7 @@ $$;
 
 CREATE FUNCTION app.meant_words(word text) RETURNS text[]
     LANGUAGE plpgsql STABLE
-    SET search_path TO 'extensions', 'public', 'pg_temp'
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     AS $$
@@ -4126,8 +4561,8 @@ begin
         -- defines.
         perform set_config('pg_trgm.word_similarity_threshold', '0.4', true);
         meant := array(
-            select w.word from app.words w where meant_words.word <% w.word
-             order by similarity(meant_words.word, w.word) desc, w.word limit 20);
+            select w.word from app.words w where app.is_like_word(meant_words.word, w.word)
+             order by app.likeness(meant_words.word, w.word) desc, w.word limit 20);
     end if;
     return meant;
 end
@@ -4135,21 +4570,24 @@ $$;
 
 CREATE FUNCTION app.media_id(attachment jsonb) RETURNS uuid
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $_$
-    select case when attachment ->> 'media_id' operator(pg_catalog.~) '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-                then (attachment ->> 'media_id')::uuid end
-$_$;
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN ((attachment ->> 'media_id'::text) ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text) THEN ((attachment ->> 'media_id'::text))::uuid
+             ELSE NULL::uuid
+         END AS "case";
+END;
 
 CREATE FUNCTION app.merge_media(guest uuid, account uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     update public.media m set owner_id = account where m.owner_id = guest
 $$;
 
 CREATE FUNCTION app.merge_profiles(guest uuid, account uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     profile public.user_profiles;
@@ -4204,7 +4642,7 @@ CREATE TABLE app.merged_guests (
 
 CREATE FUNCTION app.merge_users(guest uuid, account uuid) RETURNS app.merged_guests
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     room record;
@@ -4266,7 +4704,7 @@ $$;
 
 CREATE FUNCTION app.message_hash(kind text, content text, attachment jsonb) RETURNS bytea
     LANGUAGE sql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select pg_catalog.sha256(pg_catalog.convert_to(
         kind || e'\x1f' || coalesce(attachment::text, '') || e'\x1f' || coalesce(content, ''), 'UTF8'))
@@ -4274,11 +4712,25 @@ $$;
 
 CREATE FUNCTION app.message_id() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
-    AS $$
-    select (pg_catalog.lpad(pg_catalog.to_hex(
-                (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000)::bigint), 12, '0')
-            || '7' || pg_catalog.substr(pg_catalog.gen_random_uuid()::text, 16))::uuid
-$$;
+    BEGIN ATOMIC
+ SELECT (((lpad(to_hex(((date_part('epoch'::text, clock_timestamp()) * (1000)::double precision))::bigint), 12, '0'::text) || '7'::text) || substr((gen_random_uuid())::text, 16)))::uuid AS uuid;
+END;
+
+CREATE FUNCTION app.utc(value timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT to_char((value AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'::text) AS to_char;
+END;
+
+CREATE FUNCTION app.quoted_utc(value timestamp with time zone) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN ((value >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (value < '10000-01-01 00:00:00+00'::timestamp with time zone) AND (value <> (value)::timestamp(5) with time zone)) THEN ((((to_json((value AT TIME ZONE '00:00:00'::interval)))::text)::character varying(27))::text || 'Z"'::text)
+             ELSE (('"'::text || app.utc(value)) || '"'::text)
+         END AS "case";
+END;
 
 CREATE TABLE public.messages (
     id uuid DEFAULT app.message_id() NOT NULL,
@@ -4299,40 +4751,49 @@ CREATE TABLE public.messages (
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_freeze_min_age='0');
 
-CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$
-    select app.message_object(
-        message, app.conversation_member(message.conversation_id), app.sender_members(message.sender_id, sender), mark)
-$$;
-
 CREATE FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$
-    select pg_catalog.concat(
-        '{"id":"', message.id, conversation, message.seq, sender,
-        case when message.client_id is null then ',"client_id":null,"kind":"' else ',"client_id":"' end,
-        message.client_id,
-        case when message.client_id is null then message.kind || '","content":'
-             when message.kind = 'text' then '","kind":"text","content":'
-             else '","kind":"' || message.kind || '","content":' end,
-        coalesce(pg_catalog.to_json(message.content::text), 'null'),
-        case when message.attachment is not null
-             then ',"attachment":' || app.attachment_object(message.attachment)::text
-                  || case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end || ',"version":'
-             when message.seq > mark then ',"attachment":null,"is_read":false,"version":'
-             else ',"attachment":null,"is_read":true,"version":' end,
-        message.version,
-        ',"created_at":', coalesce(app.quoted_utc(message.created_at), '""'),
-        case when message.edited_at is null and message.deleted_at is null
-             then ',"edited_at":null,"deleted_at":null}'
-             else ',"edited_at":' || coalesce(app.quoted_utc(message.edited_at), 'null')
-                  || ',"deleted_at":' || coalesce(app.quoted_utc(message.deleted_at), 'null') || '}' end)
-$$;
+    BEGIN ATOMIC
+ SELECT concat('{"id":"', (message).id, conversation, (message).seq, sender,
+         CASE
+             WHEN ((message).client_id IS NULL) THEN ',"client_id":null,"kind":"'::text
+             ELSE ',"client_id":"'::text
+         END, (message).client_id,
+         CASE
+             WHEN ((message).client_id IS NULL) THEN (((message).kind)::text || '","content":'::text)
+             WHEN (((message).kind)::text = 'text'::text) THEN '","kind":"text","content":'::text
+             ELSE (('","kind":"'::text || ((message).kind)::text) || '","content":'::text)
+         END, COALESCE(to_json(((message).content)::text), 'null'::json),
+         CASE
+             WHEN ((message).attachment IS NOT NULL) THEN (((',"attachment":'::text || (app.attachment_object((message).attachment))::text) ||
+             CASE
+                 WHEN ((message).seq > mark) THEN ',"is_read":false'::text
+                 ELSE ',"is_read":true'::text
+             END) || ',"version":'::text)
+             WHEN ((message).seq > mark) THEN ',"attachment":null,"is_read":false,"version":'::text
+             ELSE ',"attachment":null,"is_read":true,"version":'::text
+         END, (message).version, ',"created_at":', COALESCE(app.quoted_utc((message).created_at), '""'::text),
+         CASE
+             WHEN (((message).edited_at IS NULL) AND ((message).deleted_at IS NULL)) THEN ',"edited_at":null,"deleted_at":null}'::text
+             ELSE ((((',"edited_at":'::text || COALESCE(app.quoted_utc((message).edited_at), 'null'::text)) || ',"deleted_at":'::text) || COALESCE(app.quoted_utc((message).deleted_at), 'null'::text)) || '}'::text)
+         END) AS concat;
+END;
+
+CREATE FUNCTION app.sender_members(id uuid, sender json) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (((',"sender_id":"'::text || (id)::text) || '","sender":'::text) || (sender)::text);
+END;
+
+CREATE FUNCTION app.message_object(message public.messages, sender json, mark bigint) RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT app.message_object(message, app.conversation_member((message).conversation_id), app.sender_members((message).sender_id, sender), mark) AS message_object;
+END;
 
 CREATE FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_sort TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -4363,7 +4824,7 @@ $$;
 
 CREATE FUNCTION app.metadata_of(provider text) RETURNS jsonb
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return pg_catalog.jsonb_build_object('provider', provider, 'providers', pg_catalog.jsonb_build_array(provider));
@@ -4372,7 +4833,7 @@ $$;
 
 CREATE FUNCTION app.move_mark() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.move_noted_mark();
@@ -4382,7 +4843,7 @@ $$;
 
 CREATE FUNCTION app.move_noted_mark() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     noted text[] := pg_catalog.string_to_array(
@@ -4398,7 +4859,7 @@ $$;
 
 CREATE FUNCTION app.my_conversations() RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
     AS $$
@@ -4414,7 +4875,7 @@ $$;
 
 CREATE FUNCTION app.my_groups(roles text[] DEFAULT '{owner,admin,member}'::text[]) RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return query
@@ -4425,7 +4886,7 @@ $$;
 
 CREATE FUNCTION app.my_message(conversation_id uuid, seq bigint DEFAULT NULL::bigint) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     message text;
@@ -4440,22 +4901,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) RETURNS record
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
-    SET plan_cache_mode TO 'force_generic_plan'
-    AS $$
-declare
-    me uuid := auth.uid();
-begin
-    select not p.is_hidden, p.hidden_xid into is_open, changed_xid from public.presence p where p.user_id = me;
-    is_open := coalesce(is_open, true);
-end
-$$;
-
 CREATE FUNCTION app.name_guest(guest uuid, provider text, email text, full_name text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     address text := email;
@@ -4479,19 +4927,30 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.name_words(username text, full_name text) RETURNS text[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    SET search_path TO ''
+CREATE FUNCTION app.name_words(username text, full_name text, spelled_out text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select coalesce(array_agg(distinct w), '{}')
-      from regexp_split_to_table(
-          lower(coalesce(username, '') || ' ' || coalesce(full_name, '')), '[\s\d!-/:-@\[-`{-~]+') as w
-     where char_length(w) > 1
+declare
+    words text[] := app.words_of(concat_ws(' ', username, full_name, spelled_out));
+begin
+    if array_to_string(words, '') !~ '[々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]' then
+        return words;
+    end if;
+    return array(
+        select unnest(words) collate "C" as w
+        union
+        -- Six characters tell a given name from others, and bound what a long name costs.
+        select substr(word, i, 6) collate "C"
+          from unnest(words) as word, generate_series(2, char_length(word) - 1) as i
+         where substr(word, i, 1) ~ '[々-ヿ㐀-鿿가-힣\U00020000-\U0003ffff]'
+         order by w);
+end
 $$;
 
 CREATE FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) RETURNS record
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_sort TO 'off'
     SET enable_seqscan TO 'off'
@@ -4552,17 +5011,23 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.next_version_time(last timestamp with time zone) RETURNS timestamp with time zone
+    LANGUAGE sql STABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select greatest(now(), date_trunc('milliseconds', last) + interval '1 millisecond')
+$$;
+
 CREATE FUNCTION app.normalized(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select pg_catalog.btrim(pg_catalog.normalize(value, 'NFC'),
-        e' \t\n\u000b\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
-        '\u2028\u2029\u202f\u205f\u3000')
-$$;
+    BEGIN ATOMIC
+ SELECT btrim("normalize"(value, 'NFC'::text), ' 	
+                 　'::text) AS btrim;
+END;
 
 CREATE FUNCTION app.note_arrivals() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     room record;
@@ -4589,7 +5054,7 @@ $$;
 
 CREATE FUNCTION app.note_ended(base pg_snapshot, INOUT started timestamp with time zone, OUT replayed pg_lsn) RETURNS record
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     now pg_snapshot;
@@ -4627,7 +5092,7 @@ $$;
 
 CREATE FUNCTION app.note_private_change() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     update public.user_profiles set changed_xid = pg_catalog.pg_current_xact_id()
@@ -4638,15 +5103,15 @@ $$;
 
 CREATE FUNCTION app.note_proof(user_id uuid, email text) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.identities i
-     where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = pg_catalog.lower(note_proof.email));
+     where i.provider = 'email' and (i.user_id = note_proof.user_id or i.subject = app.lower_ascii(note_proof.email));
     if email is not null then
         -- Nothing here keeps another auth server from what it does: not even a user who was never seen.
         insert into app.identities (provider, subject, user_id, email)
-        select 'email', pg_catalog.lower(email), p.id, pg_catalog.lower(email)
+        select 'email', app.lower_ascii(email), p.id, app.lower_ascii(email)
           from public.user_profiles p where p.id = note_proof.user_id
         on conflict do nothing;
     end if;
@@ -4655,7 +5120,7 @@ $$;
 
 CREATE FUNCTION app.note_pushes() RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     SET jit TO 'off'
     AS $$
@@ -4762,7 +5227,7 @@ $$;
 
 CREATE FUNCTION app.note_read() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := auth.uid();
@@ -4796,7 +5261,7 @@ $$;
 
 CREATE FUNCTION app.note_removal() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform app.touch_conversation(old.conversation_id);
@@ -4815,14 +5280,19 @@ $$;
 
 CREATE FUNCTION app.note_stored(id uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
+    with stored as (
+        update public.media m set stored_at = pg_catalog.now() where m.id = note_stored.id and m.stored_at is null
+        returning m.id, m.created_at)
+    insert into app.media_removals (id, purpose, due_at)
+    select s.id, 'upload', app.last_upload(s.created_at) from stored s
+    on conflict do nothing
 $$;
 
 CREATE FUNCTION app.note_username() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if tg_op = 'UPDATE' then
@@ -4846,7 +5316,7 @@ $$;
 
 CREATE FUNCTION app.now() RETURNS timestamp with time zone
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return pg_catalog.now() + coalesce(
@@ -4856,7 +5326,7 @@ $$;
 
 CREATE FUNCTION app.number_message() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
@@ -4887,8 +5357,10 @@ begin
     update public.conversations c
        set last_seq = c.last_seq + 1,
            last_message_content = pg_catalog.left(new.content, 200),
-           -- After the wait for the lock, so that times grow as numbers do.
-           last_message_time = coalesce(new.created_at, pg_catalog.clock_timestamp()),
+           -- After the wait for the lock, and after the message before even where the clock was set back, so that times
+           -- grow as numbers do.
+           last_message_time = coalesce(new.created_at, greatest(
+               pg_catalog.clock_timestamp(), c.last_message_time + interval '1 microsecond')),
            last_message_sender_id = new.sender_id,
            last_message_xid = xid
      where c.id = new.conversation_id
@@ -4927,7 +5399,7 @@ $$;
 
 CREATE FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) RETURNS TABLE(place bigint, id uuid, conversation_id uuid, seq bigint, sender_id uuid, client_id uuid, content text, created_at timestamp with time zone, is_alone boolean)
     LANGUAGE plpgsql SECURITY DEFINER ROWS 16
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
@@ -4966,7 +5438,9 @@ begin
         update public.conversations c
            set last_seq = c.last_seq + n.number,
                last_message_content = pg_catalog.left(n.content, 200),
-               last_message_time = pg_catalog.clock_timestamp(),
+               -- Room for all of these after the message before, also where the clock was set back.
+               last_message_time = greatest(
+                   pg_catalog.clock_timestamp(), c.last_message_time + n.number * interval '1 microsecond'),
                last_message_sender_id = n.sender_id,
                last_message_xid = xid
           from (select distinct on (s.conversation_id) s.conversation_id, s.number, s.content, s.sender_id
@@ -4996,14 +5470,19 @@ $$;
 
 CREATE FUNCTION app.own_fields() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select array['full_name', 'bio', 'website', 'location', 'language_code', 'phone_number', 'date_of_birth',
-                 'preferred_unit_system', 'preferences']
-$$;
+    BEGIN ATOMIC
+ SELECT ARRAY['full_name'::text, 'bio'::text, 'website'::text, 'location'::text, 'language_code'::text, 'phone_number'::text, 'date_of_birth'::text, 'preferred_unit_system'::text, 'preferences'::text] AS "array";
+END;
+
+CREATE FUNCTION app.page_bytes() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 524288;
+END;
 
 CREATE FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text DEFAULT ''::text) RETURNS date
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $_$
 declare
     field text := path || 'date_of_birth';
@@ -5028,7 +5507,7 @@ $_$;
 
 CREATE FUNCTION app.patched_text(patch jsonb, field text, current text, path text DEFAULT ''::text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if not patch ? field then
@@ -5040,17 +5519,115 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.quoted(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT
+         CASE
+             WHEN (value IS NULL) THEN 'null'::text
+             ELSE (('"'::text || value) || '"'::text)
+         END AS "case";
+END;
+
 CREATE FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) RETURNS text
     LANGUAGE sql STABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT concat('{"user_id":"', user_id,
+         CASE
+             WHEN is_online THEN '","is_online":true'::text
+             ELSE '","is_online":false'::text
+         END, ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}') AS concat;
+END;
+
+CREATE FUNCTION app.propagate_profile_details() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select pg_catalog.concat(
-        '{"user_id":"', user_id, case when is_online then '","is_online":true' else '","is_online":false' end,
-        ',"last_seen_at":', app.quoted(app.utc(last_seen_at)), '}')
+declare
+    own_second timestamptz := pg_catalog.date_trunc('second', new.updated_at);
+    next_second timestamptz := own_second;
+begin
+    if new.full_name is distinct from old.full_name then
+        update app.profile_details d set first_name_length = null
+         where d.user_id = new.id and d.first_name_length is not null;
+    end if;
+    if new.version <> old.version then
+        next_second := coalesce(
+            (select d.version_second from app.profile_details d where d.user_id = new.id),
+            pg_catalog.date_trunc('second', old.updated_at)) + interval '1 second';
+        if next_second > own_second then
+            insert into app.profile_details (user_id, version_second) values (new.id, next_second)
+            on conflict (user_id) do update set version_second = excluded.version_second;
+        else
+            update app.profile_details d set version_second = null
+             where d.user_id = new.id and d.version_second is not null;
+        end if;
+    end if;
+    return null;
+end
 $$;
+
+CREATE FUNCTION app.punycode_decoded(encoded text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    digits constant text := 'abcdefghijklmnopqrstuvwxyz0123456789';
+    tail text := coalesce(substring(encoded from '([^-]*)$'), '');
+    output text := left(encoded, greatest(length(encoded) - length(tail) - 1, 0));
+    code bigint := 128;
+    place bigint := 0;
+    bias integer := 72;
+    before bigint;
+    weight bigint;
+    k integer;
+    digit integer;
+    threshold integer;
+    delta bigint;
+begin
+    while tail <> '' loop
+        before := place;
+        weight := 1;
+        k := 36;
+        loop
+            digit := strpos(digits, left(tail, 1)) - 1;
+            if tail = '' or digit < 0 then
+                return null;
+            end if;
+            tail := substr(tail, 2);
+            place := place + digit * weight;
+            threshold := least(greatest(k - bias, 1), 26);
+            exit when digit < threshold;
+            weight := weight * (36 - threshold);
+            k := k + 36;
+            -- Beyond all that 63 characters of Unicode can be.
+            if place > 100000000 or weight > 100000000 then
+                return null;
+            end if;
+        end loop;
+        delta := (place - before) / case when before = 0 then 700 else 2 end;
+        delta := delta + delta / (length(output) + 1);
+        k := 0;
+        while delta > 455 loop
+            delta := delta / 35;
+            k := k + 36;
+        end loop;
+        bias := k + 36 * delta / (delta + 38);
+        code := code + place / (length(output) + 1);
+        place := place % (length(output) + 1);
+        if code > 1114111 or code between 55296 and 57343 then
+            return null;
+        end if;
+        output := overlay(output placing chr(code::integer) from place::integer + 1 for 0);
+        place := place + 1;
+    end loop;
+    return output;
+end
+$_$;
 
 CREATE FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     counted app.mail_counts;
@@ -5074,36 +5651,21 @@ $$;
 
 CREATE FUNCTION app.queue_removal() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     insert into app.media_removals (id, purpose, due_at)
     values (old.id, old.purpose,
-            case when old.stored_at is null then greatest(pg_catalog.now(), old.created_at + interval '70 minutes')
+            case when old.stored_at is null then greatest(pg_catalog.now(), app.last_upload(old.created_at))
                  else pg_catalog.now() end)
     on conflict do nothing;
     return null;
 end
 $$;
 
-CREATE FUNCTION app.quoted(value text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select case when value is null then 'null' else '"' || value || '"' end
-$$;
-
-CREATE FUNCTION app.quoted_utc(value timestamp with time zone) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$
-    select case
-        when value >= '0001-01-01T00:00:00Z' and value < '10000-01-01T00:00:00Z' and value <> value::timestamptz(5)
-        then pg_catalog.to_json(value at time zone interval '0')::text::varchar(27) || 'Z"'
-        else '"' || app.utc(value) || '"' end
-$$;
-
 CREATE FUNCTION app.refuse_credentials() RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'PL003', message = 'The email address or the password is wrong.';
@@ -5112,7 +5674,7 @@ $$;
 
 CREATE FUNCTION app.refuse_delete() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'restrict_violation',
@@ -5128,7 +5690,7 @@ $$;
 
 CREATE FUNCTION app.refuse_email() RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'PL010', message = 'That email address has an account already.',
@@ -5138,7 +5700,7 @@ $$;
 
 CREATE FUNCTION app.refuse_forbidden(message text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'PL007', message = message;
@@ -5147,7 +5709,7 @@ $$;
 
 CREATE FUNCTION app.refuse_hidden(message text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'PL008', message = message;
@@ -5156,7 +5718,7 @@ $$;
 
 CREATE FUNCTION app.refuse_message() RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'PL008', message = 'There is no such conversation.',
@@ -5166,7 +5728,7 @@ $$;
 
 CREATE FUNCTION app.refuse_param(field text, message text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'PL001', message = message,
@@ -5176,7 +5738,7 @@ $$;
 
 CREATE FUNCTION app.refuse_sign_in(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if exists (select from auth.users u where u.id = refuse_sign_in.user_id and u.deleted_at is null) then
@@ -5188,7 +5750,7 @@ $$;
 
 CREATE FUNCTION app.refuse_unknown(patch jsonb, fields text[], path text DEFAULT ''::text) RETURNS void
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     whole text := coalesce(nullif(pg_catalog.rtrim(path, '.'), ''), 'patch');
@@ -5206,7 +5768,7 @@ $$;
 
 CREATE FUNCTION app.refuse_username() RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     raise exception using errcode = 'PL009', message = 'That username is taken.', detail = '{"field":"username"}';
@@ -5215,7 +5777,7 @@ $$;
 
 CREATE FUNCTION app.register_device(platform text, token text, environment text, locale text) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     me uuid := app.caller();
@@ -5229,7 +5791,7 @@ begin
     if ended is not null then
         raise exception using errcode = 'PL006', message = 'This session has ended. Sign in again.';
     end if;
-    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for share;
+    perform 1 from public.user_profiles p where p.id = me and not p.is_deleted for key share;
     if not found then
         perform app.refuse_hidden('There is no such user.');
     end if;
@@ -5254,14 +5816,22 @@ $$;
 
 CREATE FUNCTION app.removed_media(ids uuid[]) RETURNS void
     LANGUAGE sql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    delete from app.media_removals r where r.id = any (ids)
+    delete from app.media_removals r where r.id = any (ids) and r.purpose <> 'upload'
+$$;
+
+CREATE FUNCTION app.removed_media(ids uuid[], purposes text[]) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    delete from app.media_removals r
+     where (r.id, r.purpose) in (select u.id, u.purpose from unnest(ids, purposes) as u (id, purpose))
 $$;
 
 CREATE FUNCTION app.renew_epoch() RETURNS text
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     horizon xid8 := pg_catalog.pg_current_xact_id();
@@ -5292,7 +5862,7 @@ $$;
 
 CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 declare
@@ -5328,9 +5898,16 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.resign(name text, holder uuid) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    delete from app.leases l where l.name = resign.name and l.holder = resign.holder
+$$;
+
 CREATE FUNCTION app.ring() RETURNS trigger
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if pg_catalog.current_setting('postline.quiet', true) is distinct from 'on' then
@@ -5341,17 +5918,26 @@ end
 $$;
 
 CREATE FUNCTION app.salvaged_name(value text) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    SET search_path TO ''
+    LANGUAGE plpgsql IMMUTABLE
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select case when not app.is_blank(name) then app.normalized(pg_catalog.left(name, 100)) end
-      from app.normalized(pg_catalog.regexp_replace(
-          value, '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g')) as name
+declare
+    name text := app.normalized(regexp_replace(
+        left(value, 10000), '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g'));
+begin
+    if char_length(name) > 100 then
+        while app.is_blank(left(name, 1)) and name <> '' loop
+            name := substr(name, 2);
+        end loop;
+        name := app.normalized(left(name, 100));
+    end if;
+    return case when not app.is_blank(name) and char_length(name) <= 100 then name end;
+end
 $$;
 
 CREATE FUNCTION app.seal() RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if pg_catalog.pg_current_wal_insert_lsn() > pg_catalog.pg_current_wal_flush_lsn() then
@@ -5364,7 +5950,7 @@ $$;
 
 CREATE FUNCTION app.seat_owner(conversation_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if exists (select from public.conversation_members m
@@ -5382,7 +5968,7 @@ $$;
 
 CREATE FUNCTION app.seat_participant(conversation_id uuid, account uuid, other uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     update public.conversations c
@@ -5397,7 +5983,7 @@ $$;
 
 CREATE FUNCTION app.seat_participants(other uuid) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     room uuid;
@@ -5415,7 +6001,7 @@ $$;
 
 CREATE FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) RETURNS TABLE(place bigint, object text)
     LANGUAGE plpgsql ROWS 16
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
     SET enable_bitmapscan TO 'off'
@@ -5437,15 +6023,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.sender_members(id uuid, sender json) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$
-    select ',"sender_id":"' || id::text || '","sender":' || sender::text
-$$;
-
 CREATE FUNCTION app.sender_of(id uuid) RETURNS text
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     return (select app.sender_members(s.id, s.object) from app.sender_objects s where s.id = sender_of.id);
@@ -5454,7 +6034,7 @@ $$;
 
 CREATE FUNCTION app.settle() RETURNS boolean
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     known text := (select s.value from app.settings s where s.name = 'home');
@@ -5469,7 +6049,7 @@ $$;
 
 CREATE FUNCTION app.settle_presence(users uuid[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 declare
@@ -5503,7 +6083,7 @@ $$;
 
 CREATE FUNCTION app.settle_pushes(device_ids uuid[], conversation_ids uuid[], seqs bigint[], kinds text[], outcomes text[], retry_seconds double precision[]) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
 begin
@@ -5555,7 +6135,7 @@ $$;
 
 CREATE FUNCTION app.show_presence(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     perform 1 from public.presence p where p.user_id = show_presence.user_id for no key update;
@@ -5569,7 +6149,7 @@ $$;
 
 CREATE FUNCTION app.shut_out_others(user_id uuid) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     update auth.users u set encrypted_password = null, updated_at = pg_catalog.now()
@@ -5584,7 +6164,7 @@ $$;
 
 CREATE FUNCTION app.sign(signature text) RETURNS void
     LANGUAGE plpgsql
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     signed text := pg_catalog.obj_description('api'::pg_catalog.regnamespace, 'pg_namespace');
@@ -5597,7 +6177,7 @@ $$;
 
 CREATE FUNCTION app.snapshot_of(open bigint[], next bigint) RETURNS pg_snapshot
     LANGUAGE plpgsql IMMUTABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     open := array(select o from unnest(open) o order by o);
@@ -5605,11 +6185,39 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.spelled_out(value text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    small text := translate(normalize(value, NFC), 'ÄÖÜØÅ', 'äöüøå');
+begin
+    if small ~ '[äöüøå]' then
+        return app.folded(replace(replace(replace(replace(replace(
+            small, 'ä', 'ae'), 'ö', 'oe'), 'ü', 'ue'), 'ø', 'oe'), 'å', 'aa'));
+    end if;
+    return null;
+end
+$$;
+
 CREATE FUNCTION app.spellings(word text) RETURNS text[]
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     AS $$
+declare
+    -- Of the script that the word is in, as app.folded leaves them.
+    letters text := case
+        when word ~ '[Ͱ-Ͽ]' then 'αβγδεζηθικλμνξοπρστυφχψω'
+        when word ~ '[Ѐ-ӿ]' then 'абвгдежзиклмнопрстуфхцчшщъыьэюяђєіјљњћџґғқңүұһө'
+        when word ~ '[Ա-֏]' then 'աբգդեզէըթժիլխծկհձղճմյնշոչպջռսվտրցւփքօֆ'
+        when word ~ '[\u0590-\u05ff]' then e'\u05d0\u05d1\u05d2\u05d3\u05d4\u05d5\u05d6\u05d7\u05d8\u05d9\u05da\u05db'
+            '\u05dc\u05dd\u05de\u05df\u05e0\u05e1\u05e2\u05e3\u05e4\u05e5\u05e6\u05e7\u05e8\u05e9\u05ea'
+        when word ~ '[\u0600-\u06ff]' then e'\u0621\u0627\u0628\u062a\u062b\u062c\u062d\u062e\u062f\u0630\u0631\u0632'
+            '\u0633\u0634\u0635\u0636\u0637\u0638\u0639\u063a\u0641\u0642\u0643\u0644\u0645\u0646\u0647\u0648\u064a'
+            '\u067e\u0686\u0698\u06af'
+        when word ~ '[ა-ჿ]' then 'აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ'
+        else 'abcdefghijklmnopqrstuvwxyz' end;
 begin
     return array(
         select w.word from app.words w
@@ -5617,24 +6225,45 @@ begin
             select spellings.word
             union all
             select overlay(spellings.word placing '' from i for 1)
-              from generate_series(1, pg_catalog.char_length(spellings.word)) as i
+              from generate_series(1, char_length(spellings.word)) as i
             union all
-            select overlay(spellings.word placing pg_catalog.reverse(pg_catalog.substr(spellings.word, i, 2))
-                                      from i for 2)
-              from generate_series(1, pg_catalog.char_length(spellings.word) - 1) as i
+            select overlay(spellings.word placing reverse(substr(spellings.word, i, 2)) from i for 2)
+              from generate_series(1, char_length(spellings.word) - 1) as i
             union all
             select overlay(spellings.word placing letter from i for slip)
-              from generate_series(1, least(pg_catalog.char_length(spellings.word), 20) + 1) as i,
+              from generate_series(1, least(char_length(spellings.word), 20) + 1) as i,
                    generate_series(0, 1) as slip,
-                   pg_catalog.regexp_split_to_table(
-                       'abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿßăąćčďđęěğıłńňőřśşšťůűźżž',
-                       '') as letter)));
+                   regexp_split_to_table(letters, '') as letter)));
+end
+$$;
+
+CREATE FUNCTION app.split_full_name(first_name text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    me uuid := app.caller();
+    full_name text := (select p.full_name from public.user_profiles p where p.id = me);
+    new_length integer := pg_catalog.char_length(first_name);
+begin
+    if not coalesce(first_name in ('', full_name)
+                    or pg_catalog.starts_with(full_name, first_name || ' '), false)
+       -- That is where a name is split anyway.
+       or first_name = pg_catalog.split_part(full_name, ' ', 1) then
+        new_length := null;
+    end if;
+    if new_length is distinct from (select d.first_name_length from app.profile_details d where d.user_id = me) then
+        insert into app.profile_details (user_id, first_name_length) values (me, new_length)
+        on conflict (user_id) do update set first_name_length = excluded.first_name_length;
+        update public.user_profiles p set changed_xid = pg_catalog.pg_current_xact_id()
+         where p.id = me and p.changed_xid <> pg_catalog.pg_current_xact_id();
+    end if;
 end
 $$;
 
 CREATE FUNCTION app.standby_snapshot() RETURNS pg_snapshot
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     now pg_snapshot := pg_catalog.pg_current_snapshot();
@@ -5682,7 +6311,7 @@ $$;
 
 CREATE FUNCTION app.standby_timeline() RETURNS text
     LANGUAGE sql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select pg_catalog.lpad(pg_catalog.upper(pg_catalog.to_hex(greatest(
                (select w.received_tli from pg_catalog.pg_stat_wal_receiver w),
@@ -5690,40 +6319,39 @@ CREATE FUNCTION app.standby_timeline() RETURNS text
                (select r.min_recovery_end_timeline from pg_catalog.pg_control_recovery() r)))), 8, '0')
 $$;
 
-CREATE FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) RETURNS TABLE(epoch_now text, snapshot text, reset boolean, next_position text, changes text, conversation_ids text, is_durable boolean)
-    LANGUAGE sql STABLE
+CREATE FUNCTION app.store_address() RETURNS trigger
+    LANGUAGE plpgsql
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    select p.epoch_now, p.snapshot, p.reset, p.next_position, p.changes, p.conversation_ids,
-           -- A standby shows nothing that is not.
-           case when pg_catalog.pg_is_in_recovery() then true
-                else pg_catalog.pg_current_wal_insert_lsn() <= pg_catalog.pg_current_wal_flush_lsn() end
-      from api.sync(sync_page.epoch, sync_page.since, sync_page.until, sync_page."position",
-                    sync_page.messages_per_conversation, sync_page.max_bytes) p
+begin
+    -- Whoever keeps the accounts need not have any right on our functions.
+    new.email := lower(new.email::text collate "C");
+    return new;
+end
 $$;
 
-CREATE FUNCTION app.take_avatar(media_id text, url text, path text) RETURNS void
+CREATE FUNCTION app.stored_url(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT regexp_replace(btrim(value), '^[Hh][Tt][Tt][Pp][Ss]:'::text, 'https:'::text) AS regexp_replace;
+END;
+
+CREATE FUNCTION app.take_avatar() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-declare
-    picture uuid := app.media_id(pg_catalog.jsonb_build_object('media_id', media_id));
 begin
-    if not coalesce(app.is_media_url(url, picture), false) then
-        perform app.refuse_param(path || 'avatar_url', 'This is no address of the picture.');
-    end if;
-    update public.media m set used_at = pg_catalog.clock_timestamp(), url = take_avatar.url
-     where m.id = picture and m.owner_id = app.caller() and m.purpose = 'avatar' and m.stored_at is not null
-       and m.used_at is null;
-    if not found then
-        perform app.refuse_param(path || 'media_id',
-            'An avatar is one that you have uploaded as such and not used yet.');
-    end if;
+    update public.media m set used_at = pg_catalog.clock_timestamp(), url = new.avatar_url
+     where m.id = app.media_id(pg_catalog.jsonb_build_object('media_id', pg_catalog.right(new.avatar_url, 36)))
+       and m.owner_id = new.id and m.purpose = 'avatar' and m.stored_at is not null and m.used_at is null
+       and app.is_media_url(new.avatar_url, m.id);
+    return new;
 end
 $$;
 
 CREATE FUNCTION app.take_picture(message public.messages) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     update public.media m set used_at = pg_catalog.clock_timestamp(), message_id = message.id
@@ -5740,7 +6368,7 @@ $$;
 
 CREATE FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     seat public.conversation_members;
@@ -5795,7 +6423,7 @@ $$;
 
 CREATE FUNCTION app.touch_conversation(conversation_id uuid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     newest bigint;
@@ -5814,7 +6442,7 @@ $$;
 
 CREATE FUNCTION app.use_identity_token(token_hash text, expires_at double precision) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     delete from app.used_identity_tokens t
@@ -5831,7 +6459,7 @@ $$;
 
 CREATE FUNCTION app.users_in_sight() RETURNS SETOF uuid
     LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 200
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 begin
     if (app.my_sight()).is_open then
@@ -5842,15 +6470,9 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.utc(value timestamp with time zone) RETURNS text
-    LANGUAGE sql STABLE PARALLEL SAFE
-    AS $$
-    select pg_catalog.to_char(value at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-$$;
-
 CREATE FUNCTION app.whole_attachment(attachment jsonb) RETURNS jsonb
     LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     known jsonb;
@@ -5860,6 +6482,26 @@ begin
       into known
       from public.media m where m.id = app.media_id(attachment) and m.owner_id = app.caller();
     return coalesce(known, '{}') || attachment;
+end
+$$;
+
+CREATE FUNCTION app.word_likeness(a text, b text) RETURNS real
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT public.word_similarity(a, b) AS word_similarity;
+END;
+
+CREATE FUNCTION app.words_of(folded text) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return array(
+        select distinct w collate "C"
+          from regexp_split_to_table(
+              folded, '[\u0001-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u3004\u3008-\u3020]+') as w
+         where char_length(w) > 1
+         order by w collate "C");
 end
 $$;
 
@@ -5878,7 +6520,7 @@ CREATE FUNCTION auth.uid() RETURNS uuid
 
 CREATE FUNCTION feed.concerned(since pg_snapshot, users uuid[]) RETURNS SETOF uuid
     LANGUAGE sql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET jit TO 'off'
     AS $$
     select u.id
@@ -5925,7 +6567,7 @@ $$;
 
 CREATE FUNCTION feed.look(since pg_snapshot) RETURNS TABLE(kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE plpgsql STABLE STRICT
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -6242,7 +6884,7 @@ $$;
 
 CREATE FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg_snapshot[]) RETURNS TABLE(place integer, epoch text, snapshot text, conversation_ids text, is_durable boolean, sees_presence boolean)
     LANGUAGE plpgsql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     SET enable_seqscan TO 'off'
@@ -6349,53 +6991,107 @@ $$;
 
 CREATE FUNCTION feed.mutes(conversation_id uuid, members uuid[]) RETURNS bigint[]
     LANGUAGE sql STABLE
-    SET search_path TO ''
+    SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
     select array(
         select coalesce((extract(epoch from x.muted_until) * 1000000)::bigint, 0)
           from unnest(members) with ordinality as m (id, place)
           left join public.conversation_mutes x on x.conversation_id = mutes.conversation_id and x.user_id = m.id
+               and x.muted_until > now()
          order by m.place)
-$$;
-
-CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
-    LANGUAGE sql STABLE
-    AS $$
-    select * from feed.next_look(next_look.since, '{}')
 $$;
 
 CREATE FUNCTION feed.next_look(since pg_snapshot, features text[]) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
     LANGUAGE sql STABLE
-    AS $$
-    with now as materialized (
-        select app.epoch() as epoch,
-               case when pg_catalog.pg_is_in_recovery() then app.standby_snapshot()
-                    else pg_catalog.pg_current_snapshot() end::text as snapshot,
-               -- A standby gets what is on the primary's disk, and replays what is on its own.
-               case when not pg_catalog.pg_is_in_recovery() then
-                   nullif(greatest(pg_catalog.pg_current_wal_insert_lsn(), pg_catalog.pg_current_wal_flush_lsn()),
-                          pg_catalog.pg_current_wal_flush_lsn()) end as log_end)
-    select n.epoch, n.snapshot, n.log_end, l.kind, l.xid, l.conversation_id, l.user_id, l.seq,
-           case when l.tail is not null or not 'packed' = any (next_look.features) then l.audience end,
-           l.object,
-           case when l.tail is null and 'packed' = any (next_look.features)
-                then pg_catalog.encode(pg_catalog.array_send(l.audience), 'hex') else l.tail end,
-           l.marks
-      from now n
-      left join (select k.* from feed.look(next_look.since) k where next_look.since is not null) l
-        on case when l.kind in ('behind', 'presence', 'opening_presence') then 'presence' = any (next_look.features)
-                when l.kind = 'own_conversation' then 'mutes' = any (next_look.features)
-                else true end
-$$;
+    BEGIN ATOMIC
+ WITH now AS MATERIALIZED (
+          SELECT app.epoch() AS epoch,
+             (
+                 CASE
+                     WHEN pg_is_in_recovery() THEN app.standby_snapshot()
+                     ELSE pg_current_snapshot()
+                 END)::text AS snapshot,
+                 CASE
+                     WHEN (NOT pg_is_in_recovery()) THEN NULLIF(GREATEST(pg_current_wal_insert_lsn(), pg_current_wal_flush_lsn()), pg_current_wal_flush_lsn())
+                     ELSE NULL::pg_lsn
+                 END AS log_end
+         )
+  SELECT n.epoch,
+     n.snapshot,
+     n.log_end,
+     l.kind,
+     l.xid,
+     l.conversation_id,
+     l.user_id,
+     l.seq,
+         CASE
+             WHEN ((l.tail IS NOT NULL) OR (NOT ('packed'::text = ANY (next_look.features)))) THEN l.audience
+             ELSE NULL::uuid[]
+         END AS "case",
+     l.object,
+         CASE
+             WHEN ((l.tail IS NULL) AND ('packed'::text = ANY (next_look.features))) THEN encode(array_send(l.audience), 'hex'::text)
+             ELSE l.tail
+         END AS tail,
+     l.marks
+    FROM (now n
+      LEFT JOIN ( SELECT k.kind,
+             k.xid,
+             k.conversation_id,
+             k.user_id,
+             k.seq,
+             k.audience,
+             k.object,
+             k.tail,
+             k.marks
+            FROM feed.look(next_look.since) k(kind, xid, conversation_id, user_id, seq, audience, object, tail, marks)
+           WHERE (next_look.since IS NOT NULL)) l ON (
+         CASE
+             WHEN (l.kind = ANY (ARRAY['behind'::text, 'presence'::text, 'opening_presence'::text])) THEN ('presence'::text = ANY (next_look.features))
+             WHEN (l.kind = 'own_conversation'::text) THEN ('mutes'::text = ANY (next_look.features))
+             ELSE true
+         END));
+END;
+
+CREATE FUNCTION feed.next_look(since pg_snapshot) RETURNS TABLE(epoch text, snapshot text, log_end pg_lsn, kind text, xid text, conversation_id uuid, user_id uuid, seq bigint, audience uuid[], object text, tail text, marks bigint[])
+    LANGUAGE sql STABLE
+    BEGIN ATOMIC
+ SELECT next_look.epoch,
+     next_look.snapshot,
+     next_look.log_end,
+     next_look.kind,
+     next_look.xid,
+     next_look.conversation_id,
+     next_look.user_id,
+     next_look.seq,
+     next_look.audience,
+     next_look.object,
+     next_look.tail,
+     next_look.marks
+    FROM feed.next_look(next_look.since, '{}'::text[]) next_look(epoch, snapshot, log_end, kind, xid, conversation_id, user_id, seq, audience, object, tail, marks);
+END;
+
+CREATE TABLE public.conversation_members (
+    conversation_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    role app.member_role DEFAULT 'member'::text NOT NULL,
+    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    last_read_seq bigint NOT NULL,
+    sent_seq bigint DEFAULT 0 NOT NULL,
+    sent_xid xid8,
+    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
+    is_deleted boolean DEFAULT false NOT NULL
+)
+WITH (fillfactor='70');
 
 CREATE FUNCTION public.is_read(message public.messages) RETURNS boolean
     LANGUAGE sql STABLE
-    AS $$
-    select not exists (
-        select from public.conversation_members m
-         where m.conversation_id = message.conversation_id and m.user_id <> message.sender_id
-           and m.last_read_seq < message.seq)
-$$;
+    BEGIN ATOMIC
+ SELECT (NOT (EXISTS ( SELECT
+            FROM public.conversation_members m
+           WHERE ((m.conversation_id = (is_read.message).conversation_id) AND (m.user_id <> (is_read.message).sender_id) AND (m.last_read_seq < (is_read.message).seq)))));
+END;
 
 CREATE TABLE public.conversations (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -6418,11 +7114,11 @@ WITH (fillfactor='70');
 
 CREATE FUNCTION public.unread_count(conversation public.conversations) RETURNS bigint
     LANGUAGE sql STABLE
-    AS $$
-    select coalesce((
-        select conversation.last_seq - m.last_read_seq from public.conversation_members m
-         where m.conversation_id = conversation.id and m.user_id = auth.uid()), 0)
-$$;
+    BEGIN ATOMIC
+ SELECT COALESCE(( SELECT ((unread_count.conversation).last_seq - m.last_read_seq)
+            FROM public.conversation_members m
+           WHERE ((m.conversation_id = (unread_count.conversation).id) AND (m.user_id = auth.uid()))), (0)::bigint) AS "coalesce";
+END;
 
 CREATE TABLE admin.audit (
     id bigint NOT NULL,
@@ -6444,20 +7140,6 @@ ALTER TABLE admin.audit ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE public.conversation_members (
-    conversation_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    role app.member_role DEFAULT 'member'::text NOT NULL,
-    joined_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    joined_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    last_read_seq bigint NOT NULL,
-    sent_seq bigint DEFAULT 0 NOT NULL,
-    sent_xid xid8,
-    changed_xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    is_deleted boolean DEFAULT false NOT NULL
-)
-WITH (fillfactor='70');
 
 CREATE VIEW app.conversation_parts WITH (security_invoker='true') AS
  SELECT c.id,
@@ -6494,7 +7176,7 @@ CREATE VIEW app.conversation_objects WITH (security_invoker='true') AS
     ((((((c.head || m.last_read_seq) || ',"unread_count":'::text) || (c.last_seq - m.last_read_seq)) || ',"muted_until":'::text) || app.quoted(app.utc(x.muted_until))) || c.tail) AS object
    FROM ((public.conversation_members m
      JOIN app.conversation_parts c ON ((c.id = m.conversation_id)))
-     LEFT JOIN public.conversation_mutes x ON (((x.conversation_id = m.conversation_id) AND (x.user_id = m.user_id))));
+     LEFT JOIN public.conversation_mutes x ON (((x.conversation_id = m.conversation_id) AND (x.user_id = m.user_id) AND (x.muted_until > now()))));
 
 CREATE TABLE app.devices (
     id uuid DEFAULT gen_random_uuid() NOT NULL,
@@ -6528,6 +7210,17 @@ CREATE TABLE app.identities (
     CONSTRAINT identities_email CHECK ((octet_length(email) <= 320)),
     CONSTRAINT identities_provider CHECK ((provider = ANY (ARRAY['apple'::text, 'email'::text]))),
     CONSTRAINT identities_subject CHECK (((octet_length(subject) >= 1) AND (octet_length(subject) <= 320)))
+);
+
+CREATE TABLE app.identity_attempts (
+    provider text NOT NULL,
+    subject text NOT NULL
+);
+
+CREATE TABLE app.leases (
+    name text NOT NULL,
+    holder uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE app.mail_counts (
@@ -6684,6 +7377,13 @@ CREATE TABLE app.nodes (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE app.profile_details (
+    user_id uuid NOT NULL,
+    first_name_length smallint,
+    version_second timestamp with time zone,
+    CONSTRAINT profile_details_first_name_length_check CHECK (((first_name_length >= 0) AND (first_name_length <= 100)))
+);
+
 CREATE TABLE app.push_backlog (
     device_id uuid NOT NULL,
     conversation_id uuid NOT NULL,
@@ -6710,8 +7410,10 @@ WITH (fillfactor='70');
 
 CREATE TABLE app.search_names (
     user_id uuid NOT NULL,
-    username text,
-    full_name text
+    username text COLLATE pg_catalog."C",
+    full_name text COLLATE pg_catalog."C",
+    spelled_out text COLLATE pg_catalog."C",
+    words text[] NOT NULL
 );
 
 CREATE TABLE app.settings (
@@ -6818,6 +7520,12 @@ ALTER TABLE ONLY app.identities
 ALTER TABLE ONLY app.identities
     ADD CONSTRAINT identities_pkey PRIMARY KEY (provider, subject);
 
+ALTER TABLE ONLY app.identity_attempts
+    ADD CONSTRAINT identity_attempts_pkey PRIMARY KEY (provider, subject);
+
+ALTER TABLE ONLY app.leases
+    ADD CONSTRAINT leases_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY app.mail_counts
     ADD CONSTRAINT mail_counts_pkey PRIMARY KEY (kind, address_hash);
 
@@ -6828,7 +7536,7 @@ ALTER TABLE ONLY app.mails
     ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY app.media_removals
-    ADD CONSTRAINT media_removals_pkey PRIMARY KEY (id);
+    ADD CONSTRAINT media_removals_pkey PRIMARY KEY (id, purpose);
 
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_pkey PRIMARY KEY (guest_id);
@@ -6841,6 +7549,9 @@ ALTER TABLE ONLY app.node_users
 
 ALTER TABLE ONLY app.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY app.profile_details
+    ADD CONSTRAINT profile_details_pkey PRIMARY KEY (user_id);
 
 ALTER TABLE ONLY app.push_backlog
     ADD CONSTRAINT push_backlog_pkey PRIMARY KEY (device_id, conversation_id);
@@ -6947,13 +7658,15 @@ CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
 CREATE INDEX pushes_due_at ON app.pushes USING btree (due_at) WHERE (due_at IS NOT NULL);
 
-CREATE INDEX search_names_full_name_start ON app.search_names USING btree (lower(full_name) COLLATE "C");
+CREATE INDEX search_names_full_name_start ON app.search_names USING btree (full_name);
 
-CREATE INDEX search_names_likeness ON app.search_names USING gin (username public.gin_trgm_ops, full_name public.gin_trgm_ops) WITH (fastupdate=off);
+CREATE INDEX search_names_likeness ON app.search_names USING gin (username public.gin_trgm_ops, full_name public.gin_trgm_ops, spelled_out public.gin_trgm_ops) WITH (fastupdate=off);
 
-CREATE INDEX search_names_username_start ON app.search_names USING btree (username COLLATE "C");
+CREATE INDEX search_names_spelled_out_start ON app.search_names USING btree (spelled_out) WHERE (spelled_out IS NOT NULL);
 
-CREATE INDEX search_names_words ON app.search_names USING gin (app.name_words(username, full_name)) WITH (fastupdate=off);
+CREATE INDEX search_names_username_start ON app.search_names USING btree (username);
+
+CREATE INDEX search_names_words ON app.search_names USING gin (words) WITH (fastupdate=off);
 
 CREATE INDEX sessions_ended_xid ON app.sessions USING btree (ended_xid) WHERE (ended_xid IS NOT NULL);
 
@@ -7019,6 +7732,8 @@ CREATE TRIGGER end_session BEFORE UPDATE ON app.sessions FOR EACH ROW WHEN ((new
 
 CREATE TRIGGER forget_devices AFTER UPDATE ON app.sessions FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION app.forget_devices();
 
+CREATE TRIGGER postline_address BEFORE INSERT OR UPDATE OF email ON auth.users FOR EACH ROW EXECUTE FUNCTION app.store_address();
+
 CREATE TRIGGER postline_changed_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.is_anonymous IS DISTINCT FROM new.is_anonymous))) EXECUTE FUNCTION app.follow_account();
 
 CREATE TRIGGER postline_ended_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((new.deleted_at IS NOT NULL) AND (old.deleted_at IS NULL)) OR ((new.banned_until > now()) AND (new.banned_until IS DISTINCT FROM old.banned_until)))) EXECUTE FUNCTION app.end_sessions();
@@ -7028,6 +7743,8 @@ CREATE TRIGGER postline_new_account AFTER INSERT ON auth.users FOR EACH ROW EXEC
 CREATE TRIGGER postline_proven_account AFTER UPDATE ON auth.users FOR EACH ROW WHEN ((((old.email)::text IS DISTINCT FROM (new.email)::text) OR (old.email_confirmed_at IS DISTINCT FROM new.email_confirmed_at))) EXECUTE FUNCTION app.follow_proof();
 
 CREATE TRIGGER add_participants AFTER INSERT ON public.conversations FOR EACH ROW WHEN (((new.kind)::text = 'direct'::text)) EXECUTE FUNCTION app.add_participants();
+
+CREATE TRIGGER avatar BEFORE UPDATE OF avatar_url ON public.user_profiles FOR EACH ROW WHEN (((new.avatar_url IS DISTINCT FROM old.avatar_url) AND (new.avatar_url IS NOT NULL))) EXECUTE FUNCTION app.take_avatar();
 
 CREATE TRIGGER erase_user AFTER UPDATE ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.erase_user();
 
@@ -7074,6 +7791,8 @@ CREATE TRIGGER note_removal AFTER DELETE ON public.conversation_members FOR EACH
 CREATE TRIGGER note_username AFTER INSERT OR UPDATE OF username, is_deleted ON public.user_profiles FOR EACH ROW EXECUTE FUNCTION app.note_username();
 
 CREATE TRIGGER number BEFORE INSERT ON public.messages FOR EACH ROW EXECUTE FUNCTION app.number_message();
+
+CREATE TRIGGER propagate_details AFTER UPDATE ON public.user_profiles FOR EACH ROW WHEN (((old.version <> new.version) OR (old.full_name IS DISTINCT FROM new.full_name))) EXECUTE FUNCTION app.propagate_profile_details();
 
 CREATE TRIGGER queue_removal AFTER DELETE ON public.media FOR EACH ROW EXECUTE FUNCTION app.queue_removal();
 
@@ -7131,6 +7850,9 @@ ALTER TABLE ONLY app.merged_guests
 
 ALTER TABLE ONLY app.node_users
     ADD CONSTRAINT node_users_node_id_fkey FOREIGN KEY (node_id) REFERENCES app.nodes(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY app.profile_details
+    ADD CONSTRAINT profile_details_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.user_profiles(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY app.pushes
     ADD CONSTRAINT pushes_device_id_fkey FOREIGN KEY (device_id) REFERENCES app.devices(id) ON DELETE CASCADE;
@@ -7196,6 +7918,10 @@ ALTER TABLE app.former_members ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.identities ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE app.identity_attempts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.leases ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.mail_counts ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.mail_tokens ENABLE ROW LEVEL SECURITY;
@@ -7218,6 +7944,8 @@ CREATE POLICY own_delete ON app.devices FOR DELETE TO authenticated USING ((user
 
 CREATE POLICY own_select ON app.devices FOR SELECT TO authenticated USING ((user_id = ( SELECT auth.uid() AS uid)));
 
+ALTER TABLE app.profile_details ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE app.push_backlog ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.push_cursor ENABLE ROW LEVEL SECURITY;
@@ -7237,6 +7965,8 @@ ALTER TABLE app.stream_tickets ENABLE ROW LEVEL SECURITY;
 ALTER TABLE app.unsettled_users ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.used_identity_tokens ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY user_select ON app.profile_details FOR SELECT TO authenticated USING (true);
 
 CREATE POLICY user_select ON app.search_names FOR SELECT TO authenticated USING (true);
 
@@ -7527,6 +8257,12 @@ GRANT ALL ON FUNCTION api.avatars() TO anon;
 REVOKE ALL ON FUNCTION api.change_username(username text, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.change_username(username text, if_version bigint) TO authenticated;
 
+REVOKE ALL ON FUNCTION api.compatible_conversations(max_results integer, before text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.compatible_conversations(max_results integer, before text) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.compatible_me() FROM PUBLIC;
+GRANT ALL ON FUNCTION api.compatible_me() TO authenticated;
+
 REVOKE ALL ON FUNCTION api.conversation(conversation_id uuid, profiles boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.conversation(conversation_id uuid, profiles boolean) TO authenticated;
 
@@ -7580,6 +8316,9 @@ GRANT ALL ON FUNCTION api.remove_device(id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.remove_member(conversation_id uuid, user_id uuid) TO authenticated;
+
+REVOKE ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION api.save_compatible_me(patch jsonb, if_version bigint, first_name text, last_name text) TO authenticated;
 
 REVOKE ALL ON FUNCTION api.save_me(patch jsonb, if_version bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION api.save_me(patch jsonb, if_version bigint) TO authenticated;
@@ -7742,6 +8481,9 @@ GRANT ALL ON FUNCTION app.epoch() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.erase_user() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.folded(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.folded(value text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.follow_account() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.follow_avatar() FROM PUBLIC;
@@ -7774,6 +8516,9 @@ REVOKE ALL ON FUNCTION app.hide_presence(user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.home() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.host_label(label text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.host_label(label text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.is_banned(account auth.users) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.is_behind(seen pg_snapshot, other pg_snapshot) FROM PUBLIC;
@@ -7785,10 +8530,17 @@ GRANT ALL ON FUNCTION app.is_blank(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_count(value jsonb) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.is_host(host text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_host(host text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.is_https(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_https(value text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.is_like_word(a text, b text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_like_word(a text, b text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.is_media_url(url text, id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.is_media_url(url text, id uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.is_member(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.is_member(conversation_id uuid) TO authenticated;
@@ -7832,9 +8584,26 @@ REVOKE ALL ON FUNCTION app.keep_profile() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.keep_username() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.language_tag(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.language_tag(value text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.last_upload(created_at timestamp with time zone) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.lead(name text, holder uuid, seconds double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.lead(name text, holder uuid, seconds double precision) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.leave_group(conversation_id uuid, user_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.leaves_no_name(profile public.user_profiles) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.likeness(a text, b text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.likeness(a text, b text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.live_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
@@ -7847,6 +8616,9 @@ GRANT ALL ON FUNCTION app.locked_caller(if_version bigint) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.log_end(written pg_lsn) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.log_end(written pg_lsn) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.lower_ascii(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.lower_ascii(value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.mail_token_account(token_hash text, kinds text[]) FROM PUBLIC;
 
@@ -7883,6 +8655,16 @@ REVOKE ALL ON FUNCTION app.message_id() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_id() TO authenticated;
 GRANT ALL ON FUNCTION app.message_id() TO service_role;
 
+REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_sender;
+GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO authenticated;
+GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline_sender;
+GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO authenticated;
+GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline_feed;
+
 GRANT ALL ON TABLE public.messages TO service_role;
 GRANT SELECT ON TABLE public.messages TO authenticated;
 GRANT SELECT ON TABLE public.messages TO postline_feed;
@@ -7911,15 +8693,20 @@ GRANT INSERT(created_at) ON TABLE public.messages TO postline_sender;
 
 GRANT UPDATE(deleted_at) ON TABLE public.messages TO authenticated;
 
-REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_sender;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
-GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
-
 REVOKE ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO postline_sender;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO authenticated;
 GRANT ALL ON FUNCTION app.message_object(message public.messages, conversation text, sender text, mark bigint) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.sender_members(id uuid, sender json) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_sender;
+GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO authenticated;
+GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_sender;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO authenticated;
+GRANT ALL ON FUNCTION app.message_object(message public.messages, sender json, mark bigint) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, after_seq bigint, max_results integer, OUT mark bigint, OUT beyond bigint, OUT sender_ids uuid[]) TO authenticated;
@@ -7939,17 +8726,14 @@ GRANT ALL ON FUNCTION app.my_groups(roles text[]) TO authenticated;
 REVOKE ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_message(conversation_id uuid, seq bigint) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.my_sight(OUT is_open boolean, OUT changed_xid xid8) TO authenticated;
-
 REVOKE ALL ON FUNCTION app.name_guest(guest uuid, provider text, email text, full_name text) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.name_words(username text, full_name text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO authenticated;
-GRANT ALL ON FUNCTION app.name_words(username text, full_name text) TO service_role;
+REVOKE ALL ON FUNCTION app.name_words(username text, full_name text, spelled_out text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.news(since pg_snapshot, OUT mine uuid[], OUT is_any boolean, OUT of_profiles boolean, OUT of_presence boolean, OUT of_members boolean, OUT of_leaving boolean) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.next_version_time(last timestamp with time zone) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.normalized(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.normalized(value text) TO authenticated;
@@ -7986,29 +8770,32 @@ GRANT ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], 
 REVOKE ALL ON FUNCTION app.own_fields() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.own_fields() TO authenticated;
 
+REVOKE ALL ON FUNCTION app.page_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.page_bytes() TO authenticated;
+
 REVOKE ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_text(patch jsonb, field text, current text, path text) TO authenticated;
 
-REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
-GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO postline_feed;
-
-REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) FROM PUBLIC;
-
-REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
-
 REVOKE ALL ON FUNCTION app.quoted(value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.quoted(value text) TO postline_sender;
 GRANT ALL ON FUNCTION app.quoted(value text) TO authenticated;
 GRANT ALL ON FUNCTION app.quoted(value text) TO postline_feed;
 
-REVOKE ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline_sender;
-GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO authenticated;
-GRANT ALL ON FUNCTION app.quoted_utc(value timestamp with time zone) TO postline_feed;
+REVOKE ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO authenticated;
+GRANT ALL ON FUNCTION app.presence_object(user_id uuid, is_online boolean, last_seen_at timestamp with time zone) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.propagate_profile_details() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.punycode_decoded(encoded text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.punycode_decoded(encoded text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most integer) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
 
@@ -8041,10 +8828,16 @@ GRANT ALL ON FUNCTION app.register_device(platform text, token text, environment
 REVOKE ALL ON FUNCTION app.removed_media(ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.removed_media(ids uuid[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION app.removed_media(ids uuid[], purposes text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.removed_media(ids uuid[], purposes text[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.resign(name text, holder uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.resign(name text, holder uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.ring() FROM PUBLIC;
 
@@ -8062,11 +8855,6 @@ GRANT ALL ON FUNCTION app.seat_participants(other uuid) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.send_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
-
-REVOKE ALL ON FUNCTION app.sender_members(id uuid, sender json) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_sender;
-GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO authenticated;
-GRANT ALL ON FUNCTION app.sender_members(id uuid, sender json) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.sender_of(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.sender_of(id uuid) TO authenticated;
@@ -8086,8 +8874,14 @@ REVOKE ALL ON FUNCTION app.sign(signature text) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.snapshot_of(open bigint[], next bigint) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.spelled_out(value text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.spelled_out(value text) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.spellings(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.spellings(word text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.split_full_name(first_name text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.split_full_name(first_name text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.standby_snapshot() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.standby_snapshot() TO authenticated;
@@ -8095,11 +8889,11 @@ GRANT ALL ON FUNCTION app.standby_snapshot() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.standby_timeline() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.sync_page(epoch text, since pg_snapshot, until pg_snapshot, "position" text, messages_per_conversation integer, max_bytes integer) TO authenticated;
+REVOKE ALL ON FUNCTION app.store_address() FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.take_avatar(media_id text, url text, path text) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.take_avatar(media_id text, url text, path text) TO authenticated;
+REVOKE ALL ON FUNCTION app.stored_url(value text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.take_avatar() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.take_picture(message public.messages) FROM PUBLIC;
 
@@ -8112,13 +8906,14 @@ REVOKE ALL ON FUNCTION app.use_identity_token(token_hash text, expires_at double
 REVOKE ALL ON FUNCTION app.users_in_sight() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.users_in_sight() TO authenticated;
 
-REVOKE ALL ON FUNCTION app.utc(value timestamp with time zone) FROM PUBLIC;
-GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_sender;
-GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO authenticated;
-GRANT ALL ON FUNCTION app.utc(value timestamp with time zone) TO postline_feed;
-
 REVOKE ALL ON FUNCTION app.whole_attachment(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.whole_attachment(attachment jsonb) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.word_likeness(a text, b text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.word_likeness(a text, b text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.words_of(folded text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.words_of(folded text) TO authenticated;
 
 REVOKE ALL ON FUNCTION auth.jwt() FROM PUBLIC;
 GRANT ALL ON FUNCTION auth.jwt() TO anon;
@@ -8147,11 +8942,25 @@ GRANT ALL ON FUNCTION feed.missed_nothing(epochs text[], users uuid[], sinces pg
 REVOKE ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.mutes(conversation_id uuid, members uuid[]) TO postline_feed;
 
+REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) TO postline_feed;
+
 REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot) FROM PUBLIC;
 GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot) TO postline_feed;
 
-REVOKE ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) FROM PUBLIC;
-GRANT ALL ON FUNCTION feed.next_look(since pg_snapshot, features text[]) TO postline_feed;
+GRANT ALL ON TABLE public.conversation_members TO service_role;
+GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
+
+GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(conversation_id) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
+GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
+
+GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
+
+GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
 
 REVOKE ALL ON FUNCTION public.is_read(message public.messages) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.is_read(message public.messages) TO authenticated;
@@ -8172,20 +8981,6 @@ GRANT UPDATE(title) ON TABLE public.conversations TO authenticated;
 REVOKE ALL ON FUNCTION public.unread_count(conversation public.conversations) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.unread_count(conversation public.conversations) TO authenticated;
 GRANT ALL ON FUNCTION public.unread_count(conversation public.conversations) TO service_role;
-
-GRANT ALL ON TABLE public.conversation_members TO service_role;
-GRANT SELECT,DELETE ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT ON TABLE public.conversation_members TO postline_feed;
-
-GRANT INSERT(conversation_id) ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT(conversation_id) ON TABLE public.conversation_members TO postline_sender;
-
-GRANT INSERT(user_id) ON TABLE public.conversation_members TO authenticated;
-GRANT SELECT(user_id) ON TABLE public.conversation_members TO postline_sender;
-
-GRANT UPDATE(last_read_seq) ON TABLE public.conversation_members TO authenticated;
-
-GRANT SELECT(is_deleted) ON TABLE public.conversation_members TO postline_sender;
 
 GRANT SELECT ON TABLE app.conversation_parts TO authenticated;
 GRANT SELECT ON TABLE app.conversation_parts TO postline_feed;
@@ -8253,6 +9048,8 @@ GRANT SELECT ON TABLE app.sender_objects TO postline_feed;
 
 GRANT SELECT ON TABLE app.message_objects TO authenticated;
 GRANT SELECT ON TABLE app.message_objects TO postline_feed;
+
+GRANT SELECT ON TABLE app.profile_details TO authenticated;
 
 GRANT SELECT ON TABLE app.search_names TO authenticated;
 

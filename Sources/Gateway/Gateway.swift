@@ -70,8 +70,9 @@ public struct Gateway: Service {
         self.logger = logger
         self.metrics = GatewayMetrics(factory: metrics)
         routes = RouteTable(
-            MethodRoutes.all + OpenAPIRoutes.all(
-                version: configuration.version, hasPictures: configuration.pictures != nil)
+            MethodRoutes.all
+                + OpenAPIRoutes.all(
+                    version: configuration.version, hasPictures: configuration.pictures != nil)
                 + StreamRoutes.all(configuration)
                 + Dialects.routes + (configuration.pictures.map(MediaRoutes.all) ?? [])
                 + (configuration.console.map { $0.routes } ?? []))

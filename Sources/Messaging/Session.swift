@@ -51,7 +51,8 @@ actor Session: LineSession {
         let start = ContinuousClock.now
         let operation: Operation
         do throws(ProtocolError) {
-            operation = try request.isCompatible
+            operation =
+                try request.isCompatible
                 ? Operation.compatible(request.method) : Operation.named(request.method)
         } catch {
             let answer = Answer(.failure(error))

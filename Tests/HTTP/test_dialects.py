@@ -239,7 +239,8 @@ class UserDocument(Dialects):
             self.assertIsNone(self.data("PUT", me, bearer, {name: None})[name])
         self.assertIsNone(self.data("PUT", me, bearer, {"avatarType": None})["avatarId"])
 
-    # Covers B14. Defect B4.
+    # Defect B4.
+    # Covers B14.
     def test_first_and_last_name_stay_as_they_were_given(self):
         bearer, me = self.person("Sam Stranger"), "/api/users/me"
         for change, first, last, whole in [

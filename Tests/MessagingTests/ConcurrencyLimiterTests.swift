@@ -73,14 +73,14 @@ struct ConcurrencyLimiterTests {
                 group.addTask {
                     try await limiter.run(for: "offender") { () throws(ProtocolError) in await room.stay(number) }
                 }
-                while await room.entered.count + limiter.waitingCount <= number { await Task.yield() }
+                try await eventually("the others to wait") { await room.entered.count + limiter.waitingCount > number }
             }
             #expect(await room.entered == [0])
             group.addTask { try await limiter.run(for: "other") { () throws(ProtocolError) in await room.stay(100) } }
-            while await room.count < 2 { await Task.yield() }
+            try await eventually("two to be inside") { await room.count >= 2 }
             #expect(await room.entered == [0, 100])
             for _ in 0..<21 {
-                while await room.count == 0 { await Task.yield() }
+                try await eventually("somebody to be inside") { await room.count > 0 }
                 await room.letOneOut()
             }
             try await group.waitForAll()
@@ -99,14 +99,14 @@ struct ConcurrencyLimiterTests {
                     try await limiter.run(for: "offender") { () throws(ProtocolError) in await room.stay(number) }
                 }
             }
-            while await room.count + limiter.waitingCount <= most { await Task.yield() }
+            try await eventually("the others to wait") { await room.count + limiter.waitingCount > most }
             let error = await #expect(throws: ProtocolError.self) {
                 try await limiter.run(for: "offender") { () throws(ProtocolError) in 1 }
             }
             #expect(error?.code == .rateLimited)
             #expect(try await limiter.run(for: "other") { () throws(ProtocolError) in 2 } == 2)
             for _ in 0...most {
-                while await room.count == 0 { await Task.yield() }
+                try await eventually("somebody to be inside") { await room.count > 0 }
                 await room.letOneOut()
             }
             try await group.waitForAll()

@@ -15,7 +15,7 @@ struct StatementsTests {
                 if sql.wholeMatch(of: call) == nil { others.append(String(name)) } else { calls += 1 }
             }
         }
-        #expect(others.sorted() == ["preamble", "push.lead", "record", "recorded", "state"])
+        #expect(others.sorted() == ["preamble", "record", "record_digest", "recorded", "recorded_digest", "state"])
         #expect(calls > 40)
     }
 }

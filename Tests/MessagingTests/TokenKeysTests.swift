@@ -132,7 +132,9 @@ struct TokenKeysTests {
             await #expect(throws: TokenKeysError.self, "\(other)") { try await keys(#"{"keys":[\#(other)]}"#) }
         }
         _ = try await keys(#"{"keys":[\#(foreign.joined(separator: ",")),\#(good)]}"#).verify(token, now: now)
-        for members in [#""use":"sig""#, #""key_ops":["verify"]"#, #""use":"sig","key_ops":["sign","verify"],"x5t":"A""#] {
+        for members in [
+            #""use":"sig""#, #""key_ops":["verify"]"#, #""use":"sig","key_ops":["sign","verify"],"x5t":"A""#,
+        ] {
             _ = try await keys(#"{"keys":[\#(good.dropLast()),\#(members)}]}"#).verify(token, now: now)
         }
         for text in ["", "{}", "[]", "null", #"{"keys":{}}"#, #"{"keys":null}"#, #"{"keys":[]}"#] {

@@ -9,7 +9,8 @@ struct SettingsTests {
     static let integers = [
         "port", "access_token_seconds", "refresh_reuse_seconds", "pool_size", "max_connections",
         "max_connections_per_address",
-        "max_line_bytes", "max_queue_bytes", "max_unwritten_bytes", "max_in_flight", "authentication_seconds", "ping_seconds",
+        "max_line_bytes", "max_queue_bytes", "max_unwritten_bytes", "max_in_flight", "authentication_seconds",
+        "ping_seconds",
         "failed_logins_per_minute", "sign_ins_per_minute", "sends_per_second", "send_burst", "searches_per_second",
         "slow_consumer_seconds", "statement_timeout_seconds", "lock_timeout_seconds", "operations_port", "http_port",
         "media_max_bytes", "media_min_free_bytes", "mails_per_hour", "mail_requests_per_hour",

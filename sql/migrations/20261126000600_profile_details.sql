@@ -7,4 +7,5 @@ create table app.profile_details (
     -- The second that names the profile's version, where that is not the second of its `updated_at`.
     version_second timestamptz
 );
-comment on table app.profile_details is 'Where a full name was split, and the second that names a version of a profile.';
+comment on table app.profile_details is
+    'Where a full name was split, and the second that names a version of a profile.';

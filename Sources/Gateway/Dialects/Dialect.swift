@@ -17,7 +17,8 @@ enum Dialects {
 
     /// What the path items refer to beyond the protocol's objects.
     static let schemas = JSONObject(
-        [.init(name: "DialectError", value: DialectEndpoint.errorSchema)] + ProfileDialect.schemas + UserDialect.schemas)
+        [.init(name: "DialectError", value: DialectEndpoint.errorSchema)] + ProfileDialect.schemas + UserDialect.schemas
+    )
 }
 
 /// A field of a document, and what it is here.

@@ -15,7 +15,9 @@ enum ProfileDialect {
             metadata.answer(try await exchange.compatible.object("me.get")).buffer
         },
         replace,
-        DialectEndpoint(.GET, "/api/v1/users/me/physical", "The user's physical data.", answer: .schema("DialectPhysical")) {
+        DialectEndpoint(
+            .GET, "/api/v1/users/me/physical", "The user's physical data.", answer: .schema("DialectPhysical")
+        ) {
             exchange, _ throws(ProtocolError) in
             physical(of: try await exchange.object("me.get"))
         },

@@ -10,7 +10,8 @@ enum OpenAPIRoutes {
     static func all(version: String, hasPictures: Bool) -> [Route] {
         let paths = paths.members + (hasPictures ? pictures.members : []) + Dialects.paths.members
         let document = OpenAPIDocument.text(
-            version: version, adding: JSONObject(paths), schemas: JSONObject(schemas.members + Dialects.schemas.members))
+            version: version, adding: JSONObject(paths), schemas: JSONObject(schemas.members + Dialects.schemas.members)
+        )
         return [Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in .json(document) }]
     }
 

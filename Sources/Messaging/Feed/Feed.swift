@@ -372,7 +372,8 @@ extension Feed {
     private func begin(_ position: Position) {
         if self.position != nil {
             for sink in sinks.values {
-                sink.goodbye(Goodbye(.restored, "The database was restored, or another server took over: connect again."))
+                sink.goodbye(
+                    Goodbye(.restored, "The database was restored, or another server took over: connect again."))
             }
         }
         self.position = position

@@ -176,7 +176,8 @@ extension MessagingService {
                     }
                     if let page { return page }
                 }
-                let page = try await sync.limiter.run(for: user.description) { [request, backoff] () throws(ProtocolError) in
+                let page = try await sync.limiter.run(for: user.description) {
+                    [request, backoff] () throws(ProtocolError) in
                     try await read(request, sight, .whole(isPatient: backoff.attempts < Self.mostTries))
                 }
                 if let page { return page }

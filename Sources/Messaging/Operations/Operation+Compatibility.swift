@@ -10,7 +10,8 @@ extension Operation {
     }
 
     private static let compatible = Dictionary(
-        uniqueKeysWithValues: [compatibleGet, compatibleSave, compatibleList].compactMap(\.self).map { ($0.method, $0) })
+        uniqueKeysWithValues: [compatibleGet, compatibleSave, compatibleList].compactMap(\.self).map { ($0.method, $0) }
+    )
 
     /// With `version_second`, and `first_name_length` where the name is not split at its first blank.
     private static let compatibleGet = byMethod["me.get"]?.performing { session, _ throws(ProtocolError) in
@@ -29,7 +30,8 @@ extension Operation {
     }
 
     /// With `first_name_length` in the profiles of those whose name is not split at its first blank.
-    private static let compatibleList = byMethod["conversations.list"]?.performing { session, params throws(ProtocolError) in
+    private static let compatibleList = byMethod["conversations.list"]?.performing {
+        session, params throws(ProtocolError) in
         try await session.browse(
             Statement("api.compatible_conversations", "select api.compatible_conversations($1::int, $2)"),
             [params.digits("limit"), params.string("before")])

@@ -32,7 +32,7 @@ public struct PushQueue: Sendable {
 
     /// Looks for what is new, as the leader. Returns of how many devices and conversations there is something to tell.
     public func note() async throws -> Int {
-        return try await run(Self.noteNew, []).count(of: "app.note_pushes")
+        try await run(Self.noteNew, []).count(of: "app.note_pushes")
     }
 
     /// What the leader is to have told now, and of how many it was given up because nobody took it for a day.

@@ -1,3 +1,4 @@
+import BoundedWait
 import LineClient
 import Logging
 import Messaging

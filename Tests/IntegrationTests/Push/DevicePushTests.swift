@@ -134,8 +134,8 @@ struct DevicePushTests {
                         + #"{"fieldViolations":[{"field":"\#(field)","description":"Invalid"}]}]}}"#)
             }
             _ = try await node.signedIn(.alice).send("hello", to: Room.aliceBob)
-            try await within("the pushes to be settled") {
-                while try await setup.database.value("select count(*) from app.pushes") != "0" {}
+            try await eventually("the pushes to be settled") {
+                try await setup.database.value("select count(*) from app.pushes") == "0"
             }
             #expect(try await setup.database.value("select string_agg(token, ' ') from app.devices") == "good")
         }

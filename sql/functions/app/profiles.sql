@@ -123,6 +123,7 @@ begin
 
     new.id := old.id;
     new.version := old.version;
+    new.updated_at := old.updated_at;
     if row(new.username, new.full_name, new.bio, new.avatar_type, new.avatar_id, new.avatar_url, new.website,
            new.location, new.language_code, new.is_verified, new.is_guest, new.is_deleted, new.attributes)
        is distinct from

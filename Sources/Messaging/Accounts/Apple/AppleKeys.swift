@@ -41,7 +41,8 @@ actor AppleKeys {
         defer { fetching = nil }
         do {
             let fetched = try await source.fetch()
-            cache.fetched(try await PublicKeys(fetched.text, for: AppleSignIn.algorithms), lifetime: fetched.lifetime, at: .now)
+            cache.fetched(
+                try await PublicKeys(fetched.text, for: AppleSignIn.algorithms), lifetime: fetched.lifetime, at: .now)
         } catch {
             cache.failed(at: .now)
             logger.warning("Apple's keys cannot be had", metadata: ["error": "\(error)"])
