@@ -57,6 +57,7 @@ extension UInt8 {
 extension StringProtocol {
     fileprivate var trimmed: String {
         let rest = drop { $0 == " " }
-        return String(rest.prefix(through: rest.lastIndex { $0 != " " } ?? rest.startIndex))
+        guard let last = rest.lastIndex(where: { $0 != " " }) else { return "" }
+        return String(rest[...last])
     }
 }
