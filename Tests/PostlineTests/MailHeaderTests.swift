@@ -30,7 +30,8 @@ struct MailHeaderTests {
             let lines = try lines("From: " + MailMessage.mailbox(sender, after: 6))
             let text = lines.joined()
             #expect(text.hasSuffix(sender.name == nil ? " \(address)" : " <\(address)>"))
-            guard let shown = sender.name, text.contains("=?utf-8?") else { continue }
+            // Within quotes it is no encoded word (RFC 2047, 5).
+            guard let shown = sender.name, text.contains("=?utf-8?"), !text.hasPrefix("From: \"") else { continue }
             let words = text.dropLast(address.utf8.count + 3)
             #expect(try read([String(words)], from: "From: ") == plain(shown))
         }
