@@ -4,7 +4,7 @@ with wanted_schemas (role, schema) as (
     values ('anon', 'api'), ('authenticated', 'public'), ('authenticated', 'app'), ('authenticated', 'api'),
            ('authenticated', 'rest'), ('postline_feed', 'public'), ('postline_feed', 'app'), ('postline_feed', 'feed'),
            ('postline_accounts', 'accounts'), ('postline_sender', 'public'), ('postline_sender', 'app'),
-           ('anon', 'auth'), ('authenticated', 'auth'), ('postline_feed', 'auth')
+           ('anon', 'auth'), ('authenticated', 'auth')
 ), callers (role, schema) as (
     values ('authenticated', 'api'), ('postline_feed', 'feed'), ('postline_accounts', 'accounts')
 )
