@@ -46,11 +46,12 @@ struct SessionTests {
         #expect(refusal.data.contains { $0.name == "suggestion" && $0.value == .string("messages.send") })
     }
 
-    @Test("what a method does not take is refused before who asks is asked")
+    @Test("a request without a user is refused before its params are looked at")
     func params() async throws {
-        let refusal = try await error("messages.send", ["text": .string("hello")])
+        #expect(try await error("messages.send", ["text": .string("hello")]).code == .unauthenticated)
+        let refusal = try await error("auth.login", ["mail": .string("a@example.com")])
         #expect(refusal.code == .invalidParams)
-        #expect(refusal.data.contains { $0.name == "field" && $0.value == .string("text") })
+        #expect(refusal.data.contains { $0.name == "field" && $0.value == .string("mail") })
     }
 
     @Test("a token that says nothing makes nobody of anybody", arguments: ["", "x.y.z", "a token"])
