@@ -28,8 +28,8 @@ struct EnvelopeTests {
 
     /// JSON-RPC 2.0, section 7, in its order. Positional params, which it allows, are refused here.
     static let specification: [(String, String)] = [
-        (#"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#, "1 invalid_params"),
-        (#"{"jsonrpc": "2.0", "method": "subtract", "params": [23, 42], "id": 2}"#, "2 invalid_params"),
+        (#"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#, "1 unknown_method"),
+        (#"{"jsonrpc": "2.0", "method": "subtract", "params": [23, 42], "id": 2}"#, "2 unknown_method"),
         (
             #"{"jsonrpc": "2.0", "method": "subtract", "params": {"subtrahend": 23, "minuend": 42}, "id": 3}"#,
             #"{"jsonrpc":"2.0","id":3,"result":"subtract"}"#
@@ -59,7 +59,7 @@ struct EnvelopeTests {
                 + #"{"jsonrpc": "2.0", "method": "subtract", "params": [42,23], "id": "2"}, {"foo": "boo"}, "#
                 + #"{"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"}, "#
                 + #"{"jsonrpc": "2.0", "method": "get_data", "id": "9"}]"#,
-            #"["1" invalid_params, "2" invalid_params, null invalid_request, "#
+            #"["1" unknown_method, "2" unknown_method, null invalid_request, "#
                 + #"{"jsonrpc":"2.0","id":"5","result":"foo.get"}, {"jsonrpc":"2.0","id":"9","result":"get_data"}]"#
         ),
         (

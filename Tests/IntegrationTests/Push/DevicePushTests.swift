@@ -134,6 +134,9 @@ struct DevicePushTests {
                         + #"{"fieldViolations":[{"field":"\#(field)","description":"Invalid"}]}]}}"#)
             }
             _ = try await node.signedIn(.alice).send("hello", to: Room.aliceBob)
+            try await eventually("the device with the bad token to be removed") {
+                try await setup.database.value("select string_agg(token, ' ') from app.devices") == "good"
+            }
             try await eventually("the pushes to be settled") {
                 try await setup.database.value("select count(*) from app.pushes") == "0"
             }
