@@ -50,7 +50,7 @@ struct SessionSettingsTests {
                     let room = try await sam.conversation(with: Person.alice.id)
                     let sent = try await sam.send("a \\ backslash and a ' quote", to: room)
                     let listed = try await alice.call("messages.list", ["conversation_id": .string(room)])
-                    #expect(listed["messages"]?[0]?["content"] == sent["message"]?["content"], "\(group)")
+                    #expect(listed["messages"]?[0]?["content"] == sent["content"], "\(group)")
                     let time = try #require(listed["messages"]?[0]?["created_at"]?.stringValue)
                     #expect(time.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/) != nil, "\(group): \(time)")
                     let found = try await alice.call("profiles.search", ["query": "stranger"])
