@@ -17,7 +17,9 @@ struct ReadOnlyTests {
                 select pg_terminate_backend(pid, 5000) from pg_stat_activity
                  where datname = '\(name)' and usename = 'postline'
                 """
-            try await node.database.psql("alter database \(name) set default_transaction_read_only = on; \(restart)")
+            // Committed first: a session that begins before has the setting of before.
+            try await node.database.psql("alter database \(name) set default_transaction_read_only = on")
+            try await node.database.psql(restart)
             try await eventually("the node to be not ready") { await !node.isReady }
             // The first attempts may find connections that are just ending.
             var refusals: [String] = []
