@@ -64,7 +64,7 @@ public struct FolderStore: MediaStore {
         try FileManager.default.removeItem(atPath: probe)
     }
 
-    /// Whether a picture's bytes are in a folder.
+    /// True if a picture's bytes are in a folder.
     package static func isThere(_ picture: Picture, in settings: MediaSettings.Folder) -> Bool {
         FileManager.default.fileExists(atPath: "\(settings.directory)/\(folder(picture.purpose))/\(picture.id)")
     }
@@ -189,7 +189,7 @@ extension FolderStore {
         try uploads.begin(picture.id, bytes: picture.bytes)
         let incoming = IncomingPicture(
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
-            isInTime: { Date() < expires }, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes) })
+            expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes) })
         // What comes is counted by now.
         guard isRoom(for: 0) else {
             incoming.discard()

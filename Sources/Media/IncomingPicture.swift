@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 public import Messaging
 public import NIOCore
 internal import Synchronization
@@ -19,23 +20,23 @@ public final class IncomingPicture: Sendable {
     private let path: FilePath
     private let destination: FilePath
     private let marker: FilePath
-    private let isInTime: @Sendable () -> Bool
+    private let expires: Date
     private let onEnd: @Sendable () -> Void
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - marker: an empty file by which the address is known to be used, also once the picture is removed.
-    ///   - isInTime: whether the address is still valid.
+    ///   - expires: the end of the address's validity.
     ///   - onEnd: called once, when no more is received.
     init(
-        _ picture: Picture, at path: String, destination: String, marker: String,
-        isInTime: @escaping @Sendable () -> Bool, onEnd: @escaping @Sendable () -> Void
+        _ picture: Picture, at path: String, destination: String, marker: String, expires: Date,
+        onEnd: @escaping @Sendable () -> Void
     ) {
         self.picture = picture
         self.path = FilePath(path)
         self.destination = FilePath(destination)
         self.marker = FilePath(marker)
-        self.isInTime = isInTime
+        self.expires = expires
         self.onEnd = onEnd
         state = Mutex(State())
     }
@@ -75,7 +76,9 @@ public final class IncomingPicture: Sendable {
             guard PictureType(firstBytes: state.firstBytes) == picture.type else {
                 throw MediaError("By its first bytes this is no \(picture.type.rawValue).")
             }
-            guard isInTime() else { throw MediaError("The time of this address is over: media.create gives another.") }
+            guard Date() < expires else {
+                throw MediaError("The time of this address is over: media.create gives another.")
+            }
             guard sync(file), mark(marker, in: marker.removingLastComponent()), link(path, destination) else {
                 throw MediaError("This address was used already, or the picture cannot be written.")
             }
