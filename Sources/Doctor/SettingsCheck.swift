@@ -29,7 +29,7 @@ struct SettingsCheck: Sendable {
         }
     }
 
-    /// Whether Postline sets it in spite of what the server, the database or the role says.
+    /// True if Postline sets it in spite of what the server, the database or the role says.
     private func isSet(_ name: String, _ isSettable: Bool) -> Bool {
         isSettable && (!database.isPooled || SessionSettings.holdsThroughPooler(name))
     }

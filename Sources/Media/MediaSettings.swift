@@ -17,7 +17,7 @@ public enum MediaSettings: Sendable {
         public var secret: String
         /// How many bytes a picture may have.
         public var maxBytes: Int
-        /// How many bytes stay free on the folder's disk: no picture is taken if there would be less.
+        /// The number of bytes that stay free on the folder's disk: no picture is taken if there would be less.
         public var minFreeBytes: Int
         /// How many bytes of pictures may come in at once, counted as they were promised: a hundred pictures of the
         /// default size. A picture of the largest size that can be set has room.

@@ -162,7 +162,7 @@ extension S3Store {
         }
     }
 
-    /// Whether a picture's bytes are where they stay.
+    /// True if a picture's bytes are where they stay.
     package func isThere(_ picture: Picture) async throws -> Bool {
         let answer = try await send("HEAD", bucket(picture.purpose), Self.key(picture.id, picture.purpose))
         return answer.status == .ok && answer.total == picture.bytes

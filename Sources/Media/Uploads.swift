@@ -13,7 +13,7 @@ final class Uploads: Sendable {
 
     init(maxBytes: Int) { self.maxBytes = maxBytes }
 
-    /// How many bytes are coming, as they were promised.
+    /// The number of bytes that are coming, as they were promised.
     var bytes: Int { state.withLock(\.bytes) }
 
     /// - Throws: `UploadRefusal` if the picture is coming already, or there is no room for it beside others.

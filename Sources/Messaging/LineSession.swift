@@ -8,7 +8,7 @@ public struct Request: Sendable, Equatable {
     /// The named params; empty where the request has none.
     public let params: JSONObject
 
-    /// Whether the objects of the result have what compatibility endpoints need beside the protocol's members.
+    /// True if the objects of the result have what compatibility endpoints need beside the protocol's members.
     package var isCompatible = false
 
     public init(method: String, params: JSONObject) {
@@ -29,7 +29,7 @@ public struct Request: Sendable, Equatable {
     /// Whether there is such a method.
     package var isKnown: Bool { unknownMethod == nil }
 
-    /// Whether the method is there and takes a signed-in user alone.
+    /// True if the method is there and takes a signed-in user alone.
     package var needsUser: Bool { (try? Operation.named(method))?.access == .user }
 
     /// Whether it sends a text, and nothing with it.

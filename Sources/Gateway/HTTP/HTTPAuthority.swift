@@ -5,7 +5,7 @@ package struct HTTPAuthority: Sendable {
     /// A name or an IP address, in lower case; IPv6 without its brackets.
     package let host: String
 
-    /// Whether the host is an IP address.
+    /// True if the host is an IP address.
     package let isAddress: Bool
 
     /// - Returns: nil where the text is not in the grammar. Names may be of any host.

@@ -24,13 +24,13 @@ final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
     private var received = ByteBuffer()
     private var isReadOwed = false
 
-    /// Whether the client has ended its side, which the next handler hears once it has all that came before.
+    /// True if the client has ended its side, which the next handler hears once it has all that came before.
     private var isEndOwed = false
     private var context: ChannelHandlerContext?
 
     init(_ bounds: HTTPBounds) { parser = HTTPRequestParser(bounds) }
 
-    /// Whether something of a request has come that is not decoded.
+    /// True if something of a request has come that is not decoded.
     var hasBegunRequest: Bool { parser.isWithinRequest || received.readableBytes > 0 }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }

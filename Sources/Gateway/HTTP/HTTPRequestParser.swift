@@ -39,7 +39,7 @@ struct HTTPRequestParser {
 
     init(_ bounds: HTTPBounds) { self.bounds = bounds }
 
-    /// Whether a part of a request was consumed that is not complete.
+    /// True if a part of a request was consumed that is not complete.
     var isWithinRequest: Bool {
         if case .requestLine = state { return false }
         return true
@@ -285,7 +285,7 @@ extension UInt8 {
         isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self | 0x20)
     }
 
-    /// Whether it may stand in a token (RFC 9110, section 5.6.2).
+    /// True if it may stand in a token (RFC 9110, section 5.6.2).
     var isTokenCharacter: Bool {
         switch self {
         case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),

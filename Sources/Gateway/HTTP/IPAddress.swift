@@ -11,7 +11,7 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Four bytes, or sixteen, in network order.
     let bytes: [UInt8]
 
-    /// Whether the text has it as an IPv4 address within IPv6.
+    /// True if the text has it as an IPv4 address within IPv6.
     let isMapped: Bool
 
     /// - Returns: nil for a text that is not an address.

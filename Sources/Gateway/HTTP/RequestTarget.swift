@@ -7,7 +7,7 @@ package struct RequestTarget: Sendable, Equatable {
     /// The query's fields, decoded, in their order.
     package let query: [(name: String, value: String)]
 
-    /// Whether the target is `*`, which is for `OPTIONS` alone.
+    /// True if the target is `*`, which is for `OPTIONS` alone.
     package let isServerWide: Bool
 
     /// - Returns: nil for another form, or where an escape is not UTF-8.

@@ -14,7 +14,7 @@ struct Exchange: Sendable {
     /// Where the client is: what limits count by.
     let clientAddress: String
 
-    /// Whether methods are called as compatibility endpoints call them (``Request/isCompatible``).
+    /// True if methods are called as compatibility endpoints call them (``Request/isCompatible``).
     var isCompatible = false
 
     var gateway: Gateway { conversation.gateway }

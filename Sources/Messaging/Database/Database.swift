@@ -192,7 +192,7 @@ enum Caller: Sendable {
     }
 
     /// The client whose share of the database a call takes: the user, or else the client whose request is being done.
-    /// What is done for several at once is nobody's.
+    /// Calls for several clients at once take no client's share.
     fileprivate var owner: String? {
         switch self {
         case .user(let id, _): id

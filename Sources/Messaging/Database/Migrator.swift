@@ -180,7 +180,7 @@ extension Migrator {
         }
     }
 
-    /// Whether owners, rights, policies or roles are not as the last migration left them.
+    /// True if owners, rights, policies or roles are not as the last migration left them.
     private func hasDrifted(_ ledger: [String: String], over connection: Connection) async throws -> Bool {
         // The settings came with the first migration, the last step of an earlier version recorded no digest.
         guard ledger["functions"] != nil else { return !ledger.isEmpty }
@@ -366,7 +366,7 @@ extension Migrator {
         $$;
         """
 
-    /// Whether there is a ledger, and whether it is Postline's: another program may keep its own under that name.
+    /// Two booleans, that a ledger exists and that it is Postline's: another program may keep its own under that name.
     private static let ledgerState = """
         select pg_catalog.to_regclass('app.migrations') is not null,
                (select pg_catalog.count(*) = 3 from pg_catalog.pg_attribute a

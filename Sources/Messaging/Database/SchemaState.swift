@@ -10,7 +10,7 @@ struct SchemaState: Sendable {
     /// Whether this version has migrated it.
     private let isSigned: Bool
 
-    /// Whether the database takes no writes now: it is a standby, or writes were stopped.
+    /// True if the database takes no writes now: it is a standby, or writes were stopped.
     let isReadOnly: Bool
 
     /// Ask for it.

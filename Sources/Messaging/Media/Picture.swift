@@ -33,7 +33,7 @@ public enum PictureType: String, Sendable, CaseIterable {
     case gif = "image/gif"
     case heic = "image/heic"
 
-    /// How many of a file's first bytes tell its kind: room for a `ftyp` box with 28 compatible brands.
+    /// The number of first bytes by which a file's kind is recognized: room for a `ftyp` box with 28 compatible brands.
     public static let tellingBytes = 128
 
     /// What a file is by its first bytes; nil where it is none of these.

@@ -36,7 +36,7 @@ public actor Connection {
     /// Whether names stand for statements here. A connection through a pooler prepares none.
     private var preparesStatements: Bool
 
-    /// Whether a pooler stands between, which may give each transaction another backend.
+    /// True if a pooler stands between, which may give each transaction another backend.
     private var isPooled = false
 
     /// The process that serves this connection, as the server's own tables name it; behind a pooler, the pooler's idea.
@@ -146,7 +146,7 @@ public actor Connection {
     /// Whether the next run would find the connection as a new one: open, idle, outside a transaction.
     var isReusable: Bool { !handle.isClosed && active == nil && handle.isOutsideTransaction }
 
-    /// Whether the session takes no writes.
+    /// True if the session takes no writes.
     var isReadOnly: Bool { handle.isReadOnly }
 
     /// Sets what runs, on the reactor's thread, when the connection ends without `close`.

@@ -171,7 +171,7 @@ import Glibc
     var serverVersion: Int32 { unsafe PQserverVersion(pointer) }
     var errorMessage: String { unsafe String(cString: PQerrorMessage(pointer)).trimmed }
 
-    /// Whether the session takes no writes, as the server reports it whenever that changes: it is a standby's, or
+    /// True if the session takes no writes, as the server reports it whenever that changes: it is a standby's, or
     /// `default_transaction_read_only` is on. A pooler may report what was.
     var isReadOnly: Bool {
         let states = unsafe [

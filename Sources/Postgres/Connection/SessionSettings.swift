@@ -43,7 +43,7 @@ public enum SessionSettings {
     /// All of them. The planner's switches (`enable_…`) are more: each is set to its default.
     public static var all: [(name: String, value: String)] { semantic + ofSession }
 
-    /// Whether a setting is also set behind a pooler that changes the backend between transactions.
+    /// True if a setting is also set behind a pooler that changes the backend between transactions.
     public static func holdsThroughPooler(_ name: String) -> Bool {
         semantic.contains { $0.name.lowercased() == name.lowercased() }
     }

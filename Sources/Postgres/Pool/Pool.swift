@@ -303,7 +303,7 @@ public actor Pool {
 }
 
 extension Result where Success == [Rows], Failure == PostgresError {
-    /// Whether the server refused to write.
+    /// True if the server refused to write.
     fileprivate var isRefusedWrite: Bool {
         if case .failure(.server(let error)) = self { error.sqlState == .readOnlyTransaction } else { false }
     }

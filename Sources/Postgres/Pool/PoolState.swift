@@ -101,7 +101,7 @@ struct PoolState {
     var openingCount: Int { phases.count - idle.count - busyCount }
     var waitingCount: Int { queue.count + lockQueue.count }
 
-    /// How many connections requests that wait for a lock have at most.
+    /// The largest number of connections for requests that wait for a lock.
     var lockWaiterLimit: Int { max(1, size / 2) }
 
     /// No connection is there, and the last attempt to open one failed: waiting would be in vain.

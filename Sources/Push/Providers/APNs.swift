@@ -61,7 +61,7 @@ struct APNs: PushProvider {
         }
     }
 
-    /// How many bytes a payload may have (Apple, "Generating a remote notification").
+    /// The largest size of a payload, in bytes (Apple, "Generating a remote notification").
     static let maxBytes = 4_096
 
     /// Returns a push as APNs takes it, in JSON of at most ``maxBytes``.

@@ -73,7 +73,7 @@ struct FCM: PushProvider {
         }
     }
 
-    /// How many bytes a message may have without its token: FCM takes 4,096 of data, 4,000 of a topic's.
+    /// The largest size of a message without its token, in bytes: FCM takes 4,096 of data, 4,000 of a topic's.
     static let maxBytes = 4_000
 
     /// Returns a push as FCM takes it, in JSON: its message without the token has at most ``maxBytes``.

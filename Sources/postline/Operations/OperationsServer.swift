@@ -74,7 +74,7 @@ private struct OperationsConversation: HTTPConversation {
         return answer
     }
 
-    /// Whether a request is for this server by the Host that it names.
+    /// True if a request is for this server by the Host that it names.
     ///
     /// A page of the web can have the name of its own server lead here (DNS rebinding), and then read what is answered:
     /// its name has a dot, and is in the public DNS. A name without one, and one below a domain that is only ever local

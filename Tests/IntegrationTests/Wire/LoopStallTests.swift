@@ -9,8 +9,7 @@ import Testing
 @Suite("Work on event loops", .timeLimit(.minutes(60)))
 struct LoopStallTests {
     /// The longest that an event loop's thread may work between two turns, in processor time, so that what else runs on
-    /// the machine does not count. In a debug build the longest measured is 13 ms, to copy a batch of 8 MB. Reading and
-    /// writing a page of 4 MB of conversations on the loop takes many times this bound there.
+    /// the machine does not count. In a debug build the longest measured is 13 ms, to copy a batch of 8 MB.
     private static let bound = Duration.milliseconds(100)
 
     // A4.
