@@ -21,44 +21,7 @@ public struct Migrator: Sendable {
         self.logger = logger
     }
 
-    /// The login role of the service, made where it is missing.
-    public struct LoginRole: Sendable {
-        public let name: String
-        public let password: String?
-
-        public init(name: String, password: String?) {
-            self.name = name
-            self.password = password
-        }
-
-        /// The role that this connection string or URL names; `postline` where it names none.
-        ///
-        /// - Parameter owner: the connection string of who makes it. Where both go through a pooler that serves many
-        ///   databases, such as Supabase's, both names end with the same `.PROJECT`, which is not the role's.
-        /// - Throws: `MigrationError.unreachable` where libpq cannot read one of them.
-        public init(of url: String, owner: String? = nil) throws {
-            do {
-                let target = try ConnectionTarget(url)
-                let name = target.user ?? "postline"
-                let tenant = try owner.flatMap { try ConnectionTarget($0).user }.flatMap(Self.tenant)
-                let isOfTenant = tenant != nil && Self.tenant(of: name) == tenant
-                self.init(
-                    name: isOfTenant ? String(name.dropLast((tenant?.count ?? 0) + 1)) : name,
-                    password: target.password)
-            } catch {
-                throw MigrationError.unreachable("\(error)")
-            }
-        }
-
-        /// What stands behind the last point of a user's name.
-        private static func tenant(of user: String) -> Substring? {
-            guard let point = user.lastIndex(of: "."), point > user.startIndex else { return nil }
-            let tenant = user[user.index(after: point)...]
-            return tenant.isEmpty ? nil : tenant
-        }
-    }
-
-    /// Migrates, and says what was applied, in its order.
+    /// Migrates, and returns what was applied, in its order.
     ///
     /// - Throws: `MigrationError`.
     @discardableResult
@@ -66,18 +29,21 @@ public struct Migrator: Sendable {
         try await withConnection { connection in
             let ledger = try await checkedLedger(over: connection)
             try await makeLedger(over: connection)
-            let hasDrifted = try await hasDrifted(ledger, over: connection)
+            // The settings came with the first migration, and the digest with the functions.
+            let isWhole = ledger["functions"] != nil
+            let hasDrifted = isWhole ? try await catalogueDiffers(over: connection) : false
+            let needsRepair = hasDrifted || !isWhole && !ledger.isEmpty
             var applied: [AppliedFiles] = []
-            if hasDrifted { try await restoreOwners(over: connection) }
+            if needsRepair { try await restoreOwners(over: connection) }
             applied += try await apply(
-                SQLFile.files(in: "bootstrap"), as: "bootstrap", always: hasDrifted, over: connection)
+                SQLFile.files(in: "bootstrap"), as: "bootstrap", always: needsRepair, over: connection)
             applied += try await applyMigrations(over: connection)
             let policies = SQLFile.files(in: "policies.sql")
             let functions = try await apply(
                 SQLFile.functions + policies, as: "functions", called: "functions and policies", over: connection)
             applied += functions
             if hasDrifted, functions.isEmpty {
-                _ = try await applyUntilFree(policies, recordedAs: nil, over: connection)
+                _ = try await applyUntilFree(policies, over: connection)
                 applied.append(
                     AppliedFiles(policies, called: "policies.sql again (owners, rights or roles had changed)"))
             }
@@ -89,8 +55,7 @@ public struct Migrator: Sendable {
                 // Cursors and transaction ids of another cluster, which came with a dump, mean nothing here.
                 _ = try await connection.execute("select app.settle()")
                 _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
-                let digest = try await catalogueDigest(over: connection)
-                _ = try await connection.run([Call(Self.recordDigest, [digest])], deadline: nil)
+                try await recordCatalogue(over: connection)
             }
             return applied
         }
@@ -180,13 +145,16 @@ extension Migrator {
         }
     }
 
-    /// True if owners, rights, policies or roles are not as the last migration left them.
-    private func hasDrifted(_ ledger: [String: String], over connection: Connection) async throws -> Bool {
-        // The settings came with the first migration, the last step of an earlier version recorded no digest.
-        guard ledger["functions"] != nil else { return !ledger.isEmpty }
+    /// True if owners, rights, policies or roles are not as the last migration recorded them.
+    private func catalogueDiffers(over connection: Connection) async throws -> Bool {
         let rows = try await connection.run([Call(Self.recordedDigest, [])], deadline: nil)[0]
         let digest = try await catalogueDigest(over: connection)
         return rows.count == 0 || rows.text(0, 0) != digest
+    }
+
+    private func recordCatalogue(over connection: Connection) async throws {
+        let digest = try await catalogueDigest(over: connection)
+        _ = try await connection.run([Call(Self.recordDigest, [digest])], deadline: nil)
     }
 
     private func catalogueDigest(over connection: Connection) async throws -> String? {
@@ -221,19 +189,36 @@ extension Migrator {
     ) async throws -> [AppliedFiles] {
         let before = try await appliedHash(of: name, over: connection)
         guard always || before != files.hash else { return [] }
-        let isNew = try await applyUntilFree(files, recordedAs: name, isAlways: always, over: connection)
+        let isNew = try await applyUntilFree(files, over: connection) {
+            if always { return true }
+            return try await appliedHash(of: name, over: connection) != files.hash
+        } afterwards: {
+            _ = try await connection.run([Call(Self.record, [name, files.hash])], deadline: nil)
+            if name == "functions" { try await recordCatalogue(over: connection) }
+        }
         return before == files.hash || !isNew ? [] : [AppliedFiles(files, called: title ?? name, insteadOf: before)]
     }
 
-    /// Applies the files together, and again for as long as other transactions use a table that they change. Returns
-    /// false if another migrator has applied them meanwhile.
+    /// Applies the files together if they are needed, and tries again while other transactions use a table that they
+    /// change. Returns false if they were not needed.
+    ///
+    /// - Parameters:
+    ///   - isNeeded: runs in the transaction that applies them, beside which no other migrator runs one.
+    ///   - afterwards: runs at the end of that transaction.
     private func applyUntilFree(
-        _ files: [SQLFile], recordedAs name: String?, isAlways: Bool = false, over connection: Connection
+        _ files: [SQLFile], over connection: Connection, if isNeeded: () async throws -> Bool = { true },
+        afterwards: () async throws -> Void = {}
     ) async throws -> Bool {
         var backoff = Backoff(base: Self.lockWait, limit: .seconds(10))
         while true {
             do {
-                return try await attempt(files, as: name, isAlways: isAlways, over: connection)
+                return try await transaction(over: connection) {
+                    guard try await isNeeded() else { return false }
+                    _ = try await connection.execute("set local lock_timeout = '\(Self.lockWait.milliseconds)'")
+                    for file in files { try await run(file, over: connection) }
+                    try await afterwards()
+                    return true
+                }
             } catch let error as TableInUse {
                 let users = try await connection.execute(Self.users)[0]
                 logger.notice(
@@ -242,23 +227,6 @@ extension Migrator {
                 // Others have their turn for at least as long as they stood behind this.
                 try await Task.sleep(for: Self.lockWait + backoff.next())
             }
-        }
-    }
-
-    /// Applies all of them, or none. Returns false if another migrator has applied them meanwhile.
-    ///
-    /// - Throws: `TableInUse`, or a `MigrationError`.
-    private func attempt(
-        _ files: [SQLFile], as name: String?, isAlways: Bool, over connection: Connection
-    ) async throws -> Bool {
-        try await transaction(over: connection) {
-            if let name, !isAlways {
-                guard try await appliedHash(of: name, over: connection) != files.hash else { return false }
-            }
-            _ = try await connection.execute("set local lock_timeout = '\(Self.lockWait.milliseconds)'")
-            for file in files { try await run(file, over: connection) }
-            if let name { try await record(name, hash: files.hash, over: connection) }
-            return true
         }
     }
 
@@ -322,10 +290,6 @@ extension Migrator {
     private func appliedHash(of name: String, over connection: Connection) async throws -> String? {
         let rows = try await connection.run([Call(Self.recorded, [name])], deadline: nil)[0]
         return rows.count == 0 ? nil : rows.text(0, 0)
-    }
-
-    private func record(_ name: String, hash: String, over connection: Connection) async throws {
-        _ = try await connection.run([Call(Self.record, [name, hash])], deadline: nil)
     }
 
     /// Others use a table that this file changes.

@@ -84,7 +84,7 @@ struct RestoreTests {
             let environment = [
                 "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
                 "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
-                "POSTLINE_MEDIA_DIR": folder,
+                "POSTLINE_MEDIA_DIR": folder, "POSTLINE_MEDIA_URL": "http://127.0.0.1:8080",
             ]
             let lacking = try await Command.run(["doctor"], environment: environment)
             #expect(
