@@ -135,7 +135,17 @@ select is(tests.delta_of('bob') -> 'conversations', null, 'that of the other has
 select is(tests.as('alice', format('api.mute_conversation(%L, null)', tests.id('direct')))::jsonb -> 'muted_until',
     'null'::jsonb, 'and it ends');
 select is(tests.as('alice', format('api.mute_conversation(%L, %L)', tests.id('direct'), '2020-01-01T00:00:00Z'))
-    ::jsonb -> 'muted_until', 'null'::jsonb, 'what is over is no mute');
+    ::jsonb -> 'muted_until', 'null'::jsonb, 'a mute that has ended is answered as null');
+select is(answer, 'null'::jsonb, 'and so it is in ' || place)
+  from (values
+    ('api.conversation', tests.as('alice', format('api.conversation(%L)', tests.id('direct')))::jsonb -> 'muted_until'),
+    ('api.conversations', jsonb_path_query_first(tests.as('alice', 'api.conversations()')::jsonb,
+        '$.conversations[*] ? (@.id == $id).muted_until', jsonb_build_object('id', tests.id('direct')))),
+    ('a delta', jsonb_path_query_first(tests.delta_of('alice'),
+        '$.conversations[*] ? (@.id == $id).muted_until', jsonb_build_object('id', tests.id('direct')))),
+    ('what the feed tells', (select object::jsonb -> 'muted_until' from feed.next_look('4:4:', '{mutes}')
+        where kind = 'own_conversation'))) v (place, answer);
+select is(feed.mutes(tests.id('direct'), array[tests.id('alice')]), '{0}', 'nor does a push to all members tell of it');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
     '9999-12-31T23:59:59-23:59')), 'PL001 until', 'a zone that there is not');
 select is(tests.field_of('alice', format('select api.mute_conversation(%L, %L)', tests.id('direct'),
