@@ -97,6 +97,7 @@ public struct Gateway: Service {
         http.certificate = configuration.certificate
         http.expectsProxyHeader = configuration.expectsProxyHeader
         http.bounds.requestTimeout = TimeAmount(lines.requestTimeout)
+        http.bounds.maxUnwrittenBytes = lines.maxUnwrittenBytes
         let pace = BodyPace { [activity] in activity.isRecent(within: .milliseconds(100)) }
         let server = HTTPServer(configuration: http, sharing: lines, pace: pace) { GatewayConversation(self, on: $0) }
         do {

@@ -1,3 +1,4 @@
+import Messaging
 import NIOHTTP1
 
 /// The networks of proxies whose `X-Forwarded-For` is believed.

@@ -165,6 +165,12 @@ extension LineServer {
     /// How long a request may be at work before it is given up.
     package var requestTimeout: Duration { context.configuration.requestTimeout }
 
+    /// The most bytes of answers that may wait for the clients of a server together.
+    package var maxUnwrittenBytes: Int { context.configuration.maxUnwrittenBytes }
+
+    /// Counts a client of the other server that was cut off since too much waited for all of its clients together.
+    package func overloaded() { context.metrics.overloaded() }
+
     /// A place for a client of the other server; not to be kept where it is dropped.
     ///
     /// - Parameter peerAddress: nil where a balancer has still to tell it.

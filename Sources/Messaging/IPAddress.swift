@@ -6,13 +6,13 @@ import Musl
 import Darwin
 #endif
 
-/// An IP address. One of IPv4 within IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) is the address of IPv4.
+/// An IP address. An IPv4 address within IPv6 (`::ffff:192.0.2.1`, RFC 4291, section 2.5.5.2) is the IPv4 address.
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Four bytes, or sixteen, in network order.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// True if the text has it as an IPv4 address within IPv6.
-    let isMapped: Bool
+    package let isMapped: Bool
 
     /// - Returns: nil for a text that is not an address.
     package init?(_ text: String) {
@@ -25,6 +25,16 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
             return
         }
         return nil
+    }
+
+    private init(bytes: [UInt8]) {
+        self.bytes = bytes
+        isMapped = false
+    }
+
+    /// The first address of the IPv6 network of 64 bits that the address is in; nil for an IPv4 address.
+    var network64: IPAddress? {
+        bytes.count == 16 ? IPAddress(bytes: bytes[..<8] + [UInt8](repeating: 0, count: 8)) : nil
     }
 
     private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]

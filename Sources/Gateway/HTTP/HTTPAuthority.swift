@@ -1,3 +1,4 @@
+import Messaging
 import NIOHTTP1
 
 /// A host and a port, as `Host` and absolute targets have them (RFC 9112, section 3.2, and RFC 3986, section 3.2).

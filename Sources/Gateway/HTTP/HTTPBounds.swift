@@ -35,6 +35,10 @@ package struct HTTPBounds: Sendable {
     /// that has been without an answer for longest.
     package var maxConnections: Int?
 
+    /// The most bytes of answers that may wait for all clients together. Past it the connections go whose answers have
+    /// waited for longest.
+    package var maxUnwrittenBytes = 1 << 28
+
     /// How long requests that were taken may go on after the server was told to stop.
     package var shutdownTimeout: Duration = .seconds(8)
 

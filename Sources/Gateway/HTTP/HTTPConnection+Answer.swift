@@ -9,6 +9,9 @@ extension HTTPConnection {
     /// How much of an answer is handed to the socket at once, or compressed at once, in bytes.
     private static let pieceBytes = 1 << 16
 
+    /// How much of a file is read at once, in bytes.
+    private static let filePieceBytes = 4 * pieceBytes
+
     func finish(_ answer: HTTPAnswer, _ id: RequestID) {
         guard case .atWork(let head) = phase, id.number == requests else { return }
         work = nil
@@ -17,8 +20,9 @@ extension HTTPConnection {
     }
 
     private func write(_ answer: HTTPAnswer, to request: HTTPRequestHead) {
-        guard let context else { return }
         phase = .writing
+        hold(answer)
+        guard let context else { return }
         var body = answer.body
         var head = HTTPResponseHead(version: .http1_1, status: answer.status, headers: answer.headers)
         var compression: Compression?
@@ -52,13 +56,20 @@ extension HTTPConnection {
         send(body)
     }
 
+    /// Counts what the node holds of a large answer. That may close the connection.
+    private func hold(_ answer: HTTPAnswer) {
+        let bytes = answer.file.map { min($0.length, Self.filePieceBytes) } ?? answer.body.readableBytes
+        guard bytes > Self.pieceBytes, let channel = context?.channel else { return }
+        for _ in 0..<connections.holds(bytes, for: channel) { server.lines?.overloaded() }
+    }
+
     /// Writes what is left of a file, as fast as the client takes it.
     private func send(_ file: HTTPFile, from offset: Int) {
         guard let context else { return }
         guard offset < file.length else { return endAnswer() }
         expire(after: bounds.writeTimeout) { $0.cut() }
         NIOThreadPool.singleton.runIfActive(eventLoop: context.eventLoop) {
-            try file.bytes(from: offset, count: min(4 * Self.pieceBytes, file.length - offset))
+            try file.bytes(from: offset, count: min(Self.filePieceBytes, file.length - offset))
         }.assumeIsolated().whenComplete { result in
             // One that cannot be read to its end ends with the connection.
             guard case .success(let bytes) = result, bytes.readableBytes > 0 else { return self.cut() }

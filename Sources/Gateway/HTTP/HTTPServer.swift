@@ -54,7 +54,7 @@ package struct HTTPServer: Sendable {
     /// - Parameter listening: is called once it listens.
     /// - Throws: `ListenError` where it cannot listen.
     package func run(_ listening: @escaping @Sendable (LineServer.Address) -> Void) async throws {
-        let connections = HTTPConnections(limit: configuration.bounds.maxConnections)
+        let connections = HTTPConnections(configuration.bounds)
         let listener = try await listen(connections)
         let local = listener.localAddress
         listening(LineServer.Address(host: local?.ipAddress ?? configuration.host, port: local?.port ?? 0))
