@@ -29,7 +29,7 @@ struct MigrationCheck: Sendable {
             + Self.state(LedgerState(applied: applied))
     }
 
-    /// What `migrate` would refuse; the rights of the role are told of apart.
+    /// The obstacles that `migrate` would refuse; the role's missing rights are another check.
     private static func obstacles(
         to plan: MigrationPlan, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {

@@ -190,7 +190,7 @@ extension FolderStore {
         let incoming = IncomingPicture(
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
             expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes) })
-        // What comes is counted by now.
+        // The bytes are counted by now.
         guard isRoom(for: 0) else {
             incoming.discard()
             throw .isDiskFull

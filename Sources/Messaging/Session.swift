@@ -9,7 +9,7 @@ actor Session: LineSession {
     nonisolated let sink: any ClientSink
     nonisolated let peerAddress: String
 
-    /// What limits by address count, as text.
+    /// The key by which limits count the client's address, as text.
     private nonisolated let addressKey: String
     nonisolated var limits: RateLimits { service.limits }
 

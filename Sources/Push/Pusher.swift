@@ -15,7 +15,7 @@ public final class Pusher: Service {
     private let logger: Logger
     private let metrics: PushMetrics
 
-    /// What this node leads as.
+    /// The identity under which this node holds the lease.
     private let node = ID.random()
 
     /// How often the leader renews its lease, which is four times as long.

@@ -17,7 +17,7 @@ struct FairnessBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    /// What the victims saw in one phase.
+    /// The victims' figures in one phase.
     private struct Phase {
         var sends: [Duration] = []
         var syncs: [Duration] = []

@@ -10,7 +10,7 @@ with me as (
     select c.oid, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'auth' and c.relname = 'users'
 ), needed (name, types) as (
-    -- What functions and triggers read and write of an account, with the types that do.
+    -- The columns of an account that functions and triggers read and write, with the types that do.
     select c.name, t.types
       from (values ('{uuid}'::text[], '{id,instance_id}'::text[]),
                    ('{boolean}', '{is_sso_user,is_anonymous}'),

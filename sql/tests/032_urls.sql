@@ -104,7 +104,7 @@ select ok(not app.is_https(url), 'refused: ' || url) from unnest(array[
     normalize('https://münchen.example', NFD), 'https://a<b/x', 'https://a>b', 'https://a"b', 'https://a{b}',
         'https://a|b',
     'https://a\b', 'https://a^b', 'https://a`b',
-    -- What stands behind the host.
+    -- The parts after the host.
     'https://a/<', 'https://a/>', 'https://a/"', 'https://a/{', 'https://a/}', 'https://a/|', 'https://a/\',
         'https://a/^',
     'https://a/`', 'https://a/[', 'https://a/?x[]=1', 'https://a/#a#b', 'https://a/%', 'https://a/%1', 'https://a/%zz',

@@ -26,7 +26,7 @@ struct DialectEndpoint: Sendable {
     /// Whether it is for those who are signed in. The others take no notice of a token.
     let needsToken: Bool
 
-    /// Whether it takes an `Idempotency-Key`. Anywhere else a key is refused: it would keep nothing from being done twice.
+    /// True if it takes an `Idempotency-Key`. Elsewhere a key is refused, since it would not prevent a repetition.
     let takesKey: Bool
 
     /// The statuses of its errors beyond those of every endpoint.
@@ -260,7 +260,7 @@ extension JSON {
     /// One of the schemas of the document.
     static func schema(_ name: String) -> JSON { .object(["$ref": .string("#/components/schemas/\(name)")]) }
 
-    /// What a method of ours answers.
+    /// The result of a method.
     static func result(of method: String) -> JSON { OpenAPIDocument.result(of: method) ?? .object([:]) }
 
     fileprivate static func content(_ schema: JSON) -> JSON {

@@ -37,7 +37,7 @@ extension HTTPConnection {
                 if compression != nil { head.headers.replaceOrAdd(name: "Content-Encoding", value: coding.rawValue) }
             }
         }
-        // What is small is compressed here; what is large, piece by piece elsewhere, with a length that is not known yet.
+        // A small body is compressed here; a large one in pieces on another thread, with a length that is not known yet.
         if let small = compression, body.readableBytes <= Self.pieceBytes {
             body = small.compress(body, isLast: true)
             compression = nil

@@ -2,7 +2,7 @@
 public enum MigrationError: Error, CustomStringConvertible {
     case unreachable(String)
 
-    /// What the database has cannot be migrated, a sentence for each reason. Nothing was written.
+    /// The database has objects or lacks rights that prevent the migration, a sentence for each. Nothing was written.
     case obstructed([String])
 
     /// A migration that was applied is not what it was.

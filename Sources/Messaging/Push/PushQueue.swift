@@ -35,7 +35,7 @@ public struct PushQueue: Sendable {
         try await run(Self.noteNew, []).count(of: "app.note_pushes")
     }
 
-    /// What the leader is to have told now, and of how many it was given up because nobody took it for a day.
+    /// The pushes that are due for the leader, and the number of those given up after a day.
     ///
     /// Each is due again in a minute, unless it is settled.
     /// - Parameter withText: whether the messages' texts come along.

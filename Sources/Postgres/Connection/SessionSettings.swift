@@ -7,7 +7,7 @@
 /// write must have come and is the operator's choice (`doctor` warns of `off`), and `default_transaction_read_only`, by
 /// which operators and hosts stop writes: such a database is unavailable, and is served again once it is writable.
 public enum SessionSettings {
-    /// What changes the meaning of statements, or the form of values that are read and written.
+    /// The settings that change the meaning of statements, or the form of values.
     ///
     /// Behind a pooler that changes the backend between transactions these are set in each transaction.
     static let semantic: [(name: String, value: String)] = [
@@ -17,7 +17,7 @@ public enum SessionSettings {
         ("IntervalStyle", "postgres"), ("TimeZone", "UTC"), ("bytea_output", "hex"), ("extra_float_digits", "1"),
     ]
 
-    /// What else must be so for the whole of a session.
+    /// Further settings, which hold for the whole of a session.
     static let ofSession: [(name: String, value: String)] = [
         ("escape_string_warning", "on"), ("client_min_messages", "notice"), ("check_function_bodies", "on"),
         ("exit_on_error", "off"), ("default_transaction_isolation", "read committed"),
@@ -34,7 +34,7 @@ public enum SessionSettings {
         ("zero_damaged_pages", "off"), ("ignore_checksum_failure", "off"), ("allow_system_table_mods", "off"),
     ]
 
-    /// What the server's list of settings does not have: the role, and settings of a language that is not loaded yet.
+    /// Settings that `pg_settings` does not list: the role, and settings of a language that is not loaded yet.
     private static let unlisted: [(name: String, value: String)] = [
         ("role", "none"), ("plpgsql.extra_errors", "none"), ("plpgsql.extra_warnings", "none"),
         ("plpgsql.check_asserts", "on"), ("plpgsql.print_strict_params", "off"),

@@ -270,7 +270,7 @@ public actor Pool {
         request?.caller.resume(returning: answer)
     }
 
-    /// Whether the connection takes no writes, though the pool is for writes, and a new one may: it was opened more than a
+    /// True if the connection takes no writes, though the pool is for writes, and a new one may: it was opened more than a
     /// second ago.
     private func isStale(_ id: Int) -> Bool {
         guard options.isForWrites, let connection = connections[id] else { return false }

@@ -6,7 +6,7 @@ public struct PoolOptions: Sendable {
     public var waitLimit: Duration = .seconds(3)
     /// How often a run is sent at most where it fails in a way that has left nothing behind.
     public var maximumAttempts = 4
-    /// Whether its connections are for writes. A connection that takes none (25006, a standby's) is then closed and made
+    /// True if its connections are for writes. A connection that takes none (25006, a standby's) is then closed and made
     /// anew, after a second at the earliest, so that a failover, or the end of a stop of writes, is noticed at once.
     public var isForWrites = true
     /// The waits between attempts to connect.

@@ -13,7 +13,7 @@ public struct PoolShare: Sendable, Hashable {
     public init() {}
 }
 
-/// What the owners of a pool's requests have in use, and what they have left of their budgets of time.
+/// The connections that each owner of a pool's requests uses, and the rest of its budget of database time.
 ///
 /// A budget may be overdrawn by the requests that run when it ends; the owner's next requests then wait until it is
 /// positive again. An owner that has rested until its budget is full is forgotten.

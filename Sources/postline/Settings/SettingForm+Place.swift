@@ -68,7 +68,7 @@ extension SettingForm<[String]> {
     private static func authority(_ text: Substring) -> (host: Substring, port: Int?)? {
         var host = text
         var port: Int?
-        // What is behind the last colon is a port, unless it is within the brackets of an address.
+        // The text after the last colon is a port, unless it is within the brackets of an address.
         if let colon = text.lastIndex(of: ":"), !text[colon...].contains("]") {
             let digits = text[text.index(after: colon)...]
             guard let number = Int(digits), (1...65_535).contains(number), digits.utf8.allSatisfy({ $0 != 0x2B })

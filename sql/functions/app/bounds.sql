@@ -26,7 +26,7 @@ begin atomic
     select 4100000;
 end;
 
--- What the objects of one page of a list may take; the next page goes on from there.
+-- The bytes that the objects of one page of a list may take; the next page goes on from there.
 create or replace function app.page_bytes() returns integer
 language sql immutable parallel safe
 begin atomic
