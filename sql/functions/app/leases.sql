@@ -1,5 +1,5 @@
--- Work for one node at a time is done by the node that holds the lease of that name. A lease is a row that the service's
--- own role writes by these functions: an advisory lock could be taken by every role of the database.
+-- Work for one node at a time is done by the node that holds the lease of that name. A lease is a row that the
+-- service's own role writes by these functions: an advisory lock could be taken by every role of the database.
 
 -- Takes or renews a lease for so many seconds. Returns whether `holder` has it.
 create or replace function app.lead(name text, holder uuid, seconds double precision) returns boolean
