@@ -60,7 +60,14 @@ create schema extensions;
 grant usage on schema extensions to anon, authenticated, service_role;
 grant all on schema extensions to postgres, dashboard_user;
 create extension pgcrypto schema extensions;
-create extension "uuid-ossp" schema extensions;
+-- Not every build of PostgreSQL has it, and nothing of Postline's uses it.
+do $$
+begin
+    if exists (select from pg_available_extensions where name = 'uuid-ossp') then
+        create extension "uuid-ossp" schema extensions;
+    end if;
+end
+$$;
 
 -- PostgREST is told of each change of the schema.
 create function extensions.pgrst_ddl_watch() returns event_trigger language plpgsql as $$
