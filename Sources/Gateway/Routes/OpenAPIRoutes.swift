@@ -23,12 +23,12 @@ enum OpenAPIRoutes {
                 [
                     "requestBody": .object([
                         "required": .bool(true),
-                        "content": json(oneOrMany("JSONRPCRequest")),
+                        "content": json(oneOrMany("JSONRPCRequest", rpcRequest)),
                     ]),
                     "responses": .object([
                         "200": response(
                             "The answer, which may be an error, or the array of a batch's.",
-                            json(oneOrMany("JSONRPCAnswer"))),
+                            json(oneOrMany("JSONRPCAnswer", rpcAnswer))),
                         "204": response("There were notifications only."), "400": error(400), "401": error(401),
                         "413": error(413), "500": error(500), "503": error(503), "504": error(504),
                     ]),
@@ -155,35 +155,40 @@ enum OpenAPIRoutes {
         parameter($0, in: "query", "As in the address.", .object(["type": .string("string")]))
     }
 
-    private static let schemas: JSONObject = [
-        "JSONRPCRequest": .object([
-            "type": .string("object"), "description": .string("A request of JSON-RPC 2.0."),
-            "required": .array([.string("jsonrpc"), .string("method")]),
-            "properties": .object([
-                "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
-                "id": .object([
-                    "description": .string("A string, an integer or null; a notification has none."),
-                    "nullable": .bool(true),
-                ]),
-                "method": .object(["type": .string("string")]),
-                "params": .object(["type": .string("object")]),
-            ]),
-        ]),
-        "JSONRPCAnswer": .object([
-            "type": .string("object"), "description": .string("An answer of JSON-RPC 2.0: a result or an error."),
-            "required": .array([.string("jsonrpc"), .string("id")]),
-            "properties": .object([
-                "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
-                "id": .object(["description": .string("That of the request."), "nullable": .bool(true)]),
-                "result": .object(["description": .string("The method's result."), "nullable": .bool(true)]),
-                "error": reference("schemas/Error"),
-            ]),
-        ]),
-    ]
+    private static let schemas: JSONObject = ["JSONRPCRequest": rpcRequest, "JSONRPCAnswer": rpcAnswer]
 
-    private static func oneOrMany(_ name: String) -> JSON {
-        let one = reference("schemas/\(name)")
-        return .object(["oneOf": .array([one, .object(["type": .string("array"), "items": one])])])
+    private static let rpcRequest: JSON = .object([
+        "type": .string("object"), "description": .string("A request of JSON-RPC 2.0."),
+        "required": .array([.string("jsonrpc"), .string("method")]),
+        "properties": .object([
+            "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
+            "id": .object([
+                "description": .string("A string, an integer or null; a notification has none."),
+                "nullable": .bool(true),
+            ]),
+            "method": .object(["type": .string("string")]),
+            "params": .object(["type": .string("object")]),
+        ]),
+    ])
+
+    private static let rpcAnswer: JSON = .object([
+        "type": .string("object"), "description": .string("An answer of JSON-RPC 2.0: a result or an error."),
+        "required": .array([.string("jsonrpc"), .string("id")]),
+        "properties": .object([
+            "jsonrpc": .object(["type": .string("string"), "enum": .array([.string("2.0")])]),
+            "id": .object(["description": .string("That of the request."), "nullable": .bool(true)]),
+            "result": .object(["description": .string("The method's result."), "nullable": .bool(true)]),
+            "error": reference("schemas/Error"),
+        ]),
+    ])
+
+    /// One of a named schema, or a batch of them.
+    ///
+    /// A batch has the schema itself and not its name: of a name that stands alone and in an array openapi-generator's
+    /// TypeScript client imports it twice, and does not compile.
+    private static func oneOrMany(_ name: String, _ schema: JSON) -> JSON {
+        let batch: JSON = .object(["type": .string("array"), "items": schema])
+        return .object(["oneOf": .array([reference("schemas/\(name)"), batch])])
     }
 
     private static func operation(_ id: String, _ summary: String, _ members: JSONObject) -> JSON {

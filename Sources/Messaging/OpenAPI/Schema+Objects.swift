@@ -1,14 +1,28 @@
+// An answer of one of two kinds is one object here, without required members. openapi-generator's Swift client does not
+// compile with a `oneOf` of objects that have an id, and of an `anyOf` it requires the members of both.
+
 /// The protocol's objects (`docs/protocol.md`, sections 2, 3 and 5), each with all its members in their order.
 extension Schema {
     /// What ``profile`` and its like refer to.
     static let named: [(name: String, schema: Schema)] = [
         ("Profile", object(profileMembers).described("What every authenticated user may see of another.")),
+        ("ProfileList", object([("profiles", .array(of: .profile))]).described("The profiles of several users.")),
+        (
+            "ProfileOrList",
+            object([], optional: profileMembers + [("profiles", .array(of: .profile))])
+                .described("A Profile, where it was asked for by its username; profiles alone, where by ids.")
+        ),
         ("Me", object(profileMembers + ownMembers).described("What a user sees of itself.")),
         ("Conversation", object(conversationMembers).described("A conversation as one of its members sees it.")),
         (
             "ConversationWithPeople",
             object(conversationMembers, optional: [("profiles", .array(of: .profile))])
                 .described("A conversation, with its members' profiles where they were asked for.")
+        ),
+        (
+            "ConversationOrLeft",
+            object([], optional: conversationMembers + [("conversation_id", .uuid), ("left", .bool)])
+                .described("The Conversation without the member; conversation_id and left alone, where it was the user.")
         ),
         ("Message", object(messageMembers).described("A message, with its sender at the moment of the answer.")),
         ("Presence", object(presenceMembers).described("Whether a user is online, and when it last was.")),

@@ -90,10 +90,6 @@ extension Schema {
         return schema.adding(["required": .array(properties.map { .string($0.0) })])
     }
 
-    static func either(_ one: Schema, _ other: Schema) -> Schema {
-        Schema(["anyOf": .array([one.json, other.json])])
-    }
-
     /// One of ``named``.
     fileprivate static func reference(_ name: String) -> Schema {
         Schema(["$ref": .string("#/components/schemas/\(name)")])
@@ -103,9 +99,12 @@ extension Schema {
 /// The protocol's objects by their names.
 extension Schema {
     static let profile = reference("Profile")
+    static let profileList = reference("ProfileList")
+    static let profileOrList = reference("ProfileOrList")
     static let presence = reference("Presence")
     static let me = reference("Me")
     static let conversation = reference("Conversation")
+    static let conversationOrLeft = reference("ConversationOrLeft")
     static let message = reference("Message")
     static let changes = reference("Changes")
     static let tokens = reference("Tokens")

@@ -107,7 +107,7 @@ extension Operation {
     private static let removeMember = Operation(
         "conversations.remove_member", .user, "Removes a member from a group; oneself: leaves it.",
         [.conversation, .user],
-        result: .either(.conversation, .object([("conversation_id", .uuid), ("left", .bool)])),
+        result: .conversationOrLeft,
         errors: [.notFound, .forbidden]
     ) { session, params throws(ProtocolError) in
         try await session.change(

@@ -23,7 +23,7 @@ extension Operation {
             Parameter("username", .string(.any), .optional, "Whose; in any case."),
         ],
         alternatives: Alternatives(first: "ids", second: "username", isRequired: true),
-        result: .either(.object([("profiles", .array(of: .profile))]), .profile), errors: [.notFound]
+        result: .profileOrList, errors: [.notFound]
     ) { session, params throws(ProtocolError) in
         guard let ids = params.uuids("ids") else {
             return try await session.browse(
@@ -39,7 +39,7 @@ extension Operation {
             Parameter("query", .string(.characters(2...50)), "What to look for."),
             Parameter("limit", .integer(1...50), .optional, default: .integer(20), "How many at most."),
         ],
-        result: .object([("profiles", .array(of: .profile))])
+        result: .profileList
     ) { session, params throws(ProtocolError) in
         try await session.limits.takeSearch(of: session.token.user)
         return try await session.browse(
