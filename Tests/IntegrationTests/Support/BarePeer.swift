@@ -29,7 +29,7 @@ actor BarePeer {
     /// - Parameter event: goes out behind the bytes, for handlers that stand before the peer.
     func exchange(
         _ bytes: [UInt8], then event: (any Sendable)? = nil,
-        until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }
+        until isEnough: (@Sendable (String) -> Bool)? = nil
     ) async throws -> [UInt8] {
         let received = Received()
         do {
@@ -43,7 +43,11 @@ actor BarePeer {
                         } else if !bytes.isEmpty {
                             try await outbound.write(ByteBuffer(bytes: bytes))
                         }
-                        for try await buffer in inbound where isEnough(received.take(buffer)) { break }
+                        for try await buffer in inbound {
+                            received.append(buffer)
+                            // The text of all is made only where it is looked at: of 5 MB it takes long.
+                            if let isEnough, isEnough(received.text) { break }
+                        }
                     } catch is IOError {
                         // The server closed it while bytes of ours were unread.
                     }
@@ -83,12 +87,8 @@ actor BarePeer {
 
         var bytes: [UInt8] { state.withLock { $0 } }
 
-        /// All that has come with this.
-        func take(_ buffer: ByteBuffer) -> String {
-            state.withLock {
-                $0 += buffer.readableBytesView
-                return String(decoding: $0, as: UTF8.self)
-            }
-        }
+        var text: String { String(decoding: bytes, as: UTF8.self) }
+
+        func append(_ buffer: ByteBuffer) { state.withLock { $0 += buffer.readableBytesView } }
     }
 }
