@@ -336,7 +336,8 @@ grant execute on function
     accounts.delete_by_identity(uuid, text, text, text, double precision), accounts.delete_user(uuid, text),
     accounts.ended_sessions(pg_snapshot), accounts.ensure_profile(uuid, boolean),
     accounts.enter_by_identity(text, text, text, text, text, double precision, uuid, integer, integer),
-    accounts.guest(text), accounts.identified_account(text, text, text), accounts.keep_ticket(text, uuid, text),
+    accounts.guest(text), accounts.identified_account(text, text, text),
+    accounts.keep_ticket(text, uuid, text, double precision),
     accounts.logout(uuid, uuid, boolean), accounts.merge_external_guest(uuid, uuid),
     accounts.merge_guest(uuid, text, uuid, integer, integer), accounts.open_session(uuid, uuid, text),
     accounts.password_hash(uuid), accounts.refresh(uuid, integer, integer), accounts.register(text, text, text, text),
@@ -344,7 +345,7 @@ grant execute on function
     accounts.request_email_change(uuid, text, text, integer), accounts.request_password_reset(text, integer),
     accounts.reset_password(text, text), accounts.resettable_account(text),
     accounts.settle_mails(uuid[], integer[], text[], text[], double precision[]), accounts.take_mails(text[]),
-    accounts.take_ticket(text),
+    accounts.take_ticket(text, boolean),
     accounts.upgrade(uuid, text, text, text), accounts.upgrade(uuid, text, text, text, boolean, integer),
     accounts.use_session(uuid, uuid)
     to postline_accounts;

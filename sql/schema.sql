@@ -316,7 +316,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) RETURNS void
+CREATE FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text, token_expires double precision DEFAULT NULL::double precision) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
@@ -324,10 +324,11 @@ begin
     delete from app.stream_tickets t where t.expires_at <= app.now();
     delete from app.stream_tickets t
      where t.hash in (select o.hash from app.stream_tickets o
-                       where o.user_id = keep_ticket.user_id order by o.expires_at desc offset 9);
-    insert into app.stream_tickets (hash, user_id, sealed_token, expires_at)
+                       where o.user_id = keep_ticket.user_id order by o.is_used, o.expires_at desc offset 9);
+    insert into app.stream_tickets (hash, user_id, sealed_token, expires_at, resumes_until)
     values (decode(keep_ticket.hash, 'hex'), keep_ticket.user_id, decode(keep_ticket.sealed_token, 'hex'),
-            app.now() + interval '30 seconds');
+            app.now() + interval '30 seconds',
+            least(to_timestamp(keep_ticket.token_expires), app.now() + interval '1 day'));
 end
 $$;
 
@@ -683,14 +684,13 @@ begin
 end
 $$;
 
-CREATE FUNCTION accounts.take_ticket(hash text) RETURNS text
+CREATE FUNCTION accounts.take_ticket(hash text, is_used boolean DEFAULT false) RETURNS text
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    with taken as (
-        delete from app.stream_tickets t where t.hash = decode(take_ticket.hash, 'hex')
-        returning t.sealed_token, t.expires_at)
-    select encode(taken.sealed_token, 'hex') from taken where taken.expires_at > app.now()
+    update app.stream_tickets t set is_used = true, expires_at = coalesce(t.resumes_until, t.expires_at)
+     where t.hash = decode(take_ticket.hash, 'hex') and t.is_used = take_ticket.is_used and t.expires_at > app.now()
+    returning encode(t.sealed_token, 'hex')
 $$;
 
 CREATE FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text DEFAULT NULL::text) RETURNS void
@@ -7425,7 +7425,9 @@ CREATE UNLOGGED TABLE app.stream_tickets (
     hash bytea NOT NULL,
     user_id uuid NOT NULL,
     sealed_token bytea NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    is_used boolean DEFAULT false NOT NULL,
+    resumes_until timestamp with time zone
 );
 
 CREATE TABLE app.unsettled_users (
@@ -8143,8 +8145,8 @@ GRANT ALL ON FUNCTION accounts.guest(full_name text) TO postline_accounts;
 REVOKE ALL ON FUNCTION accounts.identified_account(provider text, subject text, email text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.identified_account(provider text, subject text, email text) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) FROM PUBLIC;
-GRANT ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text) TO postline_accounts;
+REVOKE ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text, token_expires double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.keep_ticket(hash text, user_id uuid, sealed_token text, token_expires double precision) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.logout(user_id uuid, session_id uuid, everywhere boolean) TO postline_accounts;
@@ -8191,8 +8193,8 @@ GRANT ALL ON FUNCTION accounts.settle_mails(ids uuid[], tries integer[], outcome
 REVOKE ALL ON FUNCTION accounts.take_mails(hashes text[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.take_mails(hashes text[]) TO postline_accounts;
 
-REVOKE ALL ON FUNCTION accounts.take_ticket(hash text) FROM PUBLIC;
-GRANT ALL ON FUNCTION accounts.take_ticket(hash text) TO postline_accounts;
+REVOKE ALL ON FUNCTION accounts.take_ticket(hash text, is_used boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION accounts.take_ticket(hash text, is_used boolean) TO postline_accounts;
 
 REVOKE ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) FROM PUBLIC;
 GRANT ALL ON FUNCTION accounts.upgrade(user_id uuid, email text, password_hash text, full_name text) TO postline_accounts;

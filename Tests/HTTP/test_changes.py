@@ -157,15 +157,50 @@ class Changes(unittest.TestCase):
         # On whichever node.
         stream = Events(query=f"?ticket={ticket}", base=STRICT)
         self.assertEqual(stream.status, 200)
-        self.assertEqual(next(iter(stream))[2]["me"]["username"], "erin")
+        _, last, first = next(iter(stream))
+        self.assertEqual(first["me"]["username"], "erin")
         stream.cut()
+        # Nor with a cursor, which is no secret.
         for used in [ticket, "nonsense", ""]:
-            self.assertEqual(Events(query=f"?ticket={used}").status, 401)
+            for cursor in [None, first["cursor"], first["cursor"] + "~", last[:-1], last + "0"]:
+                self.assertEqual(Events(query=f"?ticket={used}", cursor=cursor).status, 401, cursor)
         old = request("POST", "/v1/changes/ticket", {}, bearer).json
         self.assertEqual(old["expires_in"], 30)
         sql("update app.stream_tickets set expires_at = now() - interval '1 second'")
         self.assertEqual(Events(query=f"?ticket={old['ticket']}").status, 401)
         self.assertEqual(request("POST", "/v1/changes/ticket", {}).status, 401)
+
+    # F9.
+    def test_a_browser_reconnects_by_itself_to_where_it_was(self):
+        reader = register("Rita Reader")
+        conversation = call("conversations.open", {"user_id": ALICE}, reader["access_token"]).json["id"]
+        ticket = request("POST", "/v1/changes/ticket", {}, reader["access_token"]).json["ticket"]
+        stream = Events(query=f"?ticket={ticket}")
+        _, last, first = next(iter(stream))
+        # An id is the cursor, and a key that only the stream's client sees.
+        self.assertEqual(last.partition("~")[0], first["cursor"])
+        self.assertNotIn(ticket, last)
+        for number in range(3):
+            stream.cut()
+            content = f"while it was away {number}"
+            call("messages.send", {"conversation_id": conversation, "content": content}, token())
+            # As EventSource does: the same address, with the last id, on whichever node.
+            stream = Events(query=f"?ticket={ticket}", cursor=last, base=[BASE, STRICT][number % 2])
+            self.assertEqual(stream.status, 200)
+            _, last, changes = next(iter(stream))
+            self.assertFalse(changes["reset"])
+            self.assertEqual([message["content"] for message in changes["messages"]], [content])
+        stream.cut()
+        # By another ticket it goes on too, and the id is a cursor also in the query.
+        another = request("POST", "/v1/changes/ticket", {}, reader["access_token"]).json["ticket"]
+        query = f"?ticket={another}&cursor={urllib.parse.quote(last)}"
+        stream = Events(query=query)
+        self.assertFalse(next(iter(stream))[2]["reset"])
+        stream.cut()
+        # One ticket's key is none for another, and none is good once the session has ended.
+        self.assertEqual(Events(query=f"?ticket={another}", cursor=last).status, 401)
+        self.assertEqual(call("auth.logout", token=reader["access_token"]).status, 200)
+        self.assertEqual(Events(query=f"?ticket={ticket}", cursor=last).status, 401)
 
     def test_curl_shows_it(self):
         bearer = token("frank")

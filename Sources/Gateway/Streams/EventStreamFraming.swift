@@ -20,7 +20,13 @@ final class EventStreamFraming: ChannelDuplexHandler {
         /// How far the client is; nil: it gets its whole world.
         let cursor: String?
         let messagesPerConversation: Int?
+
+        /// The key that resumes the stream, which stands in each id behind the cursor; nil: it needs none.
+        var resumption: String?
     }
+
+    /// What stands between a cursor and a resumption key in the id of an event. No cursor has it.
+    static let separator: Character = "~"
 
     private enum Line {
         /// The next bytes are a line's first.
@@ -101,7 +107,7 @@ final class EventStreamFraming: ChannelDuplexHandler {
             ask(context, 1, "session.authenticate", ["access_token": .string(start.accessToken)])
             // It belongs to the first event: alone it would be an empty one to some clients.
             return ByteBuffer(string: "retry: 1000\n")
-        case (.string("server.ping")?, _, _): return Self.keepingFresh(message["params"])
+        case (.string("server.ping")?, _, _): return keepingFresh(message["params"])
         case (.string("sync.lagged")?, _, _):
             openSync(context, cursor: Self.cursor(of: message["params"]))
             return nil
@@ -121,7 +127,7 @@ final class EventStreamFraming: ChannelDuplexHandler {
     private func event(_ changes: ByteBuffer, _ context: ChannelHandlerContext) -> ByteBuffer? {
         guard let head = ChangesHead(changes) else { return discard(changes) }
         if head.more { openSync(context, cursor: head.cursor) }
-        var event = ByteBuffer(string: "id: \(head.cursor)\ndata: ")
+        var event = ByteBuffer(string: "id: \(id(head.cursor))\ndata: ")
         guard let data = goOn(changes, ByteBuffer()) else { return event }
         event.writeImmutableBuffer(data)
         return event
@@ -178,9 +184,14 @@ extension EventStreamFraming {
 
     /// An event `cursor`, whose id is what a client reconnects with; a comment where nothing is new. An id without data
     /// would do for a browser, but is an empty event to other clients.
-    private static func keepingFresh(_ params: JSON?) -> ByteBuffer {
-        guard let cursor = cursor(of: params) else { return ByteBuffer(string: ":\n") }
-        return ByteBuffer(string: "event: cursor\nid: \(cursor)\ndata: {\"cursor\":\"\(cursor)\"}\n\n")
+    private func keepingFresh(_ params: JSON?) -> ByteBuffer {
+        guard let cursor = Self.cursor(of: params) else { return ByteBuffer(string: ":\n") }
+        return ByteBuffer(string: "event: cursor\nid: \(id(cursor))\ndata: {\"cursor\":\"\(cursor)\"}\n\n")
+    }
+
+    /// The id of an event: its cursor, and the resumption key.
+    private func id(_ cursor: String) -> String {
+        start.resumption.map { "\(cursor)\(Self.separator)\($0)" } ?? cursor
     }
 
     private static func cursor(of params: JSON?) -> String? {

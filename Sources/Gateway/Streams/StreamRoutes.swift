@@ -77,7 +77,7 @@ enum StreamRoutes {
 
     private static func eventStream(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
         let query = exchange.request.target
-        // A ticket is redeemed after the rest was found good: it could not be used again.
+        // A ticket is redeemed after the rest was found good: it opens a stream once.
         if query["ticket"] == nil { try await exchange.requireUser() }
         for (name, _) in query.query where !fields.contains(name) {
             throw .unknownField(String(name.prefix(60)), named: name, of: "/v1/changes", among: fields)
@@ -90,7 +90,7 @@ enum StreamRoutes {
             }
             return count
         }
-        let token = try await exchange.streamToken()
+        let (token, resumption) = try await exchange.streamEntry()
         // So that whoever may not is told so by the status.
         try await exchange.conversation.requireSession(of: token, exchange)
         var answer = HTTPAnswer(
@@ -102,9 +102,10 @@ enum StreamRoutes {
             ])
         let isChunked = exchange.request.version == .http1_1
         if isChunked { answer.headers.add(name: "Transfer-Encoding", value: "chunked") }
+        let last = exchange.request.header("Last-Event-ID") ?? query["cursor"]
         let start = EventStreamFraming.Start(
-            accessToken: token, cursor: exchange.request.header("Last-Event-ID") ?? query["cursor"],
-            messagesPerConversation: count)
+            accessToken: token, cursor: last.map { String($0.prefix { $0 != EventStreamFraming.separator }) },
+            messagesPerConversation: count, resumption: resumption)
         let (lines, address) = (exchange.gateway.lines, exchange.clientAddress)
         answer.takeOver = { channel, place in
             place.forwardedAddress = address
@@ -118,10 +119,14 @@ enum StreamRoutes {
 }
 
 extension Exchange {
-    /// The token of whoever opens a stream: the bearer's, or the one for which the ticket was issued.
-    fileprivate func streamToken() async throws(ProtocolError) -> String {
-        if let token = try token { return token }
+    /// The token of whoever opens a stream: the bearer's, or the one for which the ticket was issued, with the key that
+    /// resumes the ticket's stream.
+    fileprivate func streamEntry() async throws(ProtocolError) -> (token: String, resumption: String?) {
+        if let token = try token { return (token, nil) }
         guard let ticket = request.target["ticket"] else { throw .unauthenticatedRequest }
-        return try await gateway.tickets.redeem(ticket, from: clientAddress)
+        let parts = request.header("Last-Event-ID")?.split(separator: EventStreamFraming.separator) ?? []
+        let entry = try await gateway.tickets.redeem(
+            ticket, resumption: parts.count == 2 ? String(parts[1]) : nil, from: clientAddress)
+        return (entry.accessToken, entry.resumption)
     }
 }

@@ -4,10 +4,21 @@ internal import Postgres
 /// What opens an event stream once, in place of an access token: a browser's EventSource sends no header, and a token does
 /// not belong into a URL, which logs keep.
 ///
+/// The same ticket resumes the stream until the token expires, for a request that has the stream's resumption key: the
+/// client finds it in the ids of the events, and `EventSource` sends the last id in a header, which logs do not keep.
+///
 /// The database keeps of a ticket its hash, and of the token what the ticket alone opens, so that any node can take it.
 public struct StreamTickets: Sendable {
     /// For how long a ticket is good, in seconds (`sql/functions/accounts/tickets.sql`).
     public static let seconds = 30
+
+    /// What a ticket stands for.
+    public struct Entry: Sendable {
+        public let accessToken: String
+
+        /// The key that resumes the stream.
+        public let resumption: String
+    }
 
     let accounts: Accounts
     let database: Database
@@ -29,24 +40,41 @@ public struct StreamTickets: Sendable {
         }
         let ticket = unsafe secret.withUnsafeBytes { unsafe Array($0) }
         _ = try await database.rows(
-            Functions.keep, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal], as: .accounts,
-            client: token.user.description)
+            Functions.keep, [Self.hash(of: ticket), "\(token.user)", sealed.hexadecimal, "\(token.expires)"],
+            as: .accounts, client: token.user.description)
         return ticket.hexadecimal
     }
 
-    /// The access token for which a ticket was issued. Nothing opens with the ticket again.
+    /// Redeems a ticket. Nothing opens with it again without the resumption key.
     ///
-    /// - Parameter address: where the client is.
+    /// - Parameters:
+    ///   - resumption: the resumption key that the client has, if any.
+    ///   - address: where the client is.
     /// - Throws: `invalid_token` where it is none, or none any more.
-    public func redeem(_ ticket: String, from address: String) async throws(ProtocolError) -> String {
+    public func redeem(
+        _ ticket: String, resumption: String?, from address: String
+    ) async throws(ProtocolError) -> Entry {
         guard let bytes = [UInt8](hexadecimal: ticket), bytes.count == 32 else { throw .invalidTicket }
+        if let entry = try await take(bytes, isUsed: false, from: address) { return entry }
+        guard let resumption, let entry = try await take(bytes, isUsed: true, from: address),
+            // Digests compare in constant time.
+            SHA256.hash(data: Array(entry.resumption.utf8)) == SHA256.hash(data: Array(resumption.utf8))
+        else { throw .invalidTicket }
+        return entry
+    }
+
+    private func take(_ ticket: [UInt8], isUsed: Bool, from address: String) async throws(ProtocolError) -> Entry? {
         let rows = try await database.rows(
-            Functions.take, [Self.hash(of: bytes)], as: .accounts, client: AddressKey(address).description)
-        guard let sealed = rows.text(0, 0).flatMap({ [UInt8](hexadecimal: $0) }) else { throw .invalidTicket }
+            Functions.take, [Self.hash(of: ticket), "\(isUsed)"], as: .accounts, client: AddressKey(address).description
+        )
+        guard let sealed = rows.text(0, 0).flatMap({ [UInt8](hexadecimal: $0) }) else { return nil }
         do {
             let token = try AES.GCM.open(
-                AES.GCM.SealedBox(combined: sealed), using: Self.key(of: SymmetricKey(data: bytes)))
-            return String(decoding: token, as: UTF8.self)
+                AES.GCM.SealedBox(combined: sealed), using: Self.key(of: SymmetricKey(data: ticket)))
+            // Of the token as well, so that the ticket, which logs keep, does not give it.
+            let resumption = HMAC<SHA256>.authenticationCode(for: ticket, using: SymmetricKey(data: token))
+            return Entry(
+                accessToken: String(decoding: token, as: UTF8.self), resumption: resumption.prefix(16).hexadecimal)
         } catch {
             throw .fault("a kept access token could not be opened: \(error)")
         }
@@ -60,8 +88,8 @@ public struct StreamTickets: Sendable {
     }
 
     private enum Functions {
-        static let keep = Statement("accounts.keep_ticket", "select accounts.keep_ticket($1, $2::uuid, $3)")
-        static let take = Statement("accounts.take_ticket", "select accounts.take_ticket($1)")
+        static let keep = Statement("accounts.keep_ticket", "select accounts.keep_ticket($1, $2::uuid, $3, $4::float8)")
+        static let take = Statement("accounts.take_ticket", "select accounts.take_ticket($1, $2::boolean)")
     }
 }
 
