@@ -81,6 +81,9 @@ class GeneratedClients(unittest.TestCase):
         self.assertNotIn("Unable to", printed)
         self.run_tool("python", os.path.join(SCRIPTS, "openapi_python_client.py"), BASE, self.folder)
 
+    def test_python_of_aiopenapi3(self):
+        self.run_tool("python", os.path.join(SCRIPTS, "aiopenapi3_client.py"), BASE)
+
     def test_swift_of_openapi_generator(self):
         self.tool("swiftc")
         self.generate("swift6", self.place("swift"))

@@ -39,8 +39,8 @@ public struct SchemaValidator: Sendable {
 
     private static let keywords: Set<String> = [
         "$ref", "allOf", "anyOf", "oneOf", "type", "nullable", "enum", "properties", "required",
-        "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "minimum",
-        "maximum", "format", "description", "default",
+        "additionalProperties", "items", "minItems", "maxItems", "minLength", "maxLength", "pattern", "x-pattern",
+        "minimum", "maximum", "format", "description", "default",
     ]
 
     private func flaws(of value: JSON, against schema: JSONObject, closed: Bool, at path: String) -> [String] {
@@ -119,7 +119,8 @@ public struct SchemaValidator: Sendable {
         let length = text.unicodeScalars.count
         if let least = schema["minLength"]?.count, length < least { flaws.append("\(path): is too short") }
         if let most = schema["maxLength"]?.count, length > most { flaws.append("\(path): is too long") }
-        if let pattern = schema["pattern"]?.text, (try? Regex(pattern).firstMatch(in: text)) == nil {
+        for pattern in ["pattern", "x-pattern"].compactMap({ schema[$0]?.text })
+        where (try? Regex(pattern).firstMatch(in: text)) == nil {
             flaws.append("\(path): \(JSON.string(text).summary) is not of the form \(pattern)")
         }
         // The other formats have a pattern beside them, or are hints.

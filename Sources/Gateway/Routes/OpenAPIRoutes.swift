@@ -25,24 +25,24 @@ enum OpenAPIRoutes {
                         "required": .bool(true),
                         "content": json(oneOrMany("JSONRPCRequest", rpcRequest)),
                     ]),
-                    "responses": .object([
-                        "200": response(
-                            "The answer, which may be an error, or the array of a batch's.",
-                            json(oneOrMany("JSONRPCAnswer", rpcAnswer))),
-                        "204": response("There were notifications only."), "400": error(400), "401": error(401),
-                        "413": error(413), "500": error(500), "503": error(503), "504": error(504),
-                    ]),
+                    "responses": responses(
+                        [
+                            "200": response(
+                                "The answer, which may be an error, or the array of a batch's.",
+                                json(oneOrMany("JSONRPCAnswer", rpcAnswer))),
+                            "204": response("There were notifications only."),
+                        ], errors: 401, 413, 504),
                 ])
         ]),
         "/v1/line": .object([
             "get": operation(
                 "line", "The line protocol over WebSocket, each text message a line. The subprotocol is postline.v1.",
                 [
-                    "responses": .object([
-                        "101": response("What follows is WebSocket."),
-                        "400": error(400), "403": error(403), "503": error(503),
-                        "426": response("This is no upgrade to WebSocket.", json(reference("schemas/Error"))),
-                    ])
+                    "responses": responses(
+                        [
+                            "101": response("What follows is WebSocket."),
+                            "426": response("This is no upgrade to WebSocket.", json(reference("schemas/Error"))),
+                        ], errors: 403)
                 ])
         ]),
         "/v1/changes": .object([
@@ -65,12 +65,14 @@ enum OpenAPIRoutes {
                         parameter(
                             "ticket", in: "query", "In place of the token.", .object(["type": .string("string")])),
                     ]),
-                    "responses": .object([
-                        "200": response(
-                            "The stream.",
-                            .object(["text/event-stream": .object(["schema": .object(["type": .string("string")])])])),
-                        "400": error(400), "401": error(401), "500": error(500), "503": error(503), "504": error(504),
-                    ]),
+                    "responses": responses(
+                        [
+                            "200": response(
+                                "The stream.",
+                                .object([
+                                    "text/event-stream": .object(["schema": .object(["type": .string("string")])])
+                                ]))
+                        ], errors: 401, 429, 504),
                 ])
         ]),
         "/v1/changes/ticket": .object([
@@ -78,26 +80,18 @@ enum OpenAPIRoutes {
                 "ticket", "A ticket for /v1/changes, which is good once and for 30 seconds.",
                 [
                     "security": .array([.object(["bearer": .array([])])]),
-                    "responses": .object([
-                        "200": response(
-                            "The ticket.",
-                            json(
-                                .object([
-                                    "type": .string("object"), "additionalProperties": .bool(false),
-                                    "required": .array([.string("ticket"), .string("expires_in")]),
-                                    "properties": .object([
-                                        "ticket": .object(["type": .string("string")]),
-                                        "expires_in": .object(["type": .string("integer")]),
-                                    ]),
-                                ]))),
-                        "401": error(401), "500": error(500), "503": error(503), "504": error(504),
-                    ]),
+                    "responses": responses(
+                        ["200": response("The ticket.", json(ticket))], errors: 401, 413, 429, 504),
                 ])
         ]),
         "/v1/openapi.json": .object([
             "get": operation(
                 "openapi", "This document.",
-                ["responses": .object(["200": response("OpenAPI 3.0.3.", json(.object(["type": .string("object")])))])])
+                [
+                    "responses": responses([
+                        "200": response("OpenAPI 3.0.3.", json(.object(["type": .string("object")])))
+                    ])
+                ])
         ]),
     ]
 
@@ -108,16 +102,9 @@ enum OpenAPIRoutes {
                 "get_media", "A picture, at the address that an avatar or media.urls has.",
                 [
                     "security": .array([]), "parameters": .array([pictureID] + signature),
-                    "responses": .object([
-                        "200": response(
-                            "The picture.",
-                            .object([
-                                "image/*": .object([
-                                    "schema": .object(["type": .string("string"), "format": .string("binary")])
-                                ])
-                            ])),
-                        "404": error(404), "500": error(500), "503": error(503),
-                    ]),
+                    "responses": responses(
+                        ["200": response("The picture.", .object(["image/*": .object(["schema": bytes])]))], errors: 404
+                    ),
                 ]),
             "put": operation(
                 "put_media", "Uploads a picture, to the address and with the headers that media.create gave.",
@@ -130,21 +117,26 @@ enum OpenAPIRoutes {
                             }),
                     "requestBody": .object([
                         "required": .bool(true),
-                        "content": .object([
-                            "application/octet-stream": .object([
-                                "schema": .object(["type": .string("string"), "format": .string("binary")])
-                            ])
-                        ]),
+                        "content": .object(["application/octet-stream": .object(["schema": bytes])]),
                     ]),
-                    "responses": .object([
-                        "204": response("The picture is there."), "400": error(400), "403": error(403),
-                        "404": error(404), "409": error(409),
-                        "411": response("There is no Content-Length.", json(reference("schemas/Error"))),
-                        "413": error(413), "500": error(500), "503": error(503),
-                    ]),
+                    "responses": responses(
+                        [
+                            "204": response("The picture is there."),
+                            "411": response("There is no Content-Length.", json(reference("schemas/Error"))),
+                        ], errors: 403, 404, 409, 413),
                 ]),
         ])
     ]
+
+    private static let ticket: JSON = .object([
+        "type": .string("object"), "additionalProperties": .bool(false),
+        "required": .array([.string("ticket"), .string("expires_in")]),
+        "properties": .object([
+            "ticket": .object(["type": .string("string")]), "expires_in": .object(["type": .string("integer")]),
+        ]),
+    ])
+
+    private static let bytes: JSON = .object(["type": .string("string"), "format": .string("binary")])
 
     private static let pictureID: JSON = .object([
         "name": .string("id"), "in": .string("path"), "required": .bool(true),
@@ -211,7 +203,13 @@ enum OpenAPIRoutes {
         return .object(JSONObject(members))
     }
 
-    private static func error(_ status: Int) -> JSON { reference("responses/Error\(status)") }
+    /// The responses of a path: its own, its errors, and those that every path may have.
+    private static func responses(_ own: JSONObject, errors: Int...) -> JSON {
+        let refusals = (errors + [400, 500, 503]).sorted().map { status in
+            JSONObject.Member(name: "\(status)", value: reference("responses/Error\(status)"))
+        }
+        return .object(JSONObject(own.members + refusals))
+    }
 
     private static func reference(_ place: String) -> JSON {
         .object(["$ref": .string("#/components/\(place)")])

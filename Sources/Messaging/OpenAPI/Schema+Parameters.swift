@@ -72,7 +72,7 @@ extension Schema {
     /// In any zone, and as exact as may be.
     private static let anyTimestamp = Schema([
         "type": .string("string"), "format": .string("date-time"),
-        "pattern": .string(
+        exactForm: .string(
             #"^(19[7-9][0-9]|[2-9][0-9]{3})-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d{1,9})?([Zz]|[+-]\d{2}:\d{2})$"#),
     ])
 

@@ -43,20 +43,25 @@ extension Schema {
     /// A count, a sequence number or a version.
     static let integer: Schema = integer(in: 0 ... .max)
 
+    /// The keyword for the pattern of a string that has a format.
+    ///
+    /// It is not `pattern`: aiopenapi3 makes a date or a UUID of the string by its format, and then fails at a pattern.
+    static let exactForm = "x-pattern"
+
     /// As answers have it: in lower case.
     static let uuid = Schema([
         "type": .string("string"), "format": .string("uuid"),
-        "pattern": .string("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
+        exactForm: .string("^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"),
     ])
 
     /// RFC 3339 in UTC with microseconds.
     static let timestamp = Schema([
         "type": .string("string"), "format": .string("date-time"),
-        "pattern": .string(#"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$"#),
+        exactForm: .string(#"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$"#),
     ])
 
     static let date = Schema([
-        "type": .string("string"), "format": .string("date"), "pattern": .string(#"^\d{4}-\d{2}-\d{2}$"#),
+        "type": .string("string"), "format": .string("date"), exactForm: .string(#"^\d{4}-\d{2}-\d{2}$"#),
     ])
 
     /// An object of somebody else's.
