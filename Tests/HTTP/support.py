@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -102,9 +103,9 @@ def register(name="Sam Stranger"):
     return answer.json
 
 
-def sql(text):
+def sql(text, psql=PSQL):
     """Asks the database as its owner: the rows, a line each."""
-    done = subprocess.run(PSQL + ["-qAtc", text], capture_output=True, text=True, check=True)
+    done = subprocess.run(psql + ["-qAtc", text], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()
 
 
@@ -265,18 +266,21 @@ def node(*arguments):
 
 @contextlib.contextmanager
 def world(*arguments):
-    """A dev world of its own, with a database of its own: where its HTTP port is."""
+    """A dev world of its own, with a database of its own: where its HTTP port is, and the command for its database."""
     with tempfile.TemporaryDirectory() as directory:
         os.chmod(directory, 0o755)
         process = subprocess.Popen(
             [PROGRAM, "dev", "--directory", f"{directory}/dev", "--port", "0", "--http-port", "0",
              "--operations-port", "off", "--rate-limits", "off", *arguments],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        told, reader = {}, None
         try:
             for line in process.stdout:
-                if line.startswith("console: "):
+                name, _, value = line.strip().partition(": ")
+                told[name] = value
+                if name == "psql":
                     reader = background(process.stdout.read)
-                    yield line.split()[1].rstrip("/")
+                    yield told["console"].rstrip("/"), shlex.split(value)
                     break
             else:
                 raise AssertionError("the world does not begin")
@@ -284,5 +288,6 @@ def world(*arguments):
             # As Ctrl-C does, so that its database ends with it.
             process.send_signal(signal.SIGINT)
             process.wait(WAIT)
-            reader.join(WAIT)
+            if reader:
+                reader.join(WAIT)
             process.stdout.close()

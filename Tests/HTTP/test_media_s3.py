@@ -40,7 +40,7 @@ class S3Tests(unittest.TestCase):
         for bucket in ["pictures", "faces"]:
             assert fetch("PUT", f"{cls.store}/{bucket}").status == 200
         # A world of its own: the other nodes have their pictures elsewhere, and would remove none of these.
-        cls.http = cls.enterClassContext(support.world(
+        cls.http, cls.psql = cls.enterClassContext(support.world(
             "--media-s3-endpoint", cls.store, "--media-s3-bucket", "pictures",
             "--media-s3-public-bucket", "faces", "--media-s3-public-url", f"{cls.store}/faces",
             "--media-s3-access-key-id", "an-id", "--media-s3-secret-access-key", "a-key"))
@@ -113,7 +113,7 @@ class S3Tests(unittest.TestCase):
         # A6: put once more while the address is valid, it is shown to nobody, and goes when the address has expired.
         self.put(promised, PNG)
         self.assertIn(f"uploads/{promised['id']}", self.keys("pictures"))
-        support.sql(f"update app.media_removals set due_at = now() where id = '{promised['id']}'")
+        support.sql(f"update app.media_removals set due_at = now() where id = '{promised['id']}'", self.psql)
         self.gone("pictures", f"uploads/{promised['id']}")
         self.assertNotIn(f"messages/{promised['id']}", self.keys("pictures"))
 
