@@ -2,6 +2,7 @@
 
 import socket
 import struct
+import sys
 import time
 import unittest
 
@@ -41,7 +42,7 @@ class Floods(unittest.TestCase):
             base = f"http://127.0.0.1:{port}"
             call("server.info", base=base)
             before, count = resident(process), 10_000
-            peers = []
+            peers, times = [], []
             try:
                 for _ in range(count // 250):
                     some = [connect(port) for _ in range(250)]
@@ -51,8 +52,15 @@ class Floods(unittest.TestCase):
                     # Each is answered, and then stays.
                     for peer in some:
                         self.assertTrue(peer.recv(4_096).startswith(b"HTTP/1.1 200 "))
-                self.assertGreaterEqual(connections(port), count)
-                self.assertLess((resident(process) - before) / count, 16 << 10)
+                        times.append(time.monotonic())
+                # The node closes those on which nothing was asked for 75 s. A machine under such a load that it takes
+                # longer to open all of them has fewer open: once 4,793.
+                young = sum(asked > time.monotonic() - 60 for asked in times)
+                if young < count:
+                    print(f"only {young} of {count} connections were opened within 60 s", file=sys.stderr)
+                is_open = connections(port)
+                self.assertGreaterEqual(is_open, young)
+                self.assertLess((resident(process) - before) / is_open, 16 << 10)
                 self.assertEqual(call("server.info", base=base).status, 200)
                 peers[-1].sendall(ASK)
                 self.assertTrue(peers[-1].recv(4_096).startswith(b"HTTP/1.1 200 "))
