@@ -66,6 +66,7 @@ alter table app.sessions enable row level security;
 alter table app.stream_tickets enable row level security;
 alter table app.settings enable row level security;
 alter table app.merged_guests enable row level security;
+alter table app.message_moves enable row level security;
 alter table app.words enable row level security;
 alter table app.search_names enable row level security;
 alter table app.nodes enable row level security;
@@ -365,7 +366,7 @@ grant execute on function
     app.seal(), app.log_end(pg_lsn), app.report_presence(uuid, integer, uuid[], uuid[], boolean), app.end_nodes(),
     app.note_pushes(), app.due_pushes(integer, boolean), app.note_stored(uuid), app.due_removals(integer),
     app.removed_media(uuid[]), app.removed_media(uuid[], text[]), app.lead(text, uuid, double precision),
-    app.resign(text, uuid),
+    app.resign(text, uuid), app.move_messages(uuid, boolean),
     app.settle_pushes(uuid[], uuid[], bigint[], text[], text[], double precision[])
     to postline_feed;
 grant execute on function
@@ -383,7 +384,7 @@ grant execute on function
     app.is_present(uuid),
     app.give_role(uuid, uuid, text), app.my_groups(text[]), app.manages(uuid), app.my_conversations(),
     app.is_member(uuid), app.my_message(uuid, bigint), app.message_page(uuid, bigint, bigint, integer),
-    app.sender_of(uuid), app.split_full_name(text),
+    app.claim_message(uuid, bigint), app.sender_of(uuid), app.split_full_name(text),
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
     app.my_sight(), app.users_in_sight(), app.news(pg_snapshot), app.register_device(text, text, text, text),
     app.checked_time(text, text), app.media_id(jsonb), app.is_media_url(text, uuid),

@@ -1494,7 +1494,8 @@ begin
      where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif seat.role = 'member' and (message.sender_id <> me or message.kind = 'system') then
+    elsif seat.role = 'member'
+          and (message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system') then
         perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()
@@ -1533,7 +1534,7 @@ begin
      where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif message.sender_id <> me or message.kind = 'system' then
+    elsif message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only its sender edits a message.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message is not changed any more.');
@@ -2362,15 +2363,20 @@ begin
                            and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
                            and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
                         union all
-                        -- The edited and deleted that were sent before.
-                        select c.id, c.mark, m
+                        -- The edited, moved and deleted that were sent before: as many as fill the page, where an
+                        -- object has 256 bytes at least. `offset 0` has them found by what changed, and then sorted.
+                        select c.id, c.mark, e.message
                           from conversation c
-                          join public.messages m on m.conversation_id = c.id
-                         where not whole and not c.entered
-                           and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
-                           and (c.after_seq is null or m.seq > c.after_seq)
-                           and app.is_news(m.changed_xid, since, until)
-                           and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)),
+                         cross join lateral (
+                                select w.message
+                                  from (select m.seq, m as message from public.messages m
+                                         where m.conversation_id = c.id
+                                           and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+                                           and (c.after_seq is null or m.seq > c.after_seq)
+                                           and app.is_news(m.changed_xid, since, until)
+                                           and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
+                                 order by w.seq limit greatest(room, 0) / 256 + 2) e
+                         where not whole and not c.entered),
                     senders as materialized (
                         select pg_catalog.array_agg(s.id) as ids,
                                pg_catalog.array_agg(app.sender_members(s.id, s.object)) as members
@@ -2384,14 +2390,16 @@ begin
                            null::boolean as limited
                       from senders s cross join message m
                     union all
-                    -- The limited: a message that the view holds and does not give.
+                    -- The limited: a message that the view holds and does not give. Where numbers are reserved for
+                    -- messages that are still to be moved, it is the next before them.
                     select c.id, 0, null, true
                       from conversation c
                      where c.after_seq is null and c.newest > c.most
                        and (c.entered or exists (
-                            select from public.messages n
-                             where n.conversation_id = c.id and n.seq = c.newest - c.most
-                               and not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
+                            select from (select n.sent_xid from public.messages n
+                                          where n.conversation_id = c.id and n.seq <= c.newest - c.most
+                                          order by n.seq desc limit 1) n
+                             where not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
                      order by 1, 2
                 loop
                     if part.limited then
@@ -2588,50 +2596,54 @@ CREATE FUNCTION app.answer_bytes() RETURNS integer
  SELECT 4100000;
 END;
 
-CREATE FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) RETURNS integer
+CREATE FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
-    base bigint;
+    reserved bigint;    -- the numbers there are beyond this
     newest public.messages;
-    taken integer := (select count(*) from public.messages m where m.conversation_id = from_id and m.sender_id = guest);
 begin
-    select c.last_seq into base from public.conversations c where c.id = into_id for update;
-    update public.messages m
-       set conversation_id = into_id, seq = base + m.seq,
-           sender_id = case when m.sender_id = guest then account else m.sender_id end,
-           client_id = case when not exists (
-                select from public.messages o
-                 where o.conversation_id = into_id and o.client_id = m.client_id
-                   and o.sender_id = case when m.sender_id = guest then account else m.sender_id end)
-                then m.client_id end
-     where m.conversation_id = from_id;
+    select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
+    select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
+    -- What an earlier merge has left to be moved here goes there at once.
+    delete from app.message_moves v where v.conversation_id = from_id;
+    update app.message_moves v
+       set into_id = append_conversation.into_id, base = reserved + v.base, sent_xid = xid
+     where v.into_id = from_id;
+    if newest.id is null then
+        return;
+    end if;
+    update public.conversations c
+       set last_seq = reserved + f.last_seq, last_message_content = pg_catalog.left(newest.content, 200),
+           last_message_time = newest.created_at, last_message_xid = xid,
+           last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
+      from public.conversations f
+     where f.id = from_id and c.id = into_id;
+    insert into app.message_moves (conversation_id, guest_id, into_id, base, sent_xid, below, uncounted_below)
+    values (from_id, guest, into_id, reserved, xid, newest.seq + 1, counted_from);
     update public.conversations c
        set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null
      where c.id = from_id;
-    select m.* into newest from public.messages m
-     where m.conversation_id = into_id and m.seq > base order by m.seq desc limit 1;
-    if not found then
-        return taken;
-    end if;
-    update public.conversations c
-       set last_seq = newest.seq, last_message_content = pg_catalog.left(newest.content, 200),
-           last_message_time = newest.created_at, last_message_sender_id = newest.sender_id, last_message_xid = xid
-     where c.id = into_id;
     update public.conversation_members m
-       set last_read_seq = greatest(w.seq, case when m.last_read_seq = base then base + coalesce(o.last_read_seq, 0)
+       set last_read_seq = greatest(w.seq, case when m.last_read_seq = reserved
+                                                then reserved + coalesce(o.last_read_seq, 0)
                                                 else m.last_read_seq end),
            sent_seq = w.seq, changed_xid = xid
       from public.conversation_members n
       left join public.conversation_members o
         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
      cross join lateral (
-            select greatest(n.sent_seq, max(s.seq)) as seq from public.messages s
-             where s.conversation_id = into_id and s.sender_id = n.user_id and s.seq > base) w
+            select greatest(n.sent_seq, reserved + coalesce(nullif(o.sent_seq, 0), (
+                        -- Of a member whose row was deleted by SQL and perhaps came back.
+                        select max(s.seq)
+                          from (select l.seq, l.sender_id from public.messages l
+                                 where l.conversation_id = from_id order by l.seq desc limit 10000) s
+                         where s.sender_id = case n.user_id when account then guest else n.user_id end))) as seq
+            ) w
      where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
-    return taken;
+    perform app.move_batch(from_id, guest, most);
 end
 $$;
 
@@ -3009,11 +3021,46 @@ exception
 end
 $_$;
 
+CREATE FUNCTION app.claim_message(conversation_id uuid, seq bigint) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    message_id uuid;
+begin
+    -- Refuses whoever is no member. A role of the database may call this without the lock.
+    perform app.lock_conversation(conversation_id);
+    select m.id into message_id
+      from public.messages m join app.merged_guests g on g.guest_id = m.sender_id
+     where m.conversation_id = claim_message.conversation_id and m.seq = claim_message.seq
+       and g.account_id = auth.uid();
+    if message_id is null then
+        return false;
+    end if;
+    perform app.reassign_messages(array[message_id], conversation_id, conversation_id, 0);
+    return true;
+end
+$$;
+
 CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT (('","conversation_id":"'::text || (id)::text) || '","seq":'::text);
 END;
+
+CREATE FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) RETURNS integer
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+begin
+    return (select count(*) from public.messages m
+             where m.conversation_id = count_messages.conversation_id and m.seq > after_seq and m.seq <= last_seq
+               and m.sender_id = guest);
+end
+$$;
 
 CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4018,14 +4065,15 @@ CREATE FUNCTION app.keep_message() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    sent_xid xid8;
 begin
     if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
-        if new.id = old.id and app.is_merging() then
-            -- What comes to another conversation is sent there, by this transaction.
-            if new.conversation_id <> old.conversation_id then
-                new.sent_xid := pg_catalog.pg_current_xact_id();
-            end if;
+        sent_xid := app.moved_xid(old, new);
+        if sent_xid is not null then
+            -- What comes to another conversation is sent there, by the transaction that reserved its number.
+            new.sent_xid := sent_xid;
             new.version := old.version + 1;
             new.changed_xid := pg_catalog.pg_current_xact_id();
             return new;
@@ -4582,7 +4630,7 @@ CREATE FUNCTION app.merge_media(guest uuid, account uuid) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
-    update public.media m set owner_id = account where m.owner_id = guest
+    update public.media m set owner_id = account where m.owner_id = guest and m.message_id is null
 $$;
 
 CREATE FUNCTION app.merge_profiles(guest uuid, account uuid) RETURNS void
@@ -4645,16 +4693,40 @@ CREATE FUNCTION app.merge_users(guest uuid, account uuid) RETURNS app.merged_gue
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
+    -- Messages that are counted before the answer, the guest's among all. Those beyond are counted as they are moved.
+    most_counted constant bigint := 200000;
+    countable bigint := most_counted;
+    -- The newest that are moved at once, in each conversation some: what a screen shows, and what the device may not
+    -- know to be sent and sends again as the account.
+    most_moved constant integer := 1000;
     room record;
+    rooms uuid[];
+    counted_after bigint[] := '{}';
+    counted_to bigint[] := '{}';
+    place integer;
     twin uuid;
-    taken integer;
+    room_id uuid;
     merged app.merged_guests;
 begin
     insert into app.merged_guests as g (guest_id, account_id) values (guest, account) returning g.* into merged;
 
+    rooms := array(select r from unnest(app.rooms_of_guest(guest)) r order by r);
+    foreach room_id in array rooms loop
+        select c.last_seq, greatest(c.last_seq - countable, 0) as after_seq into room
+          from public.conversations c where c.id = room_id;
+        counted_after := counted_after || room.after_seq;
+        counted_to := counted_to || room.last_seq;
+        countable := countable - (room.last_seq - room.after_seq);
+        -- The conversation of the two with each other goes.
+        if not exists (select from public.conversations c
+                        where c.id = room_id and account in (c.participant1_id, c.participant2_id)) then
+            merged.messages := merged.messages + app.count_messages(room_id, guest, room.after_seq, room.last_seq);
+        end if;
+    end loop;
+
     perform 1 from public.conversations c
      where c.id in (
-            select m.conversation_id from public.conversation_members m where m.user_id = guest
+            select unnest(app.rooms_of_guest(guest))
             union
             select t.id from public.conversation_members m
               join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id <> guest
@@ -4666,38 +4738,40 @@ begin
     perform 1 from public.user_profiles p where p.id = guest for update;
 
     for room in
-        select c.id, c.kind = 'direct' as direct, account in (c.participant1_id, c.participant2_id) as own,
+        select c.id, c.last_seq, c.kind = 'direct' as direct, account in (c.participant1_id, c.participant2_id) as own,
                case when c.participant1_id = guest then c.participant2_id else c.participant1_id end as other,
                exists (select from public.conversation_members m
-                        where m.conversation_id = c.id and m.user_id = guest) as present
+                        where m.conversation_id = c.id and m.user_id = guest) as present,
+               greatest(20, most_moved / count(*) over ())::integer as most
           from public.conversations c
-         where c.id in (select m.conversation_id from public.conversation_members m where m.user_id = guest
-                        union
-                        select f.conversation_id from app.former_members f
-                          join public.conversations g on g.id = f.conversation_id
-                         where f.user_id = guest and f.wrote and g.kind = 'group')
+         where c.id = any (app.rooms_of_guest(guest))
          order by c.id
     loop
+        merged.conversations := merged.conversations + (room.present and not (room.direct and room.own))::integer;
         if room.direct and room.own then
             perform app.empty_conversation(room.id);
             continue;
         end if;
+        -- What was sent before the lock was there.
+        place := pg_catalog.array_position(rooms, room.id);
+        merged.messages := merged.messages
+            + app.count_messages(room.id, guest, coalesce(counted_to[place], 0), room.last_seq);
         twin := case when room.direct then app.seat_participant(room.id, account, room.other) end;
         if twin is null then
-            taken := app.take_seat(room.id, guest, account);
+            perform app.take_seat(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
         else
-            taken := app.append_conversation(room.id, twin, guest, account);
+            perform app.append_conversation(
+                room.id, twin, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
             perform app.empty_conversation(room.id);
         end if;
-        merged.messages := merged.messages + taken;
-        merged.conversations := merged.conversations + room.present::integer;
     end loop;
 
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
-    update app.merged_guests g set conversations = merged.conversations, messages = merged.messages
-     where g.guest_id = guest;
+    update app.merged_guests g set conversations = merged.conversations, messages = g.messages + merged.messages
+     where g.guest_id = guest
+    returning g.* into merged;
     return merged;
 end
 $$;
@@ -4831,6 +4905,69 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) RETURNS integer
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET enable_sort TO 'off'
+    AS $$
+declare
+    most_bytes constant bigint := 1048576;
+    most_read constant bigint := 10000;
+    move app.message_moves;
+    lowest bigint;
+    ids uuid[];
+    next_below bigint;
+    uncounted bigint;
+    newest bigint;
+begin
+    select v.* into move from app.message_moves v
+     where v.conversation_id = move_batch.conversation_id and v.guest_id = move_batch.guest_id for update;
+    if not found then
+        return 0;
+    end if;
+    lowest := case when move.into_id is null then greatest(move.below - most_read, 1) else 1 end;
+    select pg_catalog.array_agg(b.id) filter (where b.bytes_before < most_bytes),
+           case when count(*) = most or bool_or(b.bytes_before >= most_bytes)
+                then min(b.seq) filter (where b.bytes_before < most_bytes) else lowest end,
+           count(*) filter (where b.bytes_before < most_bytes and b.seq < move.uncounted_below
+                                  and b.sender_id = move.guest_id),
+           max(b.seq)
+      into ids, next_below, uncounted, newest
+      from (select n.id, n.seq, n.sender_id,
+                   coalesce(sum(pg_catalog.octet_length(n.content)) over (
+                       order by n.seq desc rows between unbounded preceding and 1 preceding), 0) as bytes_before
+              from (select m.id, m.seq, m.sender_id, m.content from public.messages m
+                     where m.conversation_id = move.conversation_id and m.seq < move.below and m.seq >= lowest
+                       and (move.into_id is not null or m.sender_id = move.guest_id)
+                     order by m.seq desc limit most) n) b;
+    if ids <> '{}' then
+        perform app.reassign_messages(
+            ids, move.conversation_id, coalesce(move.into_id, move.conversation_id), move.base);
+        -- Where the guest had left and the account is a member: its mark is not before what it wrote.
+        update public.conversation_members m
+           set sent_seq = newest, last_read_seq = greatest(m.last_read_seq, newest),
+               changed_xid = pg_catalog.pg_current_xact_id()
+          from app.merged_guests g
+         where g.guest_id = move.guest_id and m.conversation_id = move.conversation_id and m.user_id = g.account_id
+           and m.sent_seq < newest;
+    end if;
+    if next_below <= 1 then
+        delete from app.message_moves v
+         where v.conversation_id = move.conversation_id and v.guest_id = move.guest_id;
+    else
+        update app.message_moves v set below = next_below
+         where v.conversation_id = move.conversation_id and v.guest_id = move.guest_id;
+    end if;
+    if uncounted > 0 then
+        update app.merged_guests g set messages = g.messages + uncounted where g.guest_id = move.guest_id;
+    end if;
+    return coalesce(pg_catalog.cardinality(ids), 0);
+end
+$$;
+
 CREATE FUNCTION app.move_mark() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -4838,6 +4975,47 @@ CREATE FUNCTION app.move_mark() RETURNS trigger
 begin
     perform app.move_noted_mark();
     return null;
+end
+$$;
+
+CREATE FUNCTION app.move_messages(node uuid, waits boolean) RETURNS text
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    most constant integer := 500;
+    move record;
+begin
+    if not exists (select from app.message_moves) then
+        return 'none';
+    -- Without a lock: whoever leads has it for as long as its batch takes.
+    elsif exists (select from app.leases l
+                   where l.name = 'moves' and l.holder <> node and l.expires_at > pg_catalog.clock_timestamp())
+          or not app.lead('moves', node, 5) then
+        return 'led';
+    end if;
+    -- In no order: one whose conversation is locked for long does not hold up the others.
+    if waits then
+        select v.conversation_id, v.guest_id, coalesce(v.into_id, v.conversation_id) as target into move
+          from app.message_moves v order by pg_catalog.random() limit 1;
+        perform 1 from public.conversations c where c.id = move.target for no key update;
+        -- A later merge may have led it elsewhere, or have moved the rest.
+        if not exists (select from app.message_moves v
+                        where v.conversation_id = move.conversation_id and v.guest_id = move.guest_id
+                          and coalesce(v.into_id, v.conversation_id) = move.target) then
+            return 'moved';
+        end if;
+    else
+        select v.conversation_id, v.guest_id into move
+          from app.message_moves v
+          join public.conversations c on c.id = coalesce(v.into_id, v.conversation_id)
+         order by pg_catalog.random() limit 1 for no key update skip locked;
+        if not found then
+            return 'locked';
+        end if;
+    end if;
+    perform app.move_batch(move.conversation_id, move.guest_id, most);
+    return 'moved';
 end
 $$;
 
@@ -4854,6 +5032,26 @@ begin
          where m.conversation_id = noted[1]::uuid and m.user_id = auth.uid() and m.last_read_seq < noted[2]::bigint;
         perform pg_catalog.set_config('postline.read', '', true);
     end if;
+end
+$$;
+
+CREATE FUNCTION app.moved_xid(before public.messages, after public.messages) RETURNS xid8
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if row(after.id, after.kind, after.content, after.attachment, after.edited_at, after.deleted_at) is distinct from
+       row(before.id, before.kind, before.content, before.attachment, before.edited_at, before.deleted_at)
+       or after.client_id <> before.client_id or after.client_id is not null and before.client_id is null
+       or after.sender_id <> before.sender_id and not exists (
+            select from app.merged_guests g where g.guest_id = before.sender_id and g.account_id = after.sender_id) then
+        return null;
+    elsif after.conversation_id <> before.conversation_id or after.seq <> before.seq then
+        return (select v.sent_xid from app.message_moves v
+                 where v.conversation_id = before.conversation_id and v.into_id = after.conversation_id
+                   and v.base + before.seq = after.seq);
+    end if;
+    return case when after.sender_id <> before.sender_id then before.sent_xid end;
 end
 $$;
 
@@ -5663,6 +5861,41 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, base bigint) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+begin
+    update public.messages m
+       set conversation_id = reassign_messages.into_id, seq = reassign_messages.base + m.seq, sender_id = n.sender_id,
+           client_id = case when not exists (
+                select from (select n.sender_id as id
+                             union all
+                             select g.guest_id from app.merged_guests g where g.account_id = n.sender_id) i
+                 cross join unnest(array[reassign_messages.from_id, reassign_messages.into_id]) p (id)
+                 -- `offset 0` has it looked up by the whole key, also where there are no statistics.
+                 cross join lateral (
+                        select w.id, w.sender_id, w.conversation_id from public.messages w
+                         where w.conversation_id = p.id and w.sender_id = i.id and w.client_id = m.client_id offset 0) o
+                 where o.id <> m.id
+                   and (o.sender_id = n.sender_id
+                            and (o.conversation_id = reassign_messages.into_id or m.sender_id <> n.sender_id)
+                        or o.sender_id <> n.sender_id and m.sender_id <> n.sender_id and o.id < m.id))
+                then m.client_id end
+      from (select w.id, coalesce(g.account_id, w.sender_id) as sender_id
+              from unnest(ids) as i (id)
+              join public.messages w on w.id = i.id
+              left join app.merged_guests g on g.guest_id = w.sender_id) n
+     where m.id = n.id;
+    update public.conversations c set last_message_xid = pg_catalog.pg_current_xact_id()
+     where c.id = reassign_messages.into_id;
+end
+$$;
+
 CREATE FUNCTION app.refuse_credentials() RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5856,6 +6089,7 @@ begin
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
     update app.merged_guests set merged_xid = '3' where merged_xid > horizon;
+    update app.message_moves set sent_xid = '3' where sent_xid > horizon;
     return app.epoch();
 end
 $$;
@@ -5915,6 +6149,18 @@ begin
     end if;
     return null;
 end
+$$;
+
+CREATE FUNCTION app.rooms_of_guest(guest uuid) RETURNS uuid[]
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+    select array(
+        select m.conversation_id from public.conversation_members m where m.user_id = guest
+        union
+        select f.conversation_id from app.former_members f
+          join public.conversations g on g.id = f.conversation_id
+         where f.user_id = guest and f.wrote and g.kind = 'group')
 $$;
 
 CREATE FUNCTION app.salvaged_name(value text) RETURNS text
@@ -6366,35 +6612,30 @@ begin
 end
 $$;
 
-CREATE FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) RETURNS integer
+CREATE FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
     seat public.conversation_members;
-    taken integer;
     newest bigint;
 begin
-    with moved as (
-        update public.messages m
-           set sender_id = account,
-               client_id = case when not exists (
-                    select from public.messages o
-                     where o.conversation_id = m.conversation_id and o.sender_id = account
-                       and o.client_id = m.client_id) then m.client_id end
-         where m.conversation_id = take_seat.conversation_id and m.sender_id = guest
-        returning m.seq)
-    select count(*), max(moved.seq) into taken, newest from moved;
+    select m.* into seat from public.conversation_members m
+     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
+    insert into app.message_moves (conversation_id, guest_id, below, uncounted_below)
+    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c where c.id = take_seat.conversation_id;
+    perform app.move_batch(take_seat.conversation_id, guest, most);
+    -- The last that it sent, where many others wrote since.
+    perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
+     where m.conversation_id = take_seat.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
     update public.conversations c
        set created_by = case when c.created_by = guest then account else c.created_by end,
            last_message_sender_id = case when c.last_message_sender_id = guest then account
-                                         else c.last_message_sender_id end,
-           last_message_xid = case when taken > 0 then pg_catalog.pg_current_xact_id() else c.last_message_xid end
+                                         else c.last_message_sender_id end
      where c.id = take_seat.conversation_id;
 
     delete from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest
-    returning m.* into seat;
+     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
     if seat.user_id is not null then
         insert into public.conversation_members (conversation_id, user_id, joined_at, last_read_seq)
         select seat.conversation_id, account, seat.joined_at, seat.last_read_seq
@@ -6414,10 +6655,9 @@ begin
        set role = case when 'owner' in (m.role, seat.role) then 'owner'
                        when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
            last_read_seq = greatest(m.last_read_seq, seat.last_read_seq),
-           sent_seq = greatest(m.sent_seq, newest),
+           sent_seq = greatest(m.sent_seq, seat.sent_seq),
            changed_xid = pg_catalog.pg_current_xact_id()
      where m.conversation_id = take_seat.conversation_id and m.user_id = account;
-    return taken;
 end
 $$;
 
@@ -7323,6 +7563,17 @@ CREATE TABLE app.media_removals (
     due_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE app.message_moves (
+    conversation_id uuid NOT NULL,
+    guest_id uuid NOT NULL,
+    into_id uuid,
+    base bigint DEFAULT 0 NOT NULL,
+    sent_xid xid8,
+    below bigint NOT NULL,
+    uncounted_below bigint NOT NULL,
+    CONSTRAINT message_moves_place CHECK ((((into_id IS NULL) = (sent_xid IS NULL)) AND (into_id <> conversation_id)))
+);
+
 CREATE VIEW app.sender_objects WITH (security_invoker='true') AS
  SELECT p.id,
     row_to_json(w.*) AS object
@@ -7543,6 +7794,9 @@ ALTER TABLE ONLY app.media_removals
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_pkey PRIMARY KEY (guest_id);
 
+ALTER TABLE ONLY app.message_moves
+    ADD CONSTRAINT message_moves_pkey PRIMARY KEY (conversation_id, guest_id);
+
 ALTER TABLE ONLY app.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
 
@@ -7655,6 +7909,8 @@ CREATE INDEX media_removals_due_at ON app.media_removals USING btree (due_at);
 CREATE INDEX merged_guests_account_id ON app.merged_guests USING btree (account_id);
 
 CREATE INDEX merged_guests_merged_xid ON app.merged_guests USING btree (merged_xid);
+
+CREATE INDEX message_moves_into_id ON app.message_moves USING btree (into_id) WHERE (into_id IS NOT NULL);
 
 CREATE INDEX node_users_user_id ON app.node_users USING btree (user_id);
 
@@ -7850,6 +8106,15 @@ ALTER TABLE ONLY app.merged_guests
 ALTER TABLE ONLY app.merged_guests
     ADD CONSTRAINT merged_guests_guest_id_fkey FOREIGN KEY (guest_id) REFERENCES public.user_profiles(id);
 
+ALTER TABLE ONLY app.message_moves
+    ADD CONSTRAINT message_moves_conversation_id_fkey FOREIGN KEY (conversation_id) REFERENCES public.conversations(id);
+
+ALTER TABLE ONLY app.message_moves
+    ADD CONSTRAINT message_moves_guest_id_fkey FOREIGN KEY (guest_id) REFERENCES app.merged_guests(guest_id);
+
+ALTER TABLE ONLY app.message_moves
+    ADD CONSTRAINT message_moves_into_id_fkey FOREIGN KEY (into_id) REFERENCES public.conversations(id);
+
 ALTER TABLE ONLY app.node_users
     ADD CONSTRAINT node_users_node_id_fkey FOREIGN KEY (node_id) REFERENCES app.nodes(id) ON DELETE CASCADE;
 
@@ -7935,6 +8200,8 @@ ALTER TABLE app.media_removals ENABLE ROW LEVEL SECURITY;
 CREATE POLICY member_select ON app.former_members FOR SELECT TO authenticated USING (((user_id = ( SELECT auth.uid() AS uid)) OR (conversation_id IN ( SELECT app.my_conversations() AS my_conversations))));
 
 ALTER TABLE app.merged_guests ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE app.message_moves ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE app.migrations ENABLE ROW LEVEL SECURITY;
 
@@ -8370,7 +8637,7 @@ REVOKE ALL ON FUNCTION app.adopt_account(account auth.users) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.answer_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.answer_bytes() TO authenticated;
 
-REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.attachment_object(attachment jsonb) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.attachment_object(attachment jsonb) TO postline_sender;
@@ -8449,10 +8716,15 @@ GRANT ALL ON FUNCTION app.checked_name(field text, value text, label text) TO au
 REVOKE ALL ON FUNCTION app.checked_time(field text, value text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.claim_message(conversation_id uuid, seq bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.claim_message(conversation_id uuid, seq bigint) TO authenticated;
+
 REVOKE ALL ON FUNCTION app.conversation_member(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_sender;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO authenticated;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_feed;
+
+REVOKE ALL ON FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;
@@ -8715,9 +8987,16 @@ GRANT ALL ON FUNCTION app.message_page(conversation_id uuid, before_seq bigint, 
 
 REVOKE ALL ON FUNCTION app.metadata_of(provider text) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.move_batch(conversation_id uuid, guest_id uuid, most integer) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.move_mark() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.move_messages(node uuid, waits boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.move_messages(node uuid, waits boolean) TO postline_feed;
+
 REVOKE ALL ON FUNCTION app.move_noted_mark() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.moved_xid(before public.messages, after public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.my_conversations() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.my_conversations() TO authenticated;
@@ -8799,6 +9078,8 @@ REVOKE ALL ON FUNCTION app.queue_mail(kind text, email text, user_id uuid, most 
 
 REVOKE ALL ON FUNCTION app.queue_removal() FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.reassign_messages(ids uuid[], from_id uuid, into_id uuid, base bigint) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.refuse_credentials() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.refuse_delete() FROM PUBLIC;
@@ -8842,6 +9123,8 @@ REVOKE ALL ON FUNCTION app.resign(name text, holder uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.resign(name text, holder uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.ring() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.rooms_of_guest(guest uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.salvaged_name(value text) FROM PUBLIC;
 
@@ -8899,7 +9182,7 @@ REVOKE ALL ON FUNCTION app.take_avatar() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.take_picture(message public.messages) FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid) FROM PUBLIC;
+REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 

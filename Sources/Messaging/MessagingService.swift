@@ -197,6 +197,10 @@ public final class MessagingService: Service, SessionFactory {
                     group.addTask(executorPreference: self.pool.reactor) { await self.sendGroups.run() }
                     if self.accounts.provider == .builtin { group.addTask { await self.connectedSessions.run() } }
                     if let presence = self.presence { group.addTask { await presence.run() } }
+                    let mover = MessageMover(database: self.database, logger: self.logger) { [feed = self.feed] in
+                        feed.changed()
+                    }
+                    group.addTask { await mover.run() }
                     if let media = self.media {
                         let sweeper = MediaSweeper(store: media, database: self.database, logger: self.logger)
                         group.addTask { await sweeper.run() }

@@ -14,8 +14,8 @@ insert into expected
 select who, format('select from %s where %s', t.name, t.mine), case
          when who = 'service_role' and t.name = 'app.former_members' then '1'
          when who = 'service_role'
-              and t.name in ('app.sessions', 'app.merged_guests', 'app.settings', 'app.nodes', 'app.node_users',
-                             'app.unsettled_users', 'auth.users') then '42501'
+              and t.name in ('app.sessions', 'app.merged_guests', 'app.message_moves', 'app.settings', 'app.nodes',
+                             'app.node_users', 'app.unsettled_users', 'auth.users') then '42501'
          when who = 'service_role' then t.everything
          when who = 'postline_feed' then t.feed
          when who = 'alice' then t.alice
@@ -43,6 +43,7 @@ select who, format('select from %s where %s', t.name, t.mine), case
             '42501', '42501', '2', '0', '0'),
         ('app.sessions', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('app.merged_guests', 'true', '42501', '42501', '42501', '42501', '42501'),
+        ('app.message_moves', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('app.settings', 'true', '42501', '42501', '42501', '42501', '42501'),
         ('auth.users', 'true', '42501', '42501', '42501', '42501', '42501'))
        as t (name, mine, everything, feed, alice, mallory, carol),

@@ -17,7 +17,8 @@ extension StoreWriter {
         try database.cachedStatement(
             sql: """
                 insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                on conflict do update set content = excluded.content, attachment = excluded.attachment,
+                on conflict do update set sender_id = excluded.sender_id, client_id = excluded.client_id,
+                    content = excluded.content, attachment = excluded.attachment,
                     version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at
                 where excluded.version >= version
                 """

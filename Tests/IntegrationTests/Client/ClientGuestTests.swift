@@ -85,6 +85,26 @@ struct ClientGuestTests {
         }
     }
 
+    @Test("a message of a guest who comes into an account is the account's on another's device")
+    func sender() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.frank)
+                    try await device.isLive()
+                    let guest = try await TestClient.connect(port: node.port)
+                    let tokens = try await guest.becomeGuest("Gwen")
+                    let room = try await guest.conversation(with: Person.frank.id)
+                    try await guest.send("hello frank", to: room)
+                    let chat = device.client.chat(with: room)
+                    try await device.shows("the guest's message") { _ in chat.messages.last?.content == "hello frank" }
+                    try await TestClient.connect(port: node.port).logIn(Person.alice.email, guest: tokens)
+                    try await device.shows("its new sender") { _ in chat.messages.last?.senderID == Person.alice.id }
+                }
+            }
+        }
+    }
+
     @Test("a guest of this device alone who signs in brings along what was edited, and the account's own values win")
     func localGuestSignsIn() async throws {
         try await TestDatabase.with { database in

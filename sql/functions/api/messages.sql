@@ -210,7 +210,7 @@ begin
      where m.conversation_id = edit_message.conversation_id and m.seq = edit_message.seq;
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif message.sender_id <> me or message.kind = 'system' then
+    elsif message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system' then
         perform app.refuse_forbidden('Only its sender edits a message.');
     elsif message.deleted_at is not null then
         perform app.refuse_forbidden('A deleted message is not changed any more.');
@@ -241,7 +241,8 @@ begin
      where m.conversation_id = delete_message.conversation_id and m.seq = delete_message.seq;
     if message.id is null then
         perform app.refuse_hidden('There is no such message.');
-    elsif seat.role = 'member' and (message.sender_id <> me or message.kind = 'system') then
+    elsif seat.role = 'member'
+          and (message.sender_id <> me and not app.claim_message(conversation_id, seq) or message.kind = 'system') then
         perform app.refuse_forbidden('A message is deleted by its sender, or by the owner or an admin of its group.');
     elsif message.deleted_at is null then
         update public.messages m set deleted_at = pg_catalog.clock_timestamp()

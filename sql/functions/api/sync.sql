@@ -351,15 +351,20 @@ begin
                            and (c.entered or not pg_catalog.pg_visible_in_snapshot(m.sent_xid, since))
                            and (until is null or pg_catalog.pg_visible_in_snapshot(m.changed_xid, until))
                         union all
-                        -- The edited and deleted that were sent before.
-                        select c.id, c.mark, m
+                        -- The edited, moved and deleted that were sent before: as many as fill the page, where an
+                        -- object has 256 bytes at least. `offset 0` has them found by what changed, and then sorted.
+                        select c.id, c.mark, e.message
                           from conversation c
-                          join public.messages m on m.conversation_id = c.id
-                         where not whole and not c.entered
-                           and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
-                           and (c.after_seq is null or m.seq > c.after_seq)
-                           and app.is_news(m.changed_xid, since, until)
-                           and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since)),
+                         cross join lateral (
+                                select w.message
+                                  from (select m.seq, m as message from public.messages m
+                                         where m.conversation_id = c.id
+                                           and m.version > 1 and m.changed_xid >= pg_catalog.pg_snapshot_xmin(since)
+                                           and (c.after_seq is null or m.seq > c.after_seq)
+                                           and app.is_news(m.changed_xid, since, until)
+                                           and pg_catalog.pg_visible_in_snapshot(m.sent_xid, since) offset 0) w
+                                 order by w.seq limit greatest(room, 0) / 256 + 2) e
+                         where not whole and not c.entered),
                     senders as materialized (
                         select pg_catalog.array_agg(s.id) as ids,
                                pg_catalog.array_agg(app.sender_members(s.id, s.object)) as members
@@ -373,14 +378,16 @@ begin
                            null::boolean as limited
                       from senders s cross join message m
                     union all
-                    -- The limited: a message that the view holds and does not give.
+                    -- The limited: a message that the view holds and does not give. Where numbers are reserved for
+                    -- messages that are still to be moved, it is the next before them.
                     select c.id, 0, null, true
                       from conversation c
                      where c.after_seq is null and c.newest > c.most
                        and (c.entered or exists (
-                            select from public.messages n
-                             where n.conversation_id = c.id and n.seq = c.newest - c.most
-                               and not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
+                            select from (select n.sent_xid from public.messages n
+                                          where n.conversation_id = c.id and n.seq <= c.newest - c.most
+                                          order by n.seq desc limit 1) n
+                             where not pg_catalog.pg_visible_in_snapshot(n.sent_xid, since)))
                      order by 1, 2
                 loop
                     if part.limited then

@@ -68,6 +68,7 @@ begin
     update public.presence set hidden_xid = '3' where hidden_xid > horizon;
     update app.sessions set ended_xid = '3' where ended_xid > horizon;
     update app.merged_guests set merged_xid = '3' where merged_xid > horizon;
+    update app.message_moves set sent_xid = '3' where sent_xid > horizon;
     return app.epoch();
 end
 $$;

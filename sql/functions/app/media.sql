@@ -202,10 +202,11 @@ language sql security definer set search_path = pg_catalog, pg_temp as $$
     delete from app.media_removals r where r.id = any (ids) and r.purpose <> 'upload'
 $$;
 
--- The guest's pictures become the account's. An avatar that the account has no use for goes.
+-- The guest's pictures become the account's; those of messages follow them, when they are moved. An avatar that the
+-- account has no use for goes.
 create or replace function app.merge_media(guest uuid, account uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$
-    update public.media m set owner_id = account where m.owner_id = guest
+    update public.media m set owner_id = account where m.owner_id = guest and m.message_id is null
 $$;
 create or replace function app.drop_unused_avatars(account uuid) returns void
 language sql security definer set search_path = pg_catalog, pg_temp as $$

@@ -6,11 +6,13 @@
 -- messages of the guest's move, ids and all, to the end of the account's, in their order and with the times they were
 -- written at, and the emptied conversation leaves both lists.
 --
+-- The transaction moves the newest 1,000 messages or so, whatever the guest has written, and leaves the others to
+-- batches (message_moves.sql). It counts messages before it locks anything.
+--
 -- Lock order as everywhere: conversations, members, messages; the guest's profile after its conversations, as a
 -- message's foreign key takes it.
 
--- Whether this transaction merges a guest: then, and only then, messages change their sender and place and direct
--- conversations their participants.
+-- Whether this transaction merges a guest: then, and only then, direct conversations change their participants.
 create or replace function app.is_merging() returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -55,19 +57,66 @@ begin
 end
 $$;
 
+-- How many messages of a guest there are with numbers above `after_seq`, up to `last_seq`.
+create or replace function app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint)
+returns integer
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_bitmapscan = off as $$
+begin
+    return (select count(*) from public.messages m
+             where m.conversation_id = count_messages.conversation_id and m.seq > after_seq and m.seq <= last_seq
+               and m.sender_id = guest);
+end
+$$;
+
+-- The conversations that a guest is in, and the groups that it wrote in and left.
+create or replace function app.rooms_of_guest(guest uuid) returns uuid[]
+language sql stable security definer set search_path = pg_catalog, pg_temp as $$
+    select array(
+        select m.conversation_id from public.conversation_members m where m.user_id = guest
+        union
+        select f.conversation_id from app.former_members f
+          join public.conversations g on g.id = f.conversation_id
+         where f.user_id = guest and f.wrote and g.kind = 'group')
+$$;
+
 create or replace function app.merge_users(guest uuid, account uuid) returns app.merged_guests
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
+    -- Messages that are counted before the answer, the guest's among all. Those beyond are counted as they are moved.
+    most_counted constant bigint := 200000;
+    countable bigint := most_counted;
+    -- The newest that are moved at once, in each conversation some: what a screen shows, and what the device may not
+    -- know to be sent and sends again as the account.
+    most_moved constant integer := 1000;
     room record;
+    rooms uuid[];
+    counted_after bigint[] := '{}';
+    counted_to bigint[] := '{}';
+    place integer;
     twin uuid;
-    taken integer;
+    room_id uuid;
     merged app.merged_guests;
 begin
     insert into app.merged_guests as g (guest_id, account_id) values (guest, account) returning g.* into merged;
 
+    rooms := array(select r from unnest(app.rooms_of_guest(guest)) r order by r);
+    foreach room_id in array rooms loop
+        select c.last_seq, greatest(c.last_seq - countable, 0) as after_seq into room
+          from public.conversations c where c.id = room_id;
+        counted_after := counted_after || room.after_seq;
+        counted_to := counted_to || room.last_seq;
+        countable := countable - (room.last_seq - room.after_seq);
+        -- The conversation of the two with each other goes.
+        if not exists (select from public.conversations c
+                        where c.id = room_id and account in (c.participant1_id, c.participant2_id)) then
+            merged.messages := merged.messages + app.count_messages(room_id, guest, room.after_seq, room.last_seq);
+        end if;
+    end loop;
+
     perform 1 from public.conversations c
      where c.id in (
-            select m.conversation_id from public.conversation_members m where m.user_id = guest
+            select unnest(app.rooms_of_guest(guest))
             union
             select t.id from public.conversation_members m
               join public.conversation_members o on o.conversation_id = m.conversation_id and o.user_id <> guest
@@ -79,38 +128,40 @@ begin
     perform 1 from public.user_profiles p where p.id = guest for update;
 
     for room in
-        select c.id, c.kind = 'direct' as direct, account in (c.participant1_id, c.participant2_id) as own,
+        select c.id, c.last_seq, c.kind = 'direct' as direct, account in (c.participant1_id, c.participant2_id) as own,
                case when c.participant1_id = guest then c.participant2_id else c.participant1_id end as other,
                exists (select from public.conversation_members m
-                        where m.conversation_id = c.id and m.user_id = guest) as present
+                        where m.conversation_id = c.id and m.user_id = guest) as present,
+               greatest(20, most_moved / count(*) over ())::integer as most
           from public.conversations c
-         where c.id in (select m.conversation_id from public.conversation_members m where m.user_id = guest
-                        union
-                        select f.conversation_id from app.former_members f
-                          join public.conversations g on g.id = f.conversation_id
-                         where f.user_id = guest and f.wrote and g.kind = 'group')
+         where c.id = any (app.rooms_of_guest(guest))
          order by c.id
     loop
+        merged.conversations := merged.conversations + (room.present and not (room.direct and room.own))::integer;
         if room.direct and room.own then
             perform app.empty_conversation(room.id);
             continue;
         end if;
+        -- What was sent before the lock was there.
+        place := pg_catalog.array_position(rooms, room.id);
+        merged.messages := merged.messages
+            + app.count_messages(room.id, guest, coalesce(counted_to[place], 0), room.last_seq);
         twin := case when room.direct then app.seat_participant(room.id, account, room.other) end;
         if twin is null then
-            taken := app.take_seat(room.id, guest, account);
+            perform app.take_seat(room.id, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
         else
-            taken := app.append_conversation(room.id, twin, guest, account);
+            perform app.append_conversation(
+                room.id, twin, guest, account, coalesce(counted_after[place], 0) + 1, room.most);
             perform app.empty_conversation(room.id);
         end if;
-        merged.messages := merged.messages + taken;
-        merged.conversations := merged.conversations + room.present::integer;
     end loop;
 
     perform app.merge_media(guest, account);
     perform app.merge_profiles(guest, account);
     perform app.drop_unused_avatars(account);
-    update app.merged_guests g set conversations = merged.conversations, messages = merged.messages
-     where g.guest_id = guest;
+    update app.merged_guests g set conversations = merged.conversations, messages = g.messages + merged.messages
+     where g.guest_id = guest
+    returning g.* into merged;
     return merged;
 end
 $$;
@@ -145,35 +196,34 @@ exception when unique_violation then
 end
 $$;
 
--- The guest's messages and membership become the account's: the stronger role and the later mark stay. Answers how
--- many messages.
-create or replace function app.take_seat(conversation_id uuid, guest uuid, account uuid) returns integer
+drop function if exists app.take_seat(uuid, uuid, uuid);
+drop function if exists app.append_conversation(uuid, uuid, uuid, uuid);
+
+-- The guest's membership becomes the account's: the stronger role and the later mark stay. So do its messages, the
+-- newest `most` now. Those from `counted_from` on are counted.
+create or replace function app.take_seat(
+    conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     seat public.conversation_members;
-    taken integer;
     newest bigint;
 begin
-    with moved as (
-        update public.messages m
-           set sender_id = account,
-               client_id = case when not exists (
-                    select from public.messages o
-                     where o.conversation_id = m.conversation_id and o.sender_id = account
-                       and o.client_id = m.client_id) then m.client_id end
-         where m.conversation_id = take_seat.conversation_id and m.sender_id = guest
-        returning m.seq)
-    select count(*), max(moved.seq) into taken, newest from moved;
+    select m.* into seat from public.conversation_members m
+     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
+    insert into app.message_moves (conversation_id, guest_id, below, uncounted_below)
+    select c.id, guest, c.last_seq + 1, counted_from from public.conversations c where c.id = take_seat.conversation_id;
+    perform app.move_batch(take_seat.conversation_id, guest, most);
+    -- The last that it sent, where many others wrote since.
+    perform app.reassign_messages(array[m.id], m.conversation_id, m.conversation_id, 0) from public.messages m
+     where m.conversation_id = take_seat.conversation_id and m.seq = seat.sent_seq and m.sender_id = guest;
     update public.conversations c
        set created_by = case when c.created_by = guest then account else c.created_by end,
            last_message_sender_id = case when c.last_message_sender_id = guest then account
-                                         else c.last_message_sender_id end,
-           last_message_xid = case when taken > 0 then pg_catalog.pg_current_xact_id() else c.last_message_xid end
+                                         else c.last_message_sender_id end
      where c.id = take_seat.conversation_id;
 
     delete from public.conversation_members m
-     where m.conversation_id = take_seat.conversation_id and m.user_id = guest
-    returning m.* into seat;
+     where m.conversation_id = take_seat.conversation_id and m.user_id = guest;
     if seat.user_id is not null then
         insert into public.conversation_members (conversation_id, user_id, joined_at, last_read_seq)
         select seat.conversation_id, account, seat.joined_at, seat.last_read_seq
@@ -193,58 +243,62 @@ begin
        set role = case when 'owner' in (m.role, seat.role) then 'owner'
                        when 'admin' in (m.role, seat.role) then 'admin' else 'member' end,
            last_read_seq = greatest(m.last_read_seq, seat.last_read_seq),
-           sent_seq = greatest(m.sent_seq, newest),
+           sent_seq = greatest(m.sent_seq, seat.sent_seq),
            changed_xid = pg_catalog.pg_current_xact_id()
      where m.conversation_id = take_seat.conversation_id and m.user_id = account;
-    return taken;
 end
 $$;
 
--- All messages of a direct conversation go to the end of another of the same two people. A member who had read all of
--- that one keeps the place it had reached in this one; and as after a send, nobody's mark is before what it wrote.
--- Answers how many messages the guest had written.
-create or replace function app.append_conversation(from_id uuid, into_id uuid, guest uuid, account uuid) returns integer
+-- All messages of a direct conversation go to the end of another of the same two people, where their numbers are
+-- reserved: the newest `most` now. A member who had read all of that one keeps the place it had reached in this one;
+-- and as after a send, nobody's mark is before what it wrote. The guest's from `counted_from` on are counted.
+create or replace function app.append_conversation(
+    from_id uuid, into_id uuid, guest uuid, account uuid, counted_from bigint, most integer) returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
     xid xid8 := pg_catalog.pg_current_xact_id();
-    base bigint;
+    reserved bigint;    -- the numbers there are beyond this
     newest public.messages;
-    taken integer := (select count(*) from public.messages m where m.conversation_id = from_id and m.sender_id = guest);
 begin
-    select c.last_seq into base from public.conversations c where c.id = into_id for update;
-    update public.messages m
-       set conversation_id = into_id, seq = base + m.seq,
-           sender_id = case when m.sender_id = guest then account else m.sender_id end,
-           client_id = case when not exists (
-                select from public.messages o
-                 where o.conversation_id = into_id and o.client_id = m.client_id
-                   and o.sender_id = case when m.sender_id = guest then account else m.sender_id end)
-                then m.client_id end
-     where m.conversation_id = from_id;
+    select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
+    select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
+    -- What an earlier merge has left to be moved here goes there at once.
+    delete from app.message_moves v where v.conversation_id = from_id;
+    update app.message_moves v
+       set into_id = append_conversation.into_id, base = reserved + v.base, sent_xid = xid
+     where v.into_id = from_id;
+    if newest.id is null then
+        return;
+    end if;
+    update public.conversations c
+       set last_seq = reserved + f.last_seq, last_message_content = pg_catalog.left(newest.content, 200),
+           last_message_time = newest.created_at, last_message_xid = xid,
+           last_message_sender_id = case when newest.sender_id = guest then account else newest.sender_id end
+      from public.conversations f
+     where f.id = from_id and c.id = into_id;
+    insert into app.message_moves (conversation_id, guest_id, into_id, base, sent_xid, below, uncounted_below)
+    values (from_id, guest, into_id, reserved, xid, newest.seq + 1, counted_from);
     update public.conversations c
        set last_seq = 0, last_message_content = null, last_message_time = null, last_message_sender_id = null
      where c.id = from_id;
-    select m.* into newest from public.messages m
-     where m.conversation_id = into_id and m.seq > base order by m.seq desc limit 1;
-    if not found then
-        return taken;
-    end if;
-    update public.conversations c
-       set last_seq = newest.seq, last_message_content = pg_catalog.left(newest.content, 200),
-           last_message_time = newest.created_at, last_message_sender_id = newest.sender_id, last_message_xid = xid
-     where c.id = into_id;
     update public.conversation_members m
-       set last_read_seq = greatest(w.seq, case when m.last_read_seq = base then base + coalesce(o.last_read_seq, 0)
+       set last_read_seq = greatest(w.seq, case when m.last_read_seq = reserved
+                                                then reserved + coalesce(o.last_read_seq, 0)
                                                 else m.last_read_seq end),
            sent_seq = w.seq, changed_xid = xid
       from public.conversation_members n
       left join public.conversation_members o
         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
      cross join lateral (
-            select greatest(n.sent_seq, max(s.seq)) as seq from public.messages s
-             where s.conversation_id = into_id and s.sender_id = n.user_id and s.seq > base) w
+            select greatest(n.sent_seq, reserved + coalesce(nullif(o.sent_seq, 0), (
+                        -- Of a member whose row was deleted by SQL and perhaps came back.
+                        select max(s.seq)
+                          from (select l.seq, l.sender_id from public.messages l
+                                 where l.conversation_id = from_id order by l.seq desc limit 10000) s
+                         where s.sender_id = case n.user_id when account then guest else n.user_id end))) as seq
+            ) w
      where n.conversation_id = into_id and m.conversation_id = n.conversation_id and m.user_id = n.user_id;
-    return taken;
+    perform app.move_batch(from_id, guest, most);
 end
 $$;
 

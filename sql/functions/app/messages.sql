@@ -137,14 +137,15 @@ $$;
 
 create or replace function app.keep_message() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    sent_xid xid8;
 begin
     if row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id)
        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
-        if new.id = old.id and app.is_merging() then
-            -- What comes to another conversation is sent there, by this transaction.
-            if new.conversation_id <> old.conversation_id then
-                new.sent_xid := pg_catalog.pg_current_xact_id();
-            end if;
+        sent_xid := app.moved_xid(old, new);
+        if sent_xid is not null then
+            -- What comes to another conversation is sent there, by the transaction that reserved its number.
+            new.sent_xid := sent_xid;
             new.version := old.version + 1;
             new.changed_xid := pg_catalog.pg_current_xact_id();
             return new;

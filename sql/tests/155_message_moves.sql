@@ -1,0 +1,259 @@
+-- A5: a merged guest with more messages than the sign-in moves.
+begin;
+select no_plan();
+select tests.make_world();
+select tests.make_user(name, true) from unnest(array['guest', 'other', 'long', 'last', 'near', 'far']) name;
+create function tests.talk(room text, kind text, members text[]) returns void language plpgsql as $$
+declare made uuid;
+begin
+    insert into public.conversations (kind, title, participant1_id, participant2_id)
+    values (kind, case when kind = 'group' then room end,
+            case when kind = 'direct' then tests.id(members[1]) end,
+            case when kind = 'direct' then tests.id(members[2]) end)
+    returning id into made;
+    insert into tests.ids values (room, made);
+    if kind = 'group' then
+        insert into public.conversation_members (conversation_id, user_id)
+        select made, tests.id(m) from unnest(members) m;
+    end if;
+end $$;
+-- Without the triggers, by which many messages of one transaction would take long.
+create function tests.say_many(room text, who text, how_many integer, content text default 'many') returns void
+language plpgsql as $$
+declare
+    talk public.conversations := tests.conversation(room);
+begin
+    set local session_replication_role = replica;
+    insert into public.messages (conversation_id, seq, sender_id, client_id, content, created_at)
+    select talk.id, talk.last_seq + n, tests.id(who), gen_random_uuid(), say_many.content || ' ' || n, now()
+      from generate_series(1, how_many) n;
+    update public.conversations set last_seq = last_seq + how_many, last_message_sender_id = tests.id(who)
+     where id = talk.id;
+    update public.conversation_members m
+       set sent_seq = talk.last_seq + how_many, last_read_seq = talk.last_seq + how_many
+     where m.conversation_id = talk.id and m.user_id = tests.id(who);
+    set local session_replication_role = origin;
+end $$;
+create function tests.merge(guest text, account text) returns text language sql as $$
+    with session as (insert into app.sessions (user_id) values (tests.id(guest)) returning id)
+    select tests.account(format('accounts.merge_guest(%L, %L, %L, 1, 10)', tests.id(account),
+            (select encrypted_password from auth.users where id = tests.id(account)), session.id)) from session
+$$;
+create function tests.written(room text, who text) returns bigint language sql as $$
+    select count(*) from public.messages m where m.conversation_id = tests.id(room) and m.sender_id = tests.id(who)
+$$;
+create function tests.left_to_move(guest text) returns text language sql as $$
+    select string_agg(i.name || ' below ' || v.below, ', ' order by i.name)
+      from app.message_moves v join tests.ids i on i.id = v.conversation_id where v.guest_id = tests.id(guest)
+$$;
+insert into tests.ids values ('node one', gen_random_uuid()), ('node two', gen_random_uuid());
+create function tests.move(node text default 'node one', waits boolean default false) returns text language sql as $$
+    select tests.as('postline_feed', format('app.move_messages(%L, %L)', tests.id(node), waits))
+$$;
+-- Moves all that is left. Returns in how many batches.
+create function tests.move_all() returns integer language plpgsql as $$
+declare batches integer := 0;
+begin
+    while tests.move() = 'moved' loop batches := batches + 1; end loop;
+    return batches;
+end $$;
+create function tests.changes(who text) returns jsonb language plpgsql as $$
+declare answer jsonb;
+begin
+    perform tests.authenticate_as(who);
+    select changes::jsonb into answer from api.sync(app.epoch(), '4:4:', null, null, 20, 100000000);
+    perform tests.owner();
+    return answer;
+end $$;
+create function tests.page(who text, room text, before_seq bigint) returns jsonb language sql as $$
+    select tests.as(who, format('api.messages(%L, %L, null, 50)', tests.id(room), before_seq))::jsonb -> 'messages'
+$$;
+
+select is(tests.move(), 'none', 'where nothing is to be moved nothing is done');
+select is((select count(*) from app.leases), 0::bigint, 'and nothing is written');
+
+-- The guest has written 2,500 messages in a group, and talks with bob, whom alice talks with too.
+select tests.talk('club', 'group', array['guest', 'bob', 'alice']),
+       tests.talk('guest bob', 'direct', array['guest', 'bob']);
+select tests.say_many('club', 'guest', 1700), tests.say_many('club', 'bob', 10), tests.say_many('club', 'guest', 800);
+select tests.say_many('guest bob', 'guest', 650), tests.say_many('guest bob', 'bob', 2),
+       tests.say_many('guest bob', 'guest', 648);
+select tests.say('direct', 'alice', 'a1'), tests.say('direct', 'bob', 'b2');
+-- A client_id of the guest's that alice has used too, in the group and in the direct conversation.
+insert into public.messages (conversation_id, sender_id, client_id, content)
+select m.conversation_id, tests.id('alice'), m.client_id, 'same'
+  from public.messages m where m.conversation_id = tests.id('club') and m.seq = 5;
+insert into public.messages (conversation_id, sender_id, client_id, content)
+select tests.id('direct'), tests.id('alice'), m.client_id, 'same'
+  from public.messages m where m.conversation_id = tests.id('guest bob') and m.seq = 6;
+update auth.users set encrypted_password = 'hash' where id in (tests.id('alice'), tests.id('carol'));
+create temporary table before as
+    select id, conversation_id, seq, sender_id, client_id, content, created_at from public.messages;
+select tests.age();
+
+select is(tests.merge('guest', 'alice'), '{"conversations":2,"messages":3798}', 'all messages are counted');
+select is(tests.written('club', 'alice') || ' ' || tests.written('direct', 'alice'), '501 502',
+    'and the newest are moved: of each conversation its share of 1,000');
+select is(tests.left_to_move('guest'), 'club below 2011, guest bob below 801', 'what is left is noted');
+select is((select count(*) from app.message_moves), 2::bigint, 'once for each conversation');
+-- Bob's place is behind what alice has read.
+select results_eq($$
+    select c.last_seq, m.sent_seq, m.last_read_seq >= m.sent_seq from public.conversations c
+      join public.conversation_members m on m.conversation_id = c.id and m.user_id = tests.id('alice')
+     where c.id = tests.id('direct')
+$$, 'values (1303::bigint, 1303::bigint, true)', 'numbers are reserved for all, and the marks are where they will be');
+
+-- Until they are moved.
+select is(tests.page('bob', 'direct', 804) -> -1 ->> 'seq', '3', 'a page leaves out what is to be moved there');
+select is((select m from jsonb_array_elements(tests.page('bob', 'club', 600)) m where m ->> 'seq' = '599') -> 'sender',
+    jsonb_build_object('id', tests.id('guest'), 'username', null, 'full_name', null, 'avatar_type', null,
+        'avatar_id', null, 'avatar_url', null,
+        'version', (select version from public.user_profiles where id = tests.id('guest'))),
+    'a message that is not moved is of a deleted user');
+select ok((select bool_or(p ->> 'id' = tests.id('guest')::text and (p ->> 'is_deleted')::boolean)
+             from jsonb_array_elements(tests.changes('bob') -> 'profiles') p), 'whose profile is known');
+select matches(tests.as('bob', format('api.edit_message(%L, 1, ''x'')', tests.id('club'))),
+    '^PL007 ', 'who was not its sender does not edit it');
+select matches(tests.as('mallory', format('app.claim_message(%L, 1)', tests.id('club'))),
+    '^PL008 ', 'nor does a stranger get it');
+select is(tests.as('bob', format('app.claim_message(%L, 1)', tests.id('club'))), 'false', 'nor another member');
+select is(tests.as('carol', format('api.messages(%L)', tests.id('guest bob')))::text like 'PL008%', true,
+    'what has left its conversation is seen by nobody');
+select is(tests.as('alice', format('api.edit_message(%L, 1, ''edited'')', tests.id('club')))::jsonb
+            - '{id,conversation_id,sender,client_id,created_at,edited_at,is_read,attachment}'::text[],
+    jsonb_build_object('seq', 1, 'sender_id', tests.id('alice'), 'kind', 'text', 'content', 'edited', 'version', 3,
+        'deleted_at', null), 'the account edits it at once, and it is the account''s');
+select ok(tests.as('alice', format('api.delete_message(%L, 2) ->> ''deleted_at''', tests.id('club'))) is not null,
+    'and deletes it');
+
+-- The rule behind it.
+select is(tests.attempt('none', format('update public.messages set %s where conversation_id = %L and seq = 3',
+        change, tests.id('club'))), '23001', change)
+  from unnest(array[
+    format('sender_id = %L', tests.id('bob')), format('sender_id = %L, content = ''x''', tests.id('alice')),
+    format('sender_id = %L, client_id = gen_random_uuid()', tests.id('alice')), 'client_id = null',
+    'seq = 90000', format('sender_id = %L, seq = 90000', tests.id('alice')),
+    format('conversation_id = %L, seq = 90000', tests.id('direct'))]) change;
+select is(tests.attempt('none', format('update public.messages set conversation_id = %L, seq = 4 '
+        'where conversation_id = %L and seq = 1', tests.id('group'), tests.id('guest bob'))), '23001',
+    'a message goes to its own place alone');
+
+-- Who may.
+select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
+  from unnest(array['alice', 'anon', 'service_role', 'postline_accounts', 'postline_sender', 'tests_login']) who,
+       unnest(array['select from app.message_moves', 'delete from app.message_moves',
+                    'select app.move_messages(gen_random_uuid(), false)',
+                    'select app.move_batch(gen_random_uuid(), gen_random_uuid(), 1)',
+                    'select app.reassign_messages(''{}'', gen_random_uuid(), gen_random_uuid(), 0)']) statement;
+select is(tests.attempt('postline_feed', 'select from app.message_moves'), '42501', 'the feed reads no row of it');
+
+-- Batches.
+do $$ begin
+    perform tests.move();
+    raise exception 'killed';
+exception when others then end $$;
+select is(tests.left_to_move('guest'), 'club below 2011, guest bob below 801',
+    'a batch that ends early changes nothing');
+select is(tests.move('node one'), 'moved', 'the next does it');
+select is(tests.move('node two'), 'led', 'another node does nothing');
+update app.leases set expires_at = clock_timestamp() - interval '1 ms';
+select is(tests.move('node two', true), 'moved', 'until the lease expires');
+select is(tests.move('node one'), 'led', 'from then on it moves');
+update app.leases set expires_at = clock_timestamp() - interval '1 ms';
+select ok(tests.move_all() <= 4, 'some batches move all');
+select is((select count(*) from app.message_moves), 0::bigint, 'and then nothing is left');
+select is(tests.move(), 'none', 'the next finds nothing');
+select is((select count(*) from public.messages where sender_id = tests.id('guest')), 0::bigint, 'nor is the guest''s');
+select is_empty($$
+    select n.id from public.messages n full join before b using (id)
+     where n.id is null or b.id is null or n.created_at <> b.created_at
+        or n.content is distinct from b.content and n.content <> 'edited' and n.deleted_at is null
+        or n.seq <> b.seq + case when b.conversation_id = tests.id('guest bob') then 3 else 0 end
+        or n.conversation_id <> case when b.conversation_id = tests.id('guest bob') then tests.id('direct')
+                                     else b.conversation_id end
+        or n.sender_id <> case when b.sender_id = tests.id('guest') then tests.id('alice') else b.sender_id end
+$$, 'every message is there, once, in its place, by its sender');
+select is((select count(*) from public.messages n join before b using (id)
+            where n.client_id is distinct from b.client_id), 2::bigint, 'a client_id stays, where it is not taken');
+select is_empty($$
+    select c.id from public.conversations c
+     where c.last_seq <> (select count(*) from public.messages m where m.conversation_id = c.id)
+        or c.last_seq <> coalesce((select max(seq) from public.messages m where m.conversation_id = c.id), 0)
+$$, 'numbers have no gap');
+select is((select count(*) from jsonb_array_elements(tests.changes('bob') -> 'messages') m
+            where m ->> 'conversation_id' = tests.id('club')::text),
+    2500::bigint, 'a cursor of before brings each of the guest''s messages');
+select is((select messages from app.merged_guests where guest_id = tests.id('guest')), 3798, 'the count stays');
+
+-- Long texts: a batch ends after 1 MiB of them, and has at least one message.
+select tests.talk('texts', 'group', array['long', 'bob']);
+select tests.say_many('texts', 'long', 300, repeat('x', 7000));
+select is(tests.merge('long', 'alice'), '{"conversations":1,"messages":300}', 'long ones are counted');
+select ok(tests.written('texts', 'alice') between 140 and 160, 'and moved a mebibyte at a time');
+select is(tests.move_all() || ' ' || tests.written('texts', 'alice'), '1 300', 'to the last');
+
+-- One that wrote in a group and left: its newest message is far back. The account's marks follow.
+select tests.talk('left', 'group', array['bob', 'other', 'alice']);
+select tests.say_many('left', 'other', 30);
+delete from public.conversation_members where conversation_id = tests.id('left') and user_id = tests.id('other');
+select tests.say_many('left', 'bob', 10050);
+select is(tests.merge('other', 'alice'), '{"conversations":0,"messages":30}', 'all are counted, however far back');
+select is(tests.written('left', 'alice'), 0::bigint, 'the sign-in looks at 10,000 messages of a conversation');
+select is(tests.move_all() || ' ' || tests.written('left', 'alice'), '1 30', 'a batch finds them');
+select is((select sent_seq || ' ' || (last_read_seq >= sent_seq)
+             from public.conversation_members where conversation_id = tests.id('left') and user_id = tests.id('alice')),
+    '30 true', 'and moves the mark');
+
+-- The account is deleted meanwhile.
+select tests.talk('early', 'group', array['last', 'bob']);
+select tests.say_many('early', 'last', 1200);
+select is(tests.merge('last', 'carol'), '{"conversations":1,"messages":1200}', 'another guest');
+select is(tests.left_to_move('last'), 'early below 201', 'has more than is moved at once');
+select is(tests.account(format('accounts.delete_user(%L, ''hash'')', tests.id('carol'))), '{"deleted":true}',
+    'its account is deleted');
+select is(tests.move_all() || ' ' || tests.written('early', 'carol') || ' ' || tests.written('early', 'last'),
+    '1 1200 0', 'its messages are then under the account''s tombstone');
+select is((select count(*) from app.message_moves), 0::bigint, 'and nothing is left');
+select ok((select bool_and(m -> 'sender' -> 'full_name' = 'null' and m ->> 'sender_id' = tests.id('carol')::text)
+             from jsonb_array_elements(tests.page('bob', 'early', 100)) m), 'as bob sees');
+
+-- Two guests who talk with each other, and come into two accounts that do.
+select tests.talk('near far', 'direct', array['near', 'far']),
+       tests.talk('alice mallory', 'direct', array['alice', 'mallory']);
+select tests.say('alice mallory', 'mallory', 'm1');
+select tests.say_many('near far', 'near', 1300, 'near'), tests.say_many('near far', 'far', 1300, 'far');
+update auth.users set encrypted_password = 'hash' where id = tests.id('mallory');
+select is(tests.merge('near', 'alice'), '{"conversations":1,"messages":1300}', 'the one comes');
+select is(tests.left_to_move('near'), 'near far below 301', 'with more than is moved at once');
+select is(tests.merge('far', 'mallory'), '{"conversations":1,"messages":1300}', 'and the other');
+select is(tests.left_to_move('near') is null and tests.left_to_move('far') is not null, true,
+    'what was left of the one goes along with the other''s');
+select ok(tests.move_all() > 0, 'all are moved');
+select results_eq($$
+    select i.name, min(m.seq), max(m.seq), count(*)
+      from public.messages m join tests.ids i on i.id = m.sender_id
+     where m.conversation_id = tests.id('alice mallory') and m.content <> 'm1' group by i.name order by i.name
+$$, $$values ('alice', 2::bigint, 1301::bigint, 1300::bigint), ('mallory', 1302, 2601, 1300)$$,
+    'to their accounts, in their order');
+
+-- Two guests of one account, who talk with one person: the place of the one is reserved before that of the other.
+select tests.make_user(name, true) from unnest(array['left one', 'right one']) name;
+select tests.talk('left bob', 'direct', array['left one', 'bob']),
+       tests.talk('right bob', 'direct', array['right one', 'bob']);
+select tests.say_many('left bob', 'left one', 1100, 'left'),
+       tests.say_many('right bob', 'right one', 1100, 'right');
+select is(tests.merge('left one', 'alice') || tests.merge('right one', 'alice'),
+    '{"conversations":1,"messages":1100}{"conversations":1,"messages":1100}', 'two guests come one after the other');
+select is(tests.left_to_move('left one') || ' ' || tests.left_to_move('right one'),
+    'left bob below 101 right bob below 101', 'with some left of each');
+select tests.say('direct', 'alice', 'after');
+select ok(tests.move_all() = 2, 'all are moved');
+select results_eq($$
+    select split_part(m.content, ' ', 1), min(m.seq), max(m.seq), count(*)
+      from public.messages m where m.conversation_id = tests.id('direct') and m.seq > 1303 group by 1 order by 2
+$$, $$
+    values ('left', 1304::bigint, 2403::bigint, 1100::bigint), ('right', 2404, 3503, 1100), ('after', 3504, 3504, 1)
+$$, 'each to its place');
+
+select * from finish();
+rollback;
