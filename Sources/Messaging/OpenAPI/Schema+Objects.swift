@@ -22,7 +22,7 @@ extension Schema {
         (
             "ConversationOrLeft",
             object([], optional: conversationMembers + [("conversation_id", .uuid), ("left", .bool)])
-                .described("The Conversation without the member; conversation_id and left alone, where it was the user.")
+                .described("The conversation without the member. If the user left: conversation_id and left.")
         ),
         ("Message", object(messageMembers).described("A message, with its sender at the moment of the answer.")),
         ("Presence", object(presenceMembers).described("Whether a user is online, and when it last was.")),
