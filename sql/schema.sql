@@ -4233,7 +4233,9 @@ begin
         perform app.check_avatar_url('avatar_url', new.avatar_url);
     end if;
     if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
-        if new.language_code !~ '^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)$' then
+        -- As phones write them, also with the encoding or the keywords of a locale (`en_US@rg=gbzzzz`).
+        if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
+                                 '([.@][-A-Za-z0-9._=;@]*)?$') then
             perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
         end if;
         new.language_code := app.language_tag(new.language_code);
@@ -4313,7 +4315,8 @@ declare
     tag text := substring(replace(btrim(left(value, 1000)), '_', '-')
         from '^((?:[A-Za-z]{2,8}|[xXiI](?=-))(?:-[A-Za-z0-9]{1,8})*)(?![A-Za-z0-9])');
 begin
-    while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' loop
+    -- Behind "x" a single character is a subtag like any other (RFC 5646, 2.1).
+    while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' and tag !~* '(^|-)x-' loop
         tag := regexp_replace(tag, '-[^-]*$', '');
     end loop;
     return case when char_length(tag) > 1 then tag end;
@@ -4550,7 +4553,12 @@ CREATE FUNCTION app.make_login(login name, password text) RETURNS void
     AS $$
 begin
     if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
-        execute pg_catalog.format('create role %I login noinherit password %L', login, password);
+        begin
+            execute pg_catalog.format('create role %I login noinherit password %L', login, password);
+        exception when duplicate_object or unique_violation then
+            -- A migration of another database of the cluster has just created it.
+            null;
+        end;
     end if;
     perform app.admit(login);
 end

@@ -19,7 +19,7 @@ struct MigrationCheck: Sendable {
         let owner = try await admin.ask(.owner)
         let ability = Self.ability(owner)
         guard isMigrated, owner.isTrue("owns") else {
-            let obstacles = isMigrated ? [] : try await Self.obstacles(to: MigrationPlan(applied: []), admin)
+            let obstacles = isMigrated ? [] : try await Self.obstacles(to: MigrationPlan(applied: nil), admin)
             return [ability] + obstacles + (isMigrated ? [] : [Self.notMigrated])
         }
         let ledger = try await admin.ask(.ledger)
@@ -29,7 +29,7 @@ struct MigrationCheck: Sendable {
             + Self.state(LedgerState(applied: applied))
     }
 
-    /// The obstacles that `migrate` would refuse; the role's missing rights are another check.
+    /// The obstacles that `migrate` would refuse; the role's missing rights and the encoding are other checks.
     private static func obstacles(
         to plan: MigrationPlan, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {

@@ -1,5 +1,6 @@
--- A digest of what `policies.sql` and `bootstrap/` decide: owners, rights, row-level security, policies and roles. It
--- is the same in every cluster, so it tells a database that was restored without them. $1: Postline's tables.
+-- A digest of the objects that `functions/`, `policies.sql` and `bootstrap/` define: functions, views and triggers,
+-- owners, rights, row-level security, policies and roles. It is the same in every cluster, so it tells a database that
+-- was restored without them, or in which one was changed. $1: Postline's tables.
 with schemas as (
     select n.oid, n.nspname from pg_namespace n
      where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin')
@@ -43,6 +44,26 @@ with schemas as (
       from unnest(array['anon', 'authenticated', 'service_role', 'postline_feed', 'postline_accounts',
                         'postline_sender']) as w (name)
       left join pg_roles r on r.rolname = w.name
+    union all
+    select concat_ws(' ', 'code', n.nspname, p.proname, md5(pg_get_functiondef(p.oid)))
+      from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+     where (n.oid in (select s.oid from schemas s)
+            or n.nspname = 'public' and p.proname in ('is_read', 'unread_count')
+            or n.nspname = 'auth' and p.proname in ('uid', 'role', 'jwt'))
+       and p.prokind in ('f', 'p')
+       and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+    union all
+    select concat_ws(' ', 'view', r.name, md5(pg_get_viewdef(r.oid))) from relations r where r.relkind = 'v'
+    union all
+    -- Triggers of an app's own functions are the app's.
+    select concat_ws(' ', 'trigger', r.name, t.tgname, t.tgenabled, md5(pg_get_triggerdef(t.oid)))
+      from pg_trigger t join relations r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
+     where not t.tgisinternal and p.pronamespace in (select s.oid from schemas s)
+    union all
+    -- Those of foreign keys have names of the cluster.
+    select concat_ws(' ', 'disabled foreign key', r.name, count(*))
+      from pg_trigger t join relations r on r.oid = t.tgrelid
+     where t.tgisinternal and t.tgenabled <> 'O' group by r.name
     union all
     select 'temporary ' || has_database_privilege('public', current_database(), 'temporary')
 )

@@ -30,6 +30,14 @@ select 0 as place,
        'The database takes no writes: it is a standby, or default_transaction_read_only is on.' as obstacle
  where pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean
 union all
+select 4, format('The database''s encoding is %1$s, and Postline needs UTF8: create the database with '
+                 'create database %2$I encoding ''UTF8'' template template0;',
+                 pg_encoding_to_char(d.encoding), d.datname)
+  from pg_database d where d.datname = current_database() and pg_encoding_to_char(d.encoding) <> 'UTF8'
+union all
+select 0, 'There is no schema public, in which Postline has its tables: create schema public;'
+ where to_regnamespace('public') is null
+union all
 select 1, format('%s exists and is not Postline''s, which needs the name: rename it, move it to another schema, '
                           'or let Postline have a database of its own.', w.name)
   from unnest($1::text[]) as w (name)
@@ -41,14 +49,15 @@ select 1, format('The schema %s exists and holds objects that are not Postline''
                  'rename it, or let Postline have a database of its own.', s.name,
                  (select string_agg(o.name, ', ' order by o.name) from (
                       select c.relname::text from pg_class c
-                       where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v', 'm', 'f')
+                       where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S', 'c')
                       union select p.proname from pg_proc p where p.pronamespace = s.oid
-                      union select t.typname from pg_type t where t.typnamespace = s.oid and t.typtype in ('d', 'e')
+                      union select t.typname from pg_type t
+                             where t.typnamespace = s.oid and t.typtype in ('d', 'e', 'r')
                       order by 1 limit 3) as o (name)))
   from schemas s
- where exists (select from pg_class c where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v', 'm', 'f'))
+ where exists (select from pg_class c where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S', 'c'))
     or exists (select from pg_proc p where p.pronamespace = s.oid)
-    or exists (select from pg_type t where t.typnamespace = s.oid and t.typtype in ('d', 'e'))
+    or exists (select from pg_type t where t.typnamespace = s.oid and t.typtype in ('d', 'e', 'r'))
 union all
 select 2, 'auth.users is not a table: Postline needs Supabase''s table of accounts there, or none.'
   from account u where u.relkind not in ('r', 'p')
@@ -90,7 +99,7 @@ union all
 select 4, format('The role %1$s may not create tables in the schema public: '
                  'grant create, usage on schema public to %1$I;', me.name)
   from me where exists (select from unnest($1::text[]) as w (name) where w.name like 'public.%')
-            and not has_schema_privilege('public', 'create')
+            and not coalesce(has_schema_privilege(to_regnamespace('public'), 'create'), true)
 union all
 select 4, format('There is no role %s, and the role %s may not create roles: %s',
                  string_agg(r.name, ', ' order by r.name), me.name,

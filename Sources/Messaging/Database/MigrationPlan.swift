@@ -1,3 +1,5 @@
+internal import Postgres
+
 /// The names that pending migrations create in a database, and the reasons why they cannot be applied there.
 package struct MigrationPlan: Sendable {
     /// The tables, domains and functions, such as `public.messages`.
@@ -9,16 +11,17 @@ package struct MigrationPlan: Sendable {
     /// The extensions.
     package let extensions: [String]
 
-    /// - Parameter applied: the names of the migrations that were applied.
-    package init(applied: Set<String>) {
+    /// - Parameter applied: the names of the migrations that were applied; nil if there is no ledger of them yet.
+    package init(applied: Set<String>?) {
         var objects: [String] = []
-        var schemas: [String] = applied.isEmpty ? ["app"] : []
+        // The ledger is created in it.
+        var schemas: [String] = applied == nil ? ["app"] : []
         var extensions: [String] = []
-        for file in SQLFile.files(in: "migrations") where !applied.contains(file.name) {
+        for file in SQLFile.files(in: "migrations") where applied?.contains(file.name) != true {
             for line in file.text.split(separator: "\n") {
                 guard let (kind, name) = Self.created(by: line) else { continue }
                 switch kind {
-                case "schema": if !schemas.contains(name) { schemas.append(name) }
+                case "schema": if name != "app", !schemas.contains(name) { schemas.append(name) }
                 case "extension": extensions.append(name)
                 default: objects.append(name)
                 }
@@ -47,4 +50,44 @@ package struct MigrationPlan: Sendable {
         }
         return (String(words[0]), String(words[1].prefix { $0 != "(" && $0 != ";" }))
     }
+}
+
+/// Checks before the first statement that writes.
+extension MigrationPlan {
+    /// - Throws: `MigrationError.obstructed` if the plan cannot be carried out.
+    func refuseObstacles(over connection: Connection) async throws {
+        let statement = Statement("obstacles", DoctorQuestion.obstacles.sql)
+        let rows = try await connection.run([Call(statement, parameters)], deadline: nil)[0]
+        guard rows.count == 0 else {
+            throw MigrationError.obstructed((0..<rows.count).compactMap { rows.text($0, 1) })
+        }
+        for name in extensions { try await Self.tryExtension(name, over: connection) }
+    }
+
+    /// Creates an extension and takes that back: a function of the app's may have the name of one of its functions.
+    ///
+    /// - Throws: `MigrationError.obstructed`.
+    private static func tryExtension(_ name: String, over connection: Connection) async throws {
+        _ = try await connection.execute("begin")
+        do {
+            let creation = try await connection.run([Call(extensionCreation, [name])], deadline: nil)[0]
+            _ = try await connection.execute(creation.text(0, 0) ?? "")
+            _ = try await connection.execute("rollback")
+        } catch {
+            guard case .server(let refusal) = error else { throw error }
+            _ = try await connection.execute("rollback")
+            throw MigrationError.obstructed([
+                "The extension \(name) cannot be created: \(refusal.message). Create it in a schema of its own, or rename "
+                    + "what is in its way."
+            ])
+        }
+    }
+
+    /// The statement that creates an extension where the migrations do.
+    private static let extensionCreation = Statement(
+        "extension_creation",
+        """
+        select format('create extension if not exists %I schema %I', $1::text,
+            case when to_regnamespace('extensions') is null then 'public' else 'extensions' end)
+        """)
 }

@@ -5,9 +5,9 @@ internal import Postgres
 ///
 /// It first checks for obstacles (`sql/doctor/obstacles.sql`) and refuses before anything is written. Then it applies the
 /// migrations that are new, each in a transaction of its own, and `sql/functions/` with `sql/policies.sql` whenever one
-/// of them has changed. `sql/bootstrap/` and `sql/policies.sql` are also applied whenever owners, rights, policies or
-/// roles differ from those of the last migration (`sql/doctor/catalogue.sql`): so a dump that was restored into another
-/// cluster, or without owners and privileges, is put right.
+/// of them has changed. These and `sql/bootstrap/` are also applied whenever functions, triggers, owners, rights,
+/// policies or roles differ from those of the last migration (`sql/doctor/catalogue.sql`): so a dump that was restored
+/// into another cluster, or without some of its objects or privileges, is put right.
 ///
 /// Many nodes may migrate at once: each transaction locks the ledger, which the owner alone may lock. A table that is in
 /// use is released after a second and tried again, so other transactions never wait long behind a migration.
@@ -38,14 +38,14 @@ public struct Migrator: Sendable {
             applied += try await apply(
                 SQLFile.files(in: "bootstrap"), as: "bootstrap", always: needsRepair, over: connection)
             applied += try await applyMigrations(over: connection)
-            let policies = SQLFile.files(in: "policies.sql")
-            let functions = try await apply(
-                SQLFile.functions + policies, as: "functions", called: "functions and policies", over: connection)
-            applied += functions
-            if hasDrifted, functions.isEmpty {
-                _ = try await applyUntilFree(policies, over: connection)
+            let files = SQLFile.functions + SQLFile.files(in: "policies.sql")
+            let changed = try await apply(
+                files, as: "functions", called: "functions and policies", over: connection)
+            applied += changed
+            if hasDrifted, changed.isEmpty {
+                _ = try await applyUntilFree(files, over: connection)
                 applied.append(
-                    AppliedFiles(policies, called: "policies.sql again (owners, rights or roles had changed)"))
+                    AppliedFiles(files, called: "functions and policies again, since rights or definitions changed"))
             }
             try await transaction(over: connection) {
                 if let loginRole {
@@ -104,10 +104,10 @@ public struct Migrator: Sendable {
 }
 
 extension Migrator {
-    /// The hash of each step that was applied, by name; empty where there is no ledger.
-    private func readLedger(over connection: Connection) async throws -> [String: String] {
+    /// The hash of each step that was applied, by name; nil if there is no ledger.
+    private func readLedger(over connection: Connection) async throws -> [String: String]? {
         let state = try await connection.execute(Self.ledgerState)[0]
-        guard state.text(0, 0) == "t" else { return [:] }
+        guard state.text(0, 0) == "t" else { return nil }
         guard state.text(0, 1) == "t" else {
             throw MigrationError.obstructed([
                 "The table app.migrations exists and is not Postline's, which needs the schema app: rename that, or let "
@@ -125,8 +125,8 @@ extension Migrator {
         var ledger = try await readLedger(over: connection)
         while true {
             do {
-                try await refuseObstacles(to: MigrationPlan(applied: Set(ledger.keys)), over: connection)
-                return ledger
+                try await MigrationPlan(applied: ledger.map { Set($0.keys) }).refuseObstacles(over: connection)
+                return ledger ?? [:]
             } catch {
                 // Another migrator may have created meanwhile what is in the way.
                 let now = try await readLedger(over: connection)
@@ -136,16 +136,7 @@ extension Migrator {
         }
     }
 
-    /// - Throws: `MigrationError.obstructed` where the plan cannot be carried out.
-    private func refuseObstacles(to plan: MigrationPlan, over connection: Connection) async throws {
-        let statement = Statement("obstacles", DoctorQuestion.obstacles.sql)
-        let rows = try await connection.run([Call(statement, plan.parameters)], deadline: nil)[0]
-        guard rows.count == 0 else {
-            throw MigrationError.obstructed((0..<rows.count).compactMap { rows.text($0, 1) })
-        }
-    }
-
-    /// True if owners, rights, policies or roles are not as the last migration recorded them.
+    /// True if definitions, owners, rights, policies or roles are not as the last migration recorded them.
     private func catalogueDiffers(over connection: Connection) async throws -> Bool {
         let rows = try await connection.run([Call(Self.recordedDigest, [])], deadline: nil)[0]
         let digest = try await catalogueDigest(over: connection)
@@ -162,11 +153,14 @@ extension Migrator {
         return try await connection.run([Call(statement, [Self.tables])], deadline: nil)[0].text(0, 0)
     }
 
-    /// Gives everything of Postline's to the owner of the ledger: functions run with their owner's rights.
+    /// Gives everything of Postline's to the owner of the ledger, since functions run with their owner's rights, and
+    /// enables the triggers of foreign keys.
     private func restoreOwners(over connection: Connection) async throws {
         let statement = Statement("owners", DoctorQuestion.owners.sql)
         let rows = try await connection.run([Call(statement, [Self.tables])], deadline: nil)[0]
-        let changes = (0..<rows.count).compactMap { rows.text($0, 4) }
+        let disabled = try await connection.run([Call(Self.disabledTriggers, [Self.tables])], deadline: nil)[0]
+        let changes =
+            (0..<rows.count).compactMap { rows.text($0, 4) } + (0..<disabled.count).compactMap { disabled.text($0, 0) }
         guard !changes.isEmpty else { return }
         do {
             _ = try await connection.execute(changes.joined(separator: "; "))
@@ -174,6 +168,15 @@ extension Migrator {
             throw MigrationError.failed("doctor/owners.sql", "\(error)")
         }
     }
+
+    /// The statements that enable the triggers of foreign keys. The others are created anew with the functions.
+    private static let disabledTriggers = Statement(
+        "disabled_triggers",
+        """
+        select format('alter table %s enable trigger %I', t.tgrelid::regclass, t.tgname)
+          from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+         where t.tgisinternal and t.tgenabled <> 'O' and n.nspname || '.' || c.relname = any ($1::text[])
+        """)
 
     private static var tables: String { "{\(ExpectedSchema.tables.joined(separator: ","))}" }
 

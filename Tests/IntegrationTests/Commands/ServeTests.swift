@@ -379,6 +379,21 @@ struct ServeTests {
         }
     }
 
+    @Test("a migration that ended once its ledger was made is begun anew")
+    func emptyLedger() async throws {
+        try await TestDatabase.with(migrated: false) { database in
+            try await database.psql(
+                """
+                create schema app;
+                create table app.migrations (
+                    name text primary key, hash text not null, applied_at timestamptz not null default now())
+                """)
+            let result = try await Command.run(["migrate"], environment: environment(database))
+            #expect(result.status == 0, "\(result.errors)")
+            #expect(try await database.value("select count(*) > 10 from app.migrations") == "t")
+        }
+    }
+
     @Test("row 30: a migration that was edited is refused with its name, and exit 78")
     func edited() async throws {
         try await TestDatabase.with { database in

@@ -27,6 +27,16 @@ struct MigrationRefusalTests {
             "create schema feed; create function feed.x() returns int language sql as 'select 1'",
             "The schema feed exists"
         ),
+        ("create schema app; create type app.profile as (a int)", "The schema app exists and holds objects"),
+        ("drop schema public cascade", "There is no schema public"),
+        (
+            "create function public.similarity(text, text) returns real language sql as 'select 1::real'",
+            "The extension pg_trgm cannot be created"
+        ),
+        (
+            "create function public.gen_random_uuid() returns uuid language sql as 'select null::uuid'",
+            "The extension pgcrypto cannot be created"
+        ),
         ("create schema auth; create view auth.users as select 1 as id", "auth.users is not a table"),
         (account(without: "is_sso_user"), "auth.users lacks the column is_sso_user (boolean)"),
         (account(without: "deleted_at"), "auth.users lacks the column deleted_at (timestamp with time zone)"),
@@ -75,6 +85,20 @@ struct MigrationRefusalTests {
                 }
                 #expect(try await database.value(Self.catalogue) == before, "\(sql)")
             }
+        }
+    }
+
+    @Test("a database of another encoding than UTF8 is refused", arguments: ["SQL_ASCII", "LATIN1"])
+    func encoding(_ encoding: String) async throws {
+        try await TestDatabase.with(migrated: false) { database in
+            let name = "\(database.name)_\(encoding.lowercased())"
+            try await database.psql("create database \(name) template template0 encoding '\(encoding)' locale 'C'")
+            let error = await #expect(throws: MigrationError.self) {
+                let url = database.adminURL.replacing(database.name, with: name)
+                try await Migrator(url: url, logger: .quiet).migrate(loginRole: nil)
+            }
+            #expect("\(error, default: "")".contains("The database's encoding is \(encoding), and Postline needs UTF8"))
+            try await database.psql("drop database \(name) with (force)")
         }
     }
 

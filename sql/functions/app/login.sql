@@ -24,7 +24,12 @@ create or replace function app.make_login(login name, password text) returns voi
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if not exists (select from pg_catalog.pg_roles r where r.rolname = login) then
-        execute pg_catalog.format('create role %I login noinherit password %L', login, password);
+        begin
+            execute pg_catalog.format('create role %I login noinherit password %L', login, password);
+        exception when duplicate_object or unique_violation then
+            -- A migration of another database of the cluster has just created it.
+            null;
+        end;
     end if;
     perform app.admit(login);
 end
