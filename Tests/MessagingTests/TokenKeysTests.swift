@@ -112,7 +112,7 @@ struct TokenKeysTests {
             #"{"kty":"EC","crv":"P-521","kid":"p","alg":"ES512",\#(point)}"#,
             #"{"kty":"EC","crv":"P-521","kid":"p","alg":"ES256",\#(point)}"#,
             #"{"kty":"EC","crv":"secp256k1","kid":"s","alg":"ES256K",\#(point)}"#,
-            #"{"kty":"EC","crv":"P-256","alg":"ES256",\#(point)}"#, #"{"kty":"EC","crv":"P-256","kid":"a",\#(point)}"#,
+            #"{"kty":"EC","crv":"P-256","alg":"ES256",\#(point)}"#, #"{"kty":"EC","crv":"P-384","kid":"a",\#(point)}"#,
             #"{"kty":"EC","crv":"P-256","kid":"u","alg":"ES256","use":"enc",\#(point)}"#,
             #"{"kty":"EC","crv":"P-256","kid":"v","alg":"ES256","key_ops":["deriveKey"],\#(point)}"#,
             #"{"kty":"EC","crv":"P-256","kid":"w","alg":"ES256","x":"AAAA","y":"AAAA"}"#,

@@ -1,10 +1,11 @@
 internal import FoundationEssentials
 internal import JWTKit
 
-/// The usable keys of a JWK set (RFC 7517), each by its `kid` and for the one algorithm that its `alg` names.
+/// The usable keys of a JWK set (RFC 7517), each by its `kid` and for one algorithm: that of
+/// its `alg`, or, without one (section 4.4), RS256 for a key of RSA and ES256 for one of P-256.
 ///
 /// A key that this server does not understand is ignored, as section 5 of the RFC requires: another type, curve or
-/// algorithm, a key for encryption, a key without a `kid` or `alg`, a key whose numbers make no key. Of two usable keys
+/// algorithm, a key for encryption, a key without a `kid`, a key whose numbers make no key. Of two usable keys
 /// with one `kid` the first counts.
 struct PublicKeys: Sendable {
     let keys: JWTKeyCollection
@@ -54,10 +55,12 @@ private struct EntrySet: Decodable {
 /// A key with the members that say what it is for.
 private struct Entry: Decodable {
     let key: JWK
+
+    /// The key's algorithm if the key's type and curve are those of the algorithm (RFC 7518, section 3.1), else nil.
+    let algorithm: String?
     private let type: String
     private let use: String?
     private let operations: [String]?
-    private let curve: String?
 
     private enum CodingKeys: String, CodingKey {
         case type = "kty"
@@ -71,20 +74,21 @@ private struct Entry: Decodable {
         type = try container.decode(String.self, forKey: .type)
         use = try container.decodeIfPresent(String.self, forKey: .use)
         operations = try container.decodeIfPresent([String].self, forKey: .operations)
-        curve = try container.decodeIfPresent(String.self, forKey: .curve)
-        key = try JWK(from: decoder)
+        let curve = try container.decodeIfPresent(String.self, forKey: .curve)
+        var key = try JWK(from: decoder)
+        switch (key.algorithm?.rawValue, type, curve) {
+        case ("RS256", "RSA", _), (nil, "RSA", _):
+            algorithm = "RS256"
+            key.algorithm = .rs256
+        case ("ES256", "EC", "P-256"), (nil, "EC", "P-256"):
+            algorithm = "ES256"
+            key.algorithm = .es256
+        default: algorithm = nil
+        }
+        self.key = key
     }
 
     var kid: String? { key.keyIdentifier?.string }
-
-    /// The key's `alg` if the key's type and curve are those of the algorithm (RFC 7518, section 3.1), else nil.
-    var algorithm: String? {
-        switch (key.algorithm?.rawValue, type, curve) {
-        case ("RS256", "RSA", _): "RS256"
-        case ("ES256", "EC", "P-256"): "ES256"
-        default: nil
-        }
-    }
 
     /// False if the key is for encryption, or for signing alone.
     var verifiesSignatures: Bool {

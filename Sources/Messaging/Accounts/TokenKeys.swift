@@ -38,8 +38,8 @@ public struct TokenKeys: Sendable {
         self.audience = audience
     }
 
-    /// Keys of a JWK set (RFC 7517). The keys for RS256 and ES256 that have a `kid` and an `alg` are used, and every other
-    /// key is ignored.
+    /// Keys of a JWK set (RFC 7517). The keys for RS256 and ES256 that have a `kid` are used, and every other key is
+    /// ignored.
     ///
     /// - Throws: `TokenKeysError` if the set cannot be read or has no key that can be used.
     public init(jwks: String, issuer: String, audience: String) async throws {
@@ -140,7 +140,7 @@ public enum TokenKeysError: Error, CustomStringConvertible {
         case .shortSecret: "the JWT secret must be at least 32 bytes long"
         case .unreadableKeySet: "the key set is no JWK set: it must be a JSON object with the array \"keys\" (RFC 7517)"
         case .unusableKey:
-            "the key set has no usable key: one must have a kid, the alg RS256 or ES256, and be for signatures"
+            "the key set has no usable key: one must have a kid, be for RS256 or ES256, and for signatures"
         }
     }
 }
