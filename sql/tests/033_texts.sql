@@ -82,6 +82,7 @@ select is(app.language_tag(given), tag, format('%s is %s', coalesce(given, 'null
         ('de-DE-x-aaaaaaaa-bbbbbbbb-cccccccc-d', 'de-DE-x-aaaaaaaa-bbbbbbbb-cccccccc'),
         ('de-DE-aaaaaaaa-bbbbbbbb-cccccc-u-cd-x', 'de-DE-aaaaaaaa-bbbbbbbb-cccccc-u-cd'),
         ('de-DE-aaaaaaaa-bbbbbbbb-cccccccc-u-cdefg', 'de-DE-aaaaaaaa-bbbbbbbb-cccccccc'),
+        ('x-a', 'x-a'), ('de-x-a', 'de-x-a'), ('de-x', 'de'), ('en_US@rg=gbzzzz', 'en-US'),
         ('de-u', 'de'), ('x-aaaaaaaa-bbbbbbbb-cccccccc-dddddddd', 'x-aaaaaaaa-bbbbbbbb-cccccccc'), ('i-klingon',
         'i-klingon'),
         ('en_US', 'en-US'), ('zh_Hans_CN', 'zh-Hans-CN'), ('de_DE.UTF-8', 'de-DE'), ('ca_ES@euro', 'ca-ES'),

@@ -202,7 +202,7 @@ struct MeUpdateTests {
                     ["http://example.com", "javascript:alert(1)", "https://", "example.com", "https://a b.c", true]
                 ),
                 ("location", [.string(String(repeating: "x", count: 101)), "a\u{2066}b", "a\u{1}b"]),
-                ("language_code", ["", "english!", "e", "de__DE", "de_", "a-a-a", 1]),
+                ("language_code", ["", "english!", "e", "de__DE", "de_", "a-a-a", "de@!", 1]),
                 ("phone_number", ["0151123", "+0123456", "+49 151 12345", "phone", "+1234567890123456", 491511234567]),
                 (
                     "date_of_birth",

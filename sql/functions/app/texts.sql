@@ -85,15 +85,16 @@ end
 $$;
 
 -- Returns a language tag (BCP 47) of at most 35 characters, or null where the text begins with none. "_" stands for
--- "-", and what no tag has at its end goes, such as ".UTF-8". A longer tag is shortened as by RFC 4647, 3.4: subtag by
--- subtag from its end, a single character never being the last.
+-- "-", and what no tag has at its end goes, such as ".UTF-8" or "@euro". A longer tag is shortened as by RFC 4647, 3.4:
+-- subtag by subtag from its end, a single character never being the last.
 create or replace function app.language_tag(value text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
     tag text := substring(replace(btrim(left(value, 1000)), '_', '-')
         from '^((?:[A-Za-z]{2,8}|[xXiI](?=-))(?:-[A-Za-z0-9]{1,8})*)(?![A-Za-z0-9])');
 begin
-    while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' loop
+    -- Behind "x" a single character is a subtag like any other (RFC 5646, 2.1).
+    while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' and tag !~* '(^|-)x-' loop
         tag := regexp_replace(tag, '-[^-]*$', '');
     end loop;
     return case when char_length(tag) > 1 then tag end;
