@@ -46,6 +46,7 @@ struct Dev: AsyncParsableCommand {
     ///
     /// - Throws: where it has anything else in it, which would be mixed with the world's files.
     private static func requireWorld(_ directory: String) throws {
+        guard !directory.isEmpty else { throw SettingsError("--directory must name a directory.") }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         guard names.isEmpty || names.contains(PrivatePostgres.lockName) else {
             throw SettingsError(

@@ -17,6 +17,8 @@ package struct RequestTarget: Sendable, Equatable {
             (segments, query) = ([], [])
             return
         }
+        // RFC 9112, section 3.2: a target has no fragment.
+        guard !text.utf8.contains(UInt8(ascii: "#")) else { return nil }
         var text = Substring(text)
         for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
             let rest = text.dropFirst(scheme.count)

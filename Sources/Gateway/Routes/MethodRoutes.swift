@@ -67,7 +67,9 @@ extension Exchange {
             throw .refusedHeader("Idempotency-Key", "must be a UUID, bare or in quotation marks.")
         }
         switch params["client_id"] {
-        case nil: return JSONObject(params.members + [.init(name: "client_id", value: .string(id.description))])
+        case nil, .null?:
+            let others = params.members.filter { $0.name != "client_id" }
+            return JSONObject(others + [.init(name: "client_id", value: .string(id.description))])
         case .string(let given)? where ID(given) == id: return params
         default: throw .refusedHeader("Idempotency-Key", "and \"client_id\" must not differ.")
         }
