@@ -100,6 +100,8 @@ class Methods(unittest.TestCase):
         self.assertEqual(sql(f"select count(*) from messages where content = 'once {key}'"), ["1"])
         other = call("messages.send", {**params, "content": "other"}, bearer, headers={"Idempotency-Key": key})
         self.assertEqual(other.json["data"]["code"], "client_id_reused")
+        unnamed = call("messages.send", {**params, "client_id": None}, bearer, headers={"Idempotency-Key": key})
+        self.assertEqual(unnamed.json["seq"], first.json["seq"])
         crossed = call(
             "messages.send", {**params, "client_id": str(uuid.uuid4())}, bearer, headers={"Idempotency-Key": key})
         self.assertEqual(crossed.status, 400)

@@ -64,6 +64,7 @@ ROWS = [
     ("OPTIONS of the server", ask("OPTIONS * HTTP/1.1", HOST), 204, KEPT),
     ("OPTIONS of a path", ask("OPTIONS /v1/server.info HTTP/1.1", HOST), 204, KEPT),
     ("an asterisk with another method", ask("GET * HTTP/1.1", HOST), 400, CLOSED),
+    ("a target with a fragment", ask("POST /v1/server.info#a HTTP/1.1", HOST, "Content-Length: 0"), 400, CLOSED),
     ("CONNECT", ask("CONNECT a:80 HTTP/1.1", HOST), 400, CLOSED),
     # Host (RFC 9112, section 3.2, and RFC 3986, section 3.2).
     *[(f"Host {value!r}", hosts(value), 200, KEPT) for value in [
