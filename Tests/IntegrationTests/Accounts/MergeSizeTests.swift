@@ -84,7 +84,7 @@ struct MergeSizeTests {
 
     @Test("live clients hear of each message once, also where two conversations become one, and another node goes on")
     func live() async throws {
-        let count = 3_000
+        let count = 700
         // What is pushed is not dropped, however late it is read.
         let settings = NodeSettings(maxQueueBytes: 1 << 26)
         try await withNode(settings) { other in
