@@ -21,12 +21,9 @@ final class EventStreamFraming: ChannelDuplexHandler {
         let cursor: String?
         let messagesPerConversation: Int?
 
-        /// The key that resumes the stream, which stands in each id behind the cursor; nil: it needs none.
-        var resumption: String?
+        /// The key that resumes the stream, for the ids of its events; nil: it needs none.
+        let resumption: String?
     }
-
-    /// What stands between a cursor and a resumption key in the id of an event. No cursor has it.
-    static let separator: Character = "~"
 
     private enum Line {
         /// The next bytes are a line's first.
@@ -189,9 +186,8 @@ extension EventStreamFraming {
         return ByteBuffer(string: "event: cursor\nid: \(id(cursor))\ndata: {\"cursor\":\"\(cursor)\"}\n\n")
     }
 
-    /// The id of an event: its cursor, and the resumption key.
-    private func id(_ cursor: String) -> String {
-        start.resumption.map { "\(cursor)\(Self.separator)\($0)" } ?? cursor
+    private func id(_ cursor: String) -> StreamEventID {
+        StreamEventID(cursor: cursor, resumption: start.resumption)
     }
 
     private static func cursor(of params: JSON?) -> String? {

@@ -104,8 +104,8 @@ enum StreamRoutes {
         if isChunked { answer.headers.add(name: "Transfer-Encoding", value: "chunked") }
         let last = exchange.request.header("Last-Event-ID") ?? query["cursor"]
         let start = EventStreamFraming.Start(
-            accessToken: token, cursor: last.map { String($0.prefix { $0 != EventStreamFraming.separator }) },
-            messagesPerConversation: count, resumption: resumption)
+            accessToken: token, cursor: last.map { StreamEventID($0).cursor }, messagesPerConversation: count,
+            resumption: resumption)
         let (lines, address) = (exchange.gateway.lines, exchange.clientAddress)
         answer.takeOver = { channel, place in
             place.forwardedAddress = address
@@ -124,9 +124,8 @@ extension Exchange {
     fileprivate func streamEntry() async throws(ProtocolError) -> (token: String, resumption: String?) {
         if let token = try token { return (token, nil) }
         guard let ticket = request.target["ticket"] else { throw .unauthenticatedRequest }
-        let parts = request.header("Last-Event-ID")?.split(separator: EventStreamFraming.separator) ?? []
-        let entry = try await gateway.tickets.redeem(
-            ticket, resumption: parts.count == 2 ? String(parts[1]) : nil, from: clientAddress)
+        let last = request.header("Last-Event-ID").map { StreamEventID($0) }
+        let entry = try await gateway.tickets.redeem(ticket, resumption: last?.resumption, from: clientAddress)
         return (entry.accessToken, entry.resumption)
     }
 }
