@@ -46,18 +46,16 @@ select 1, format('%s exists and is not Postline''s, which needs the name: rename
                 where n.nspname || '.' || p.proname = w.name)
 union all
 select 1, format('The schema %s exists and holds objects that are not Postline''s (%s), which needs the name: '
-                 'rename it, or let Postline have a database of its own.', s.name,
-                 (select string_agg(o.name, ', ' order by o.name) from (
-                      select c.relname::text from pg_class c
-                       where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S', 'c')
-                      union select p.proname from pg_proc p where p.pronamespace = s.oid
-                      union select t.typname from pg_type t
-                             where t.typnamespace = s.oid and t.typtype in ('d', 'e', 'r')
-                      order by 1 limit 3) as o (name)))
+                 'rename it, or let Postline have a database of its own.', s.name, o.names)
   from schemas s
- where exists (select from pg_class c where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S', 'c'))
-    or exists (select from pg_proc p where p.pronamespace = s.oid)
-    or exists (select from pg_type t where t.typnamespace = s.oid and t.typtype in ('d', 'e', 'r'))
+ cross join lateral (
+       select string_agg(f.name, ', ' order by f.name) as names from (
+           select c.relname::text from pg_class c
+            where c.relnamespace = s.oid and c.relkind in ('r', 'p', 'v', 'm', 'f', 'S', 'c')
+           union select p.proname from pg_proc p where p.pronamespace = s.oid
+           union select t.typname from pg_type t where t.typnamespace = s.oid and t.typtype in ('d', 'e', 'r')
+           order by 1 limit 3) as f (name)) as o
+ where o.names is not null
 union all
 select 2, 'auth.users is not a table: Postline needs Supabase''s table of accounts there, or none.'
   from account u where u.relkind not in ('r', 'p')
