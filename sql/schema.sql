@@ -2607,7 +2607,7 @@ declare
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
     select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
-    -- What an earlier merge has left to be moved here goes there at once.
+    -- Messages that an earlier merge has left to be moved here will go there directly.
     delete from app.message_moves v where v.conversation_id = from_id;
     update app.message_moves v
        set into_id = append_conversation.into_id, base = reserved + v.base, sent_xid = xid
@@ -2636,7 +2636,7 @@ begin
         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
      cross join lateral (
             select greatest(n.sent_seq, reserved + coalesce(nullif(o.sent_seq, 0), (
-                        -- Of a member whose row was deleted by SQL and perhaps came back.
+                        -- A member's row may have been deleted by SQL, and perhaps came back.
                         select max(s.seq)
                           from (select l.seq, l.sender_id from public.messages l
                                  where l.conversation_id = from_id order by l.seq desc limit 10000) s
@@ -4072,7 +4072,7 @@ begin
        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
         sent_xid := app.moved_xid(old, new);
         if sent_xid is not null then
-            -- What comes to another conversation is sent there, by the transaction that reserved its number.
+            -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
             new.sent_xid := sent_xid;
             new.version := old.version + 1;
             new.changed_xid := pg_catalog.pg_current_xact_id();
@@ -4760,7 +4760,7 @@ begin
             perform app.empty_conversation(room.id);
             continue;
         end if;
-        -- What was sent before the lock was there.
+        -- Messages that were sent between the first count and the lock.
         place := pg_catalog.array_position(rooms, room.id);
         merged.messages := merged.messages
             + app.count_messages(room.id, guest, coalesce(counted_to[place], 0), room.last_seq);
@@ -4954,7 +4954,7 @@ begin
     if ids <> '{}' then
         perform app.reassign_messages(
             ids, move.conversation_id, coalesce(move.into_id, move.conversation_id), move.base);
-        -- Where the guest had left and the account is a member: its mark is not before what it wrote.
+        -- The account's mark is not before what it wrote, also if the guest had left and the account is a member.
         update public.conversation_members m
            set sent_seq = newest, last_read_seq = greatest(m.last_read_seq, newest),
                changed_xid = pg_catalog.pg_current_xact_id()

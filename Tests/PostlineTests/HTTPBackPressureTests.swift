@@ -29,7 +29,7 @@ struct HTTPBackPressureTests {
             for client in clients { received.append(try await client.readToEnd()) }
             #expect(received[0] < LargeAnswers.bytes)
             for count in received.dropFirst() { #expect(count > LargeAnswers.bytes) }
-            // What was counted for them is not counted any more.
+            // The answers of the closed and the served are not counted any more.
             for _ in 0..<4 {
                 let client = try await SlowReader(port: port)
                 #expect(try await client.readToEnd() > LargeAnswers.bytes)

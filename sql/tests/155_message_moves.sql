@@ -138,7 +138,7 @@ select is(tests.attempt('none', format('update public.messages set conversation_
         'where conversation_id = %L and seq = 1', tests.id('group'), tests.id('guest bob'))), '23001',
     'a message goes to its own place alone');
 
--- Who may.
+-- Permissions.
 select is(tests.attempt(who, statement), '42501', who || ': ' || statement)
   from unnest(array['alice', 'anon', 'service_role', 'postline_accounts', 'postline_sender', 'tests_login']) who,
        unnest(array['select from app.message_moves', 'delete from app.message_moves',

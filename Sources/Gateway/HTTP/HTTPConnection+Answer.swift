@@ -9,7 +9,7 @@ extension HTTPConnection {
     /// How much of an answer is handed to the socket at once, or compressed at once, in bytes.
     private static let pieceBytes = 1 << 16
 
-    /// How much of a file is read at once, in bytes.
+    /// The largest piece of a file that is read at once, in bytes.
     private static let filePieceBytes = 4 * pieceBytes
 
     func finish(_ answer: HTTPAnswer, _ id: RequestID) {

@@ -69,7 +69,7 @@ final class HTTPConnections: Sendable {
 
     /// Counts the bytes of an answer that the node holds for a client until the answer is written.
     ///
-    /// - Returns: the connections that were closed, since too much waited for all clients.
+    /// - Returns: the number of connections that were closed, since too much waited for all clients.
     func holds(_ bytes: Int, for channel: any Channel) -> Int {
         let surplus = state.withLock { state -> [any Channel] in
             state.setUnwritten(bytes, of: ObjectIdentifier(channel))

@@ -24,7 +24,7 @@ struct MessageMover: Sendable {
     /// The time until the next question where nothing is left to be moved, or another node moves it.
     private static let idlePause = Duration.seconds(2)
 
-    /// How long a batch waits for a conversation that many others lock.
+    /// The longest wait of a batch for a conversation that many others lock.
     private static let lockWait = Duration.seconds(1)
 
     /// Runs until it is cancelled.

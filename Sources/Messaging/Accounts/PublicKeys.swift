@@ -1,12 +1,12 @@
 internal import FoundationEssentials
 internal import JWTKit
 
-/// The usable keys of a JWK set (RFC 7517), each by its `kid` and for one algorithm: that of
-/// its `alg`, or, without one (section 4.4), RS256 for a key of RSA and ES256 for one of P-256.
+/// The usable keys of a JWK set (RFC 7517), each by its `kid` and for one algorithm: that of its `alg`, or, without one
+/// (section 4.4), RS256 for a key of RSA and ES256 for one of P-256.
 ///
 /// A key that this server does not understand is ignored, as section 5 of the RFC requires: another type, curve or
-/// algorithm, a key for encryption, a key without a `kid`, a key whose numbers make no key. Of two usable keys
-/// with one `kid` the first counts.
+/// algorithm, a key for encryption, a key without a `kid`, a key whose numbers make no key. Of two usable keys with one
+/// `kid` the first counts.
 struct PublicKeys: Sendable {
     let keys: JWTKeyCollection
 

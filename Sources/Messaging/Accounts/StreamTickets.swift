@@ -12,7 +12,7 @@ public struct StreamTickets: Sendable {
     /// For how long a ticket is good, in seconds (`sql/functions/accounts/tickets.sql`).
     public static let seconds = 30
 
-    /// What a ticket stands for.
+    /// The token for which a ticket was issued, and the key of its stream.
     public struct Entry: Sendable {
         public let accessToken: String
 

@@ -56,7 +56,7 @@ struct MergeSizeTests {
                 #expect(merged == ["conversations": 1, "messages": .integer(guests)])
                 #expect(try await database.value("select count(*) from app.message_moves") == "1")
 
-                // What is not moved yet is of a deleted user to others, and the account's own to change.
+                // Messages that are not moved yet have a deleted user as sender, and the account may change them.
                 let list = try await reader.call(
                     "messages.list", ["conversation_id": .string(group), "after_seq": 0, "limit": 1])
                 let sender = list["messages"]?[0]?["sender"]
@@ -85,7 +85,7 @@ struct MergeSizeTests {
     @Test("live clients hear of each message once, also where two conversations become one, and another node goes on")
     func live() async throws {
         let count = 700
-        // What is pushed is not dropped, however late it is read.
+        // The queue keeps all pushes, however late they are read.
         let settings = NodeSettings(maxQueueBytes: 1 << 26)
         try await withNode(settings) { other in
             let database = other.database

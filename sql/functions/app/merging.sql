@@ -12,7 +12,7 @@
 -- Lock order as everywhere: conversations, members, messages; the guest's profile after its conversations, as a
 -- message's foreign key takes it.
 
--- Whether this transaction merges a guest: then, and only then, direct conversations change their participants.
+-- Returns true in the transaction that merges a guest, the only one in which direct conversations change participants.
 create or replace function app.is_merging() returns boolean
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp as $$
 begin
@@ -57,7 +57,7 @@ begin
 end
 $$;
 
--- How many messages of a guest there are with numbers above `after_seq`, up to `last_seq`.
+-- Returns the number of a guest's messages with numbers above `after_seq`, up to `last_seq`.
 create or replace function app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint)
 returns integer
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -142,7 +142,7 @@ begin
             perform app.empty_conversation(room.id);
             continue;
         end if;
-        -- What was sent before the lock was there.
+        -- Messages that were sent between the first count and the lock.
         place := pg_catalog.array_position(rooms, room.id);
         merged.messages := merged.messages
             + app.count_messages(room.id, guest, coalesce(counted_to[place], 0), room.last_seq);
@@ -262,7 +262,7 @@ declare
 begin
     select c.last_seq into reserved from public.conversations c where c.id = into_id for update;
     select m.* into newest from public.messages m where m.conversation_id = from_id order by m.seq desc limit 1;
-    -- What an earlier merge has left to be moved here goes there at once.
+    -- Messages that an earlier merge has left to be moved here will go there directly.
     delete from app.message_moves v where v.conversation_id = from_id;
     update app.message_moves v
        set into_id = append_conversation.into_id, base = reserved + v.base, sent_xid = xid
@@ -291,7 +291,7 @@ begin
         on o.conversation_id = from_id and o.user_id = case when n.user_id = account then guest else n.user_id end
      cross join lateral (
             select greatest(n.sent_seq, reserved + coalesce(nullif(o.sent_seq, 0), (
-                        -- Of a member whose row was deleted by SQL and perhaps came back.
+                        -- A member's row may have been deleted by SQL, and perhaps came back.
                         select max(s.seq)
                           from (select l.seq, l.sender_id from public.messages l
                                  where l.conversation_id = from_id order by l.seq desc limit 10000) s

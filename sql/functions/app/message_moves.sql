@@ -101,7 +101,7 @@ begin
     if ids <> '{}' then
         perform app.reassign_messages(
             ids, move.conversation_id, coalesce(move.into_id, move.conversation_id), move.base);
-        -- Where the guest had left and the account is a member: its mark is not before what it wrote.
+        -- The account's mark is not before what it wrote, also if the guest had left and the account is a member.
         update public.conversation_members m
            set sent_seq = newest, last_read_seq = greatest(m.last_read_seq, newest),
                changed_xid = pg_catalog.pg_current_xact_id()
@@ -130,7 +130,7 @@ $$;
 --   locked   the conversations of all that is left are locked
 --   moved    a batch is done; there may be more
 --
--- It waits for a conversation's lock only where `waits` says so.
+-- Waits for a conversation's lock only if `waits` is true.
 create or replace function app.move_messages(node uuid, waits boolean) returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -144,7 +144,7 @@ begin
        is distinct from row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id) then
         sent_xid := app.moved_xid(old, new);
         if sent_xid is not null then
-            -- What comes to another conversation is sent there, by the transaction that reserved its number.
+            -- A message that moves to another conversation counts as sent by the transaction that reserved its number.
             new.sent_xid := sent_xid;
             new.version := old.version + 1;
             new.changed_xid := pg_catalog.pg_current_xact_id();
