@@ -102,7 +102,7 @@ struct FairnessBench {
         )
     }
 
-    /// As a restored dump brings them: without triggers, which is quicker. The offender made them within its limits.
+    /// Inserts the groups without triggers, which is quicker than making them one by one.
     private func makeGroups(of offender: BenchWorld.User) async throws {
         try await world.postgres.psql(
             """
@@ -113,10 +113,10 @@ struct FairnessBench {
             set session_replication_role = replica;
             insert into public.conversations (id, kind, title, created_by)
             select id, 'group', 'Group ' || n, '\(offender.id)' from made;
-            insert into public.conversation_members (conversation_id, user_id, role)
-            select m.id, '\(offender.id)', 'owner' from made m;
-            insert into public.conversation_members (conversation_id, user_id, role)
-            select m.id, p.id, 'member' from made m,
+            insert into public.conversation_members (conversation_id, user_id, role, last_read_seq)
+            select m.id, '\(offender.id)', 'owner', 0 from made m;
+            insert into public.conversation_members (conversation_id, user_id, role, last_read_seq)
+            select m.id, p.id, 'member', 0 from made m,
                    (select p.id from public.user_profiles p where p.is_guest and p.id <> '\(offender.id)'
                      limit \(Self.groupSize - 1)) p;
             set session_replication_role = origin;
@@ -124,7 +124,7 @@ struct FairnessBench {
             """, database: "postline")
     }
 
-    /// A message of the offender's.
+    /// Sends the message that the offender edits later.
     private func lockedMessage(of offender: BenchWorld.Pair, _ port: Int) async throws -> JSONObject {
         let client = try await world.connect(offender.sender, port: port)
         let sent = try await client.call(
@@ -136,7 +136,7 @@ struct FairnessBench {
         ]
     }
 
-    /// Sends requests of one kind until the end; how many were answered, errors included.
+    /// Sends requests of one kind until the end. Returns how many were answered, errors included.
     private func offend(
         _ number: Int, as user: BenchWorld.User, _ lockedMessage: JSONObject, _ ports: BenchNode.Ports,
         _ threads: MultiThreadedEventLoopGroup, until end: ContinuousClock.Instant
