@@ -36,6 +36,17 @@ struct TokenBucket: Sendable {
         return rate.interval * ((needed - level) / rate.tokens)
     }
 
+    /// Takes tokens, whether they are there or not, and returns how long it is until they are; nil if they are there.
+    ///
+    /// - Parameter longest: the longest wait. A bucket that is this far in debt gives its tokens for nothing.
+    mutating func reserve(
+        _ rate: Rate, cost: Double, longest: Duration, now: ContinuousClock.Instant
+    ) -> Duration? {
+        fill(rate, now)
+        level = max(level - cost, -rate.tokens * (longest / rate.interval))
+        return level < 0 ? rate.interval * (-level / rate.tokens) : nil
+    }
+
     mutating func giveBack(_ rate: Rate) { level = min(rate.burst, level + 1) }
 
     /// How many tokens there are now.
@@ -71,13 +82,25 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// Takes tokens of that key, or returns how long it is until there are so many.
     func take(_ key: Key, cost: Double = 1, now: ContinuousClock.Instant = .now) -> Duration? {
+        withBucket(of: key, now) { $0.take(rate, cost: cost, now: now) }
+    }
+
+    /// Takes tokens of that key in any case, and returns how long their taker must wait; nil if it need not.
+    func reserve(
+        _ key: Key, cost: Double, longest: Duration, now: ContinuousClock.Instant = .now
+    ) -> Duration? {
+        withBucket(of: key, now) { $0.reserve(rate, cost: cost, longest: longest, now: now) }
+    }
+
+    private func withBucket(
+        of key: Key, _ now: ContinuousClock.Instant, _ body: (inout TokenBucket) -> Duration?
+    ) -> Duration? {
         state.withLock { state in
             if state.buckets.count >= min(state.sweepAt, capacity) {
                 sweep(&state.buckets, now)
                 state.sweepAt = max(1_024, state.buckets.count * 2)
             }
-            return state.buckets[key, default: TokenBucket(rate, now: now)]
-                .take(rate, cost: cost, now: now)
+            return body(&state.buckets[key, default: TokenBucket(rate, now: now)])
         }
     }
 

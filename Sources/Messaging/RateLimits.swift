@@ -1,6 +1,7 @@
 internal import Metrics
 
-/// What bounds one client's share: guessing by address, account and session; sends, other changes and searches by user.
+/// The bounds of one client's share: guessing by address, account and session; sends, other changes, searches and
+/// requests of any kind by user.
 ///
 /// Each node counts for itself.
 struct RateLimits: Sendable {
@@ -11,10 +12,16 @@ struct RateLimits: Sendable {
     private let searches: RateLimiter<ID>
     private let mails: RateLimiter<AddressKey>
     private let guestMedia: RateLimiter<AddressKey>
+    private let userRequests: RateLimiter<ID>
+    private let addressRequests: RateLimiter<AddressKey>
     private let typing = RateLimiter<Typist>(TokenBucket.Rate(tokens: 1, per: .seconds(2)))
     private let now: @Sendable () -> ContinuousClock.Instant
     private let isOn: Bool
     private let counters: [Limit: Counter]
+    private let delays: Counter
+
+    /// The longest time that a request waits for its user's or address's earlier requests.
+    private static let longestDelay = Duration.seconds(10)
 
     private enum Limit: String, CaseIterable {
         case signIns = "sign_ins"
@@ -46,8 +53,34 @@ struct RateLimits: Sendable {
         searches = RateLimiter(TokenBucket.Rate(tokens: Double(given.searchesPerSecond), per: .seconds(1)))
         mails = RateLimiter(TokenBucket.Rate(tokens: Double(given.mailRequestsPerHour), per: .seconds(3_600)))
         guestMedia = RateLimiter(TokenBucket.Rate(tokens: Double(given.guestMediaBytesPerDay), per: .seconds(86_400)))
+        // Ten requests for each send that a user may make are more than any app needs.
+        userRequests = RateLimiter(
+            TokenBucket.Rate(tokens: writes.tokens * 10, per: .seconds(1), burst: writes.burst * 20))
+        addressRequests = RateLimiter(TokenBucket.Rate(tokens: 1_000, per: .seconds(1), burst: 20_000))
+        delays = Counter(label: "postline_requests_delayed_total", factory: metrics)
         now = given.now
         isOn = rates != nil
+    }
+
+    /// Waits until a client may have its next requests looked at: a user, or an address where nobody is signed in. Requests
+    /// that are refused count too.
+    ///
+    /// - Throws: `timeout` if the request is given up while it waits.
+    func waitForTurn(of user: ID?, at address: AddressKey, requests: Int = 1) async throws(ProtocolError) {
+        guard isOn else { return }
+        let wait =
+            if let user {
+                userRequests.reserve(user, cost: Double(requests), longest: Self.longestDelay, now: now())
+            } else {
+                addressRequests.reserve(address, cost: Double(requests), longest: Self.longestDelay, now: now())
+            }
+        guard let wait else { return }
+        delays.increment(by: requests)
+        do {
+            try await Task.sleep(for: wait)
+        } catch {
+            throw .timeout
+        }
     }
 
     /// Counts an attempt of that address, whatever becomes of it.

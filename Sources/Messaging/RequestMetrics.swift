@@ -45,6 +45,8 @@ extension MessagingService {
         "postline_node_info": "Always 1, with the version, and what tells whether nodes have the same secret.",
         "postline_request_seconds": "How long requests took, by method and the code of the answer.",
         "postline_rate_limited_total": "Requests that were refused as rate_limited, by the limit.",
+        "postline_requests_delayed_total":
+            "Requests that waited since their user, or their address, had asked too much.",
         "postline_pool_wait_seconds": "How long requests waited for a connection to the database.",
         "postline_database_share_wait_seconds":
             "How long requests waited for other requests of the same client, or for the client's budget of time.",

@@ -9,8 +9,8 @@ actor Session: LineSession {
     nonisolated let sink: any ClientSink
     nonisolated let peerAddress: String
 
-    /// The key by which limits count the client's address, as text.
-    private nonisolated let addressKey: String
+    /// The key by which limits count the client's address.
+    nonisolated let addressKey: AddressKey
     nonisolated var limits: RateLimits { service.limits }
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe sink.executor }
@@ -44,13 +44,14 @@ actor Session: LineSession {
         self.service = service
         self.sink = sink
         self.peerAddress = peerAddress
-        addressKey = AddressKey(peerAddress).description
+        addressKey = AddressKey(peerAddress)
     }
 
     func answer(_ request: Request, _ id: RequestID) async -> Answer {
         let start = ContinuousClock.now
         let operation: Operation
         do throws(ProtocolError) {
+            try await limits.waitForTurn(of: userID, at: addressKey)
             operation =
                 try request.isCompatible
                 ? Operation.compatible(request.method) : Operation.named(request.method)
@@ -67,7 +68,7 @@ actor Session: LineSession {
     }
 
     func currentRequest(_ id: RequestID, _ operation: Operation) -> CurrentRequest {
-        let client = if case .user(let user, _) = caller { user } else { addressKey }
+        let client = if case .user(let user, _) = caller { user } else { addressKey.description }
         return CurrentRequest(id: id, method: operation.method, client: client)
     }
 

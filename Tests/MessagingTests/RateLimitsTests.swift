@@ -115,6 +115,39 @@ struct RateLimitsTests {
         #expect(bucket.take(rate, now: later) != nil)
     }
 
+    @Test("what is reserved beyond the bucket waits for those before it, and no longer than the longest wait")
+    func reservation() {
+        let rate = TokenBucket.Rate(tokens: 20, per: .seconds(1), burst: 100)
+        let start = ContinuousClock.now
+        var bucket = TokenBucket(rate, now: start)
+        func wait(_ cost: Double, _ now: ContinuousClock.Instant) -> Duration? {
+            bucket.reserve(rate, cost: cost, longest: .seconds(2), now: now)
+        }
+        #expect(wait(100, start) == nil)
+        #expect(wait(1, start) == .milliseconds(50))
+        #expect(wait(1, start) == .milliseconds(100))
+        #expect(wait(1, start + .milliseconds(100)) == .milliseconds(50))
+        #expect(wait(1_000, start + .milliseconds(100)) == .seconds(2))
+        #expect(wait(1, start + .milliseconds(100)) == .seconds(2))
+        #expect(wait(1, start + .seconds(3)) == nil)
+    }
+
+    @Test("a request that is given up while it waits for its turn is not done")
+    func givenUp() async throws {
+        var rates = Rates()
+        rates.sendsPerSecond = 1
+        rates.sendBurst = 1
+        let now = ContinuousClock.now
+        rates.now = { now }
+        let limits = RateLimits(rates)
+        let (user, address) = (ID.random(), AddressKey("192.0.2.1"))
+        try await limits.waitForTurn(of: user, at: address, requests: 20)
+        let request = Task { try await limits.waitForTurn(of: user, at: address, requests: 1_000) }
+        request.cancel()
+        await #expect(throws: ProtocolError.timeout) { try await request.value }
+        try await limits.waitForTurn(of: nil, at: address, requests: 20)
+    }
+
     @Test("keys whose buckets are full again are forgotten")
     func forgotten() {
         let limiter = RateLimiter<Int>(TokenBucket.Rate(tokens: 1, per: .seconds(1)))

@@ -31,6 +31,11 @@ extension Session {
     /// Sends texts of one client in their order, together where they are good.
     func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
         let start = ContinuousClock.now
+        do throws(ProtocolError) {
+            try await limits.waitForTurn(of: userID, at: addressKey, requests: sends.count)
+        } catch {
+            return sends.map { _ in Answer(.failure(error)) }
+        }
         let texts = sends.map { send in
             Result { () throws(ProtocolError) in
                 let params = try params(of: send, .send)

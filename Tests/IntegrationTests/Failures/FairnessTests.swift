@@ -84,6 +84,27 @@ struct FairnessTests {
         }
     }
 
+    @Test("a user beyond its requests waits, and another user does not", arguments: ["server.info", "no.such", "me.update"])
+    func cheapRequests(method: String) async throws {
+        var rates = Rates()
+        rates.sendsPerSecond = 1
+        rates.sendBurst = 1
+        try await withNode(NodeSettings(rates: rates)) { node in
+            let (alice, again) = (try await node.signedIn(.alice), try await node.signedIn(.alice))
+            let carol = try await node.signedIn(.carol)
+            func delayed() -> Double { node.metrics.value("postline_requests_delayed_total") ?? 0 }
+            #expect(delayed() == 0)
+            // Of 20 at once and 10 a second, whatever they are answered and whichever connection they come by.
+            for _ in 0..<20 { for client in [alice, again] { _ = try? await client.call(method, ["bio": "b"]) } }
+            let before = delayed()
+            #expect(before > 0)
+            try await carol.call("me.get")
+            #expect(delayed() == before)
+            try await alice.call("me.get")
+            #expect(delayed() == before + 1)
+        }
+    }
+
     // A5
     @Test("an open transaction that adds a user to a group does not hold up the user's own changes")
     func openTransaction() async throws {
