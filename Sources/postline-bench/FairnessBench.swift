@@ -6,9 +6,10 @@ internal import PrivatePostgres
 
 /// The cost to other users of one account that sends the most expensive requests that its limits allow, over 250
 /// connections: lists of 100 groups of 255, whole syncs, groups, edits in a locked conversation, and gzip pages over
-/// HTTP.
+/// HTTP; and of one that sends cheap ones over 60.
 struct FairnessBench {
     private static let connections = 250
+    private static let cheapConnections = 60
     private static let groups = 100
     private static let groupSize = 255
     private static let victims = 4
@@ -61,45 +62,83 @@ struct FairnessBench {
         _ = try await runVictims(for: .seconds(1), ports)
         let calm = try await runVictims(for: .seconds(seconds), ports)
         let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
-        say("\(Self.connections) connections of one account …")
         let lock = try await lockedMessage(of: offender, ports.line)
-        let (disturbed, offences) = try await withThrowingTaskGroup(of: Int?.self) { group in
-            let end = ContinuousClock.now + .seconds(seconds + 3)
-            for number in 0..<Self.connections {
-                group.addTask { await offend(number, as: offender.sender, lock, ports, threads, until: end) }
-            }
-            group.addTask {
-                // The conversation of the edits is locked for as long as the victims are measured.
-                try await world.postgres.psql(
-                    """
-                    begin; select from public.conversations where id = '\(offender.conversationID)' for update;
-                    select pg_sleep(\(seconds + 2)); rollback
-                    """, database: "postline")
-                return nil
-            }
-            try await Task.sleep(for: .seconds(2))
-            let phase = try await runVictims(for: .seconds(seconds), ports)
-            var offences = 0
-            while let count = try await group.next() { offences += count ?? 0 }
-            return (phase, offences)
+        say("\(Self.connections) connections of one account …")
+        let (disturbed, offences) = try await disturb(ports, holding: offender.conversationID, Self.connections) {
+            await offend($0, as: offender.sender, lock, ports, threads, until: $1)
         }
         let after = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
         let ratio = (disturbed.sendTimes.milliseconds(99) ?? .infinity) / (calm.sendTimes.milliseconds(99) ?? 1)
         let growth = max(0, after - before) / 1_000_000
+        say("\(Self.cheapConnections) connections with cheap requests …")
+        let (crowded, cheapOffences) = try await disturb(ports, holding: nil, Self.cheapConnections) {
+            await offendCheaply($0, as: offender, ports, threads, until: $1)
+        }
+        let cheapRatio = (crowded.sendTimes.milliseconds(99) ?? .infinity) / (calm.sendTimes.milliseconds(99) ?? 1)
         return (
             [
                 "\(Self.connections) connections of one account beside \(Self.victims) other users",
                 calm.row("undisturbed"), disturbed.row("disturbed"),
                 "  the account was answered \(offences) times; the node grew by \(BenchFigure.text(growth, 0)) MB",
+                crowded.row("\(Self.cheapConnections) connections with cheap requests"),
+                "  the account was answered \(cheapOffences) times",
             ],
             [
                 BenchFigure(name: "fairness_p99_ratio", value: ratio, unit: "ratio", goal: .below(3)),
                 BenchFigure(
-                    name: "fairness_errors", value: Double(disturbed.errors.values.reduce(0, +)), unit: "errors",
-                    goal: .below(1)),
+                    name: "fairness_errors",
+                    value: Double((disturbed + crowded).errors.values.reduce(0, +)), unit: "errors", goal: .below(1)),
+                BenchFigure(name: "fairness_cheap_p99_ratio", value: cheapRatio, unit: "ratio", goal: .below(3)),
                 BenchFigure(name: "fairness_memory", value: growth, unit: "MB", goal: .below(300)),
             ]
         )
+    }
+
+    /// Measures the victims beside the offender's connections, and returns how often these were answered.
+    ///
+    /// - Parameter conversationID: the conversation whose row is locked meanwhile; nil for none.
+    private func disturb(
+        _ ports: BenchNode.Ports, holding conversationID: String?, _ connections: Int,
+        _ offend: @escaping @Sendable (Int, ContinuousClock.Instant) async -> Int
+    ) async throws -> (victims: Phase, offences: Int) {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            let end = ContinuousClock.now + .seconds(seconds + 3)
+            for number in 0..<connections { group.addTask { await offend(number, end) } }
+            if let conversationID {
+                group.addTask {
+                    try await world.postgres.psql(
+                        """
+                        begin; select from public.conversations where id = '\(conversationID)' for update;
+                        select pg_sleep(\(seconds + 2)); rollback
+                        """, database: "postline")
+                    return 0
+                }
+            }
+            try await Task.sleep(for: .seconds(2))
+            let victims = try await runVictims(for: .seconds(seconds), ports)
+            return (victims, try await group.reduce(0, +))
+        }
+    }
+
+    /// Sends requests that need no database until the end, most of them refused. Returns how many were answered.
+    private func offendCheaply(
+        _ number: Int, as offender: BenchWorld.Pair, _ ports: BenchNode.Ports, _ threads: MultiThreadedEventLoopGroup,
+        until end: ContinuousClock.Instant
+    ) async -> Int {
+        guard let client = try? await world.connect(offender.sender, port: ports.line, group: threads) else { return 0 }
+        var count = 0
+        while ContinuousClock.now < end {
+            switch number % 3 {
+            case 0: _ = try? await client.call("server.info")
+            case 1: _ = try? await client.call("me.update", ["bio": .string("changed")])
+            default:
+                _ = try? await client.call(
+                    "conversations.typing", ["conversation_id": .string(offender.conversationID)])
+            }
+            count += 1
+        }
+        await client.close()
+        return count
     }
 
     /// Inserts the groups without triggers, which is quicker than making them one by one.
