@@ -2980,7 +2980,8 @@ begin
     elsif pg_catalog.char_length(name) > 100 then
         perform app.refuse_param(field, label || ' can have at most 100 characters.');
     elsif app.has_control(name) then
-        perform app.refuse_param(field, label || ' cannot hold control or text-direction characters.');
+        perform app.refuse_param(field,
+            label || ' cannot hold control or text-direction characters, separators of lines or noncharacters.');
     end if;
     return name;
 end
@@ -3615,7 +3616,7 @@ $$;
 CREATE FUNCTION app.has_control(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (value ~ '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]'::text);
+ SELECT (value ~ '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]'::text);
 END;
 
 CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
@@ -3756,7 +3757,7 @@ END;
 CREATE FUNCTION app.is_blank(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (value ~ '^[\u0001-\u0020\u007f-\u00a0\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u061c\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07eb-\u07f3\u07fd\u0816-\u0819\u081b-\u0823\u0825-\u0827\u0829-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u0951-\u0954\u09fe\u0f18-\u0f19\u0f35\u0f37\u0f39\u0f82-\u0f83\u0f86-\u0f87\u0fc6\u108d\u115f-\u1160\u135d-\u135f\u1680\u17b4-\u17b5\u17dd\u180b-\u180f\u18a9\u1939-\u193b\u1a17-\u1a18\u1a75-\u1a7c\u1a7f\u1ab0-\u1abd\u1abf-\u1ace\u1b6b-\u1b73\u1cd0-\u1cd2\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced\u1cf4\u1cf8-\u1cf9\u1dc0-\u1dff\u2000-\u200f\u2028-\u202f\u205f-\u206f\u20d0-\u20dc\u20e1\u20e5-\u20f0\u2800\u2cef-\u2cf1\u2de0-\u2dff\u3000\u302a-\u302f\u3164\ua66f\ua674-\ua67d\ua69e-\ua69f\ua6f0-\ua6f1\ua8e0-\ua8f1\ua92b-\ua92d\uaab0\uaab2-\uaab4\uaab7-\uaab8\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffb\U000101fd\U000102e0\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a\U00010ae5-\U00010ae6\U00010d24-\U00010d27\U00010eab-\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011100-\U00011102\U00011366-\U0001136c\U00011370-\U00011374\U0001145e\U00013430-\U0001343f\U00013441-\U00013442\U00016af0-\U00016af4\U00016b30-\U00016b36\U0001bc9e\U0001bca0-\U0001bca3\U0001d159\U0001d165-\U0001d169\U0001d16d-\U0001d182\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018\U0001e01b-\U0001e021\U0001e023-\U0001e024\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$'::text);
+ SELECT (value ~ '^[\u0001-\u0020\u007f-\u00a0\u00ad\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf\u05c1-\u05c2\u05c4-\u05c5\u05c7\u0610-\u061a\u061c\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e4\u06e7-\u06e8\u06ea-\u06ed\u0711\u0730-\u074a\u07eb-\u07f3\u07fd\u0816-\u0819\u081b-\u0823\u0825-\u0827\u0829-\u082d\u0859-\u085b\u0898-\u089f\u08ca-\u08e1\u08e3-\u08ff\u0951-\u0954\u09fe\u0f18-\u0f19\u0f35\u0f37\u0f39\u0f82-\u0f83\u0f86-\u0f87\u0fc6\u108d\u115f-\u1160\u135d-\u135f\u1680\u17b4-\u17b5\u17dd\u180b-\u180f\u18a9\u1939-\u193b\u1a17-\u1a18\u1a75-\u1a7c\u1a7f\u1ab0-\u1abd\u1abf-\u1ace\u1b6b-\u1b73\u1cd0-\u1cd2\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced\u1cf4\u1cf8-\u1cf9\u1dc0-\u1dff\u2000-\u200f\u2028-\u202f\u205f-\u206f\u20d0-\u20dc\u20e1\u20e5-\u20f0\u2800\u2cef-\u2cf1\u2de0-\u2dff\u3000\u302a-\u302f\u3164\ua66f\ua674-\ua67d\ua69e-\ua69f\ua6f0-\ua6f1\ua8e0-\ua8f1\ua92b-\ua92d\uaab0\uaab2-\uaab4\uaab7-\uaab8\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffc\U000101fd\U000102e0\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a\U00010ae5-\U00010ae6\U00010d24-\U00010d27\U00010eab-\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011100-\U00011102\U00011366-\U0001136c\U00011370-\U00011374\U0001145e\U00013430-\U0001343f\U00013441-\U00013442\U00016af0-\U00016af4\U00016b30-\U00016b36\U0001bc9e\U0001bca0-\U0001bca3\U0001d159\U0001d165-\U0001d169\U0001d16d-\U0001d182\U0001d185-\U0001d18b\U0001d1aa-\U0001d1ad\U0001d242-\U0001d244\U0001e000-\U0001e006\U0001e008-\U0001e018\U0001e01b-\U0001e021\U0001e023-\U0001e024\U0001e026-\U0001e02a\U0001e130-\U0001e136\U0001e2ae\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$'::text);
 END;
 
 CREATE FUNCTION app.is_count(value jsonb) RETURNS boolean
@@ -4225,8 +4226,9 @@ begin
         if pg_catalog.char_length(new.bio) > 500 then
             perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
         -- A bio may have lines.
-        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t', '')) then
-            perform app.refuse_param('bio', 'A bio cannot hold control or text-direction characters.');
+        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t\u2028\u2029', '')) then
+            perform app.refuse_param('bio',
+                'A bio cannot hold control or text-direction characters or noncharacters.');
         end if;
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then
@@ -6194,8 +6196,13 @@ CREATE FUNCTION app.salvaged_name(value text) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    name text := app.normalized(regexp_replace(
-        left(value, 10000), '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g'));
+    controls constant text :=
+        '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff'
+        '\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff'
+        '\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff'
+        '\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff'
+        '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]+';
+    name text := app.normalized(regexp_replace(left(value, 10000), controls, ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop

@@ -12,7 +12,8 @@ select ok(app.is_blank(text), 'shows nothing: ' || coalesce(nullif(convert_to(te
         e'\u200d',
         e'\u200e', e'\u202e', e'\u2060', e'\u2063', e'\u2065', e'\u206f', e'\u2800', e'\u3164', e'\ufe00', e'\ufe0f',
         e'\ufeff',
-        e'\uffa0', e'\ufff0', e'\ufff9', e'\U0001bca0', e'\U0001d159', e'\U0001d173', e'\U00013442', e'\U000e0001',
+        e'\uffa0', e'\ufff0', e'\ufff9', e'\ufffc', e'\ufffc \ufffc', e'\U0001bca0', e'\U0001d159',
+        e'\U0001d173', e'\U00013442', e'\U000e0001',
         e'\U000e0020',
         e'\U000e007f', e'\U000e0100', e'\U000e0fff', e'\u0300', e'\u0301\u0323', e'\u064b',
         e'\u2800\u2800\u2800', e' \u3164 \uffa0\u200b']) text;
@@ -27,6 +28,21 @@ select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_
 select is(tests.field_of('alice', format('select api.create_group(%L, array[tests.id(''bob'')])', text)), 'PL001 title',
     'no title of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
         e'\U000e0100']) text;
+
+select is(tests.field_of('alice',
+        format('select api.update_me(%L)', json_build_object('full_name', 'Ann' || text || 'Lee'))),
+    'PL001 full_name', 'no name with U+' || to_hex(ascii(text)))
+  from unnest(array[e'\u0007', e'\u202e', e'\u2028', e'\u2029', e'\ufdd0', e'\ufdef', e'\ufffe', e'\uffff',
+        e'\U0001fffe', e'\U0010ffff']) text;
+select is(tests.field_of('alice',
+        format('select api.create_group(%L, array[tests.id(''bob'')])', 'Ann' || text || 'Lee')),
+    'PL001 title', 'no title with U+' || to_hex(ascii(text)))
+  from unnest(array[e'\u2028', e'\u2029', e'\ufdd0', e'\uffff', e'\U0001ffff']) text;
+select is(tests.as('alice', format('api.update_me(%L) ->> ''full_name''', json_build_object('full_name', text))), text,
+    'a name may be ' || text) from unnest(array[e'Ann\ufffcLee', e'Ann \ufffd', 'Ann 🙂', e'\U00020000']) text;
+select is(tests.as('alice',
+        format('api.update_me(%L) ->> ''bio''', json_build_object('bio', e'one\ntwo\u2028three'))),
+    e'one\ntwo\u2028three', 'a bio may have lines of each kind');
 
 -- E18: whatever another server knows of a user, the user signs up.
 create function pg_temp.signs_up(metadata jsonb) returns text language plpgsql as $$
@@ -64,7 +80,9 @@ select is(pg_temp.signs_up(jsonb_build_object('full_name', text)), name, 'signs 
         ('text directions', e'\u202eAnn\u2066', 'Ann'), ('lines', e'Ann\nLee\r\n', 'Ann Lee'),
         ('what grows when normalized', repeat(e'\ufb2c', 100), left(repeat(normalize(e'\ufb2c', NFC), 34), 100)),
         ('marks on nothing', repeat(e'\u0301', 200), null),
-        ('emoji', repeat('👨‍👩‍👧', 50), left(repeat('👨‍👩‍👧', 50), 100)), ('a noncharacter', e'\uffff', e'\uffff'),
+        ('emoji', repeat('👨‍👩‍👧', 50), left(repeat('👨‍👩‍👧', 50), 100)), ('a noncharacter', e'\uffff', null),
+        ('noncharacters about a name', e'\ufdd0Ann\ufdef\U0001fffe', 'Ann'),
+        ('separators of lines', e'Ann\u2028Lee\u2029', 'Ann Lee'), ('an object of another text', e'\ufffc', null),
         ('U+FDFA', repeat(e'\ufdfa', 200), repeat(e'\ufdfa', 100)), ('CJK', repeat('龘', 300), repeat('龘',
         100))) as t (what, text, name);
 select matches(pg_temp.signs_up(jsonb_build_object('full_name', 'A' || repeat(e'\u0301', 500))), '^Á',

@@ -72,8 +72,9 @@ begin
         if pg_catalog.char_length(new.bio) > 500 then
             perform app.refuse_param('bio', 'A bio can have at most 500 characters.');
         -- A bio may have lines.
-        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t', '')) then
-            perform app.refuse_param('bio', 'A bio cannot hold control or text-direction characters.');
+        elsif app.has_control(pg_catalog.translate(new.bio, e'\n\r\t\u2028\u2029', '')) then
+            perform app.refuse_param('bio',
+                'A bio cannot hold control or text-direction characters or noncharacters.');
         end if;
     end if;
     if tg_op = 'INSERT' or new.website is distinct from old.website then

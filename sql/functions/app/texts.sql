@@ -31,7 +31,7 @@ begin atomic
         '\u1cd4-\u1ce0\u1ce2-\u1ce8\u1ced\u1cf4\u1cf8-\u1cf9\u1dc0-\u1dff\u2000-\u200f\u2028-\u202f\u205f-\u206f'
         '\u20d0-\u20dc\u20e1\u20e5-\u20f0\u2800\u2cef-\u2cf1\u2de0-\u2dff\u3000\u302a-\u302f\u3164\ua66f'
         '\ua674-\ua67d\ua69e-\ua69f\ua6f0-\ua6f1\ua8e0-\ua8f1\ua92b-\ua92d\uaab0\uaab2-\uaab4\uaab7-\uaab8'
-        '\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffb\U000101fd\U000102e0'
+        '\uaabe-\uaabf\uaac1\ufb1e\ufe00-\ufe0f\ufe20-\ufe2f\ufeff\uffa0\ufff0-\ufffc\U000101fd\U000102e0'
         '\U00010376-\U0001037a\U00010a0d\U00010a0f\U00010a38-\U00010a3a\U00010ae5-\U00010ae6\U00010d24-\U00010d27'
         '\U00010eab-\U00010eac\U00010f46-\U00010f50\U00010f82-\U00010f85\U00011100-\U00011102\U00011366-\U0001136c'
         '\U00011370-\U00011374\U0001145e\U00013430-\U0001343f\U00013441-\U00013442\U00016af0-\U00016af4'
@@ -41,10 +41,16 @@ begin atomic
         '\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$';
 end;
 
+-- Returns whether a text has controls, separators of lines, text directions or noncharacters.
 create or replace function app.has_control(value text) returns boolean
 language sql immutable parallel safe
 begin atomic
-    select value operator(pg_catalog.~) '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]';
+    select value operator(pg_catalog.~)
+        '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff'
+        '\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff'
+        '\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff'
+        '\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff'
+        '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]';
 end;
 
 -- A name or title, normalized, or a refusal that names the field.
@@ -60,19 +66,25 @@ begin
     elsif pg_catalog.char_length(name) > 100 then
         perform app.refuse_param(field, label || ' can have at most 100 characters.');
     elsif app.has_control(name) then
-        perform app.refuse_param(field, label || ' cannot hold control or text-direction characters.');
+        perform app.refuse_param(field,
+            label || ' cannot hold control or text-direction characters, separators of lines or noncharacters.');
     end if;
     return name;
 end
 $$;
 
--- Returns what can be kept of a name out of another program's data, or null: never an error. What shows nothing at its
--- beginning goes, so that the rest is within the bound.
+-- Returns what can be kept of a name out of another program's data, or null: never an error. What no name may hold
+-- (app.has_control) becomes blanks. What shows nothing at its beginning goes, so that the rest is within the bound.
 create or replace function app.salvaged_name(value text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-    name text := app.normalized(regexp_replace(
-        left(value, 10000), '[\u0001-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]+', ' ', 'g'));
+    controls constant text :=
+        '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff'
+        '\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff'
+        '\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff'
+        '\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff'
+        '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]+';
+    name text := app.normalized(regexp_replace(left(value, 10000), controls, ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop
