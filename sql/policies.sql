@@ -377,6 +377,7 @@ grant execute on function
     app.change_username(text), app.change_avatar(jsonb, text), app.refuse_username(), app.is_https(text),
     app.spellings(text), app.meant_words(text), app.folded(text), app.spelled_out(text), app.words_of(text),
     app.lower_ascii(text), app.is_host(text), app.host_label(text), app.punycode_decoded(text), app.language_tag(text),
+    app.repeats_subtag(text),
     app.word_likeness(text, text), app.likeness(text, text), app.is_like_word(text, text),
     app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.has_control(text),
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),

@@ -4254,7 +4254,8 @@ begin
     if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
         -- As phones write them, also with the encoding or the keywords of a locale (`en_US@rg=gbzzzz`).
         if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
-                                 '([.@][-A-Za-z0-9._=;@]*)?$') then
+                                 '([.@][-A-Za-z0-9._=;@]*)?$')
+           or new.language_code is not null and app.language_tag(new.language_code) is null then
             perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
         end if;
         new.language_code := app.language_tag(new.language_code);
@@ -4334,6 +4335,9 @@ declare
     tag text := substring(replace(btrim(left(value, 1000)), '_', '-')
         from '^((?:[A-Za-z]{2,8}|[xXiI](?=-))(?:-[A-Za-z0-9]{1,8})*)(?![A-Za-z0-9])');
 begin
+    if app.repeats_subtag(tag) then
+        return null;
+    end if;
     -- Behind "x" a single character is a subtag like any other (RFC 5646, 2.1).
     while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' and tag !~* '(^|-)x-' loop
         tag := regexp_replace(tag, '-[^-]*$', '');
@@ -6121,6 +6125,28 @@ begin
     return app.epoch();
 end
 $$;
+
+CREATE FUNCTION app.repeats_subtag(tag text) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+declare
+    subtags text[] := string_to_array(regexp_replace(lower(tag collate "C"), '(^|-)x-.*$', ''), '-');
+    is_extended boolean := false;
+    seen text[] := '{}';
+begin
+    for i in 2 .. cardinality(subtags) loop
+        is_extended := is_extended or length(subtags[i]) = 1;
+        continue when not (length(subtags[i]) = 1
+                           or not is_extended and subtags[i] ~ '^([a-z0-9]{5,8}|[0-9][a-z0-9]{3})$');
+        if subtags[i] = any (seen) then
+            return true;
+        end if;
+        seen := seen || subtags[i];
+    end loop;
+    return false;
+end
+$_$;
 
 CREATE FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean DEFAULT false) RETURNS boolean
     LANGUAGE plpgsql SECURITY DEFINER
@@ -9148,6 +9174,9 @@ REVOKE ALL ON FUNCTION app.removed_media(ids uuid[], purposes text[]) FROM PUBLI
 GRANT ALL ON FUNCTION app.removed_media(ids uuid[], purposes text[]) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.renew_epoch() FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.repeats_subtag(tag text) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.repeats_subtag(tag text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.report_presence(node uuid, lease_seconds integer, arrived uuid[], gone uuid[], is_whole boolean) TO postline_feed;

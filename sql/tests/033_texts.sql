@@ -101,6 +101,11 @@ select is(app.language_tag(given), tag, format('%s is %s', coalesce(given, 'null
         ('de-DE-aaaaaaaa-bbbbbbbb-cccccc-u-cd-x', 'de-DE-aaaaaaaa-bbbbbbbb-cccccc-u-cd'),
         ('de-DE-aaaaaaaa-bbbbbbbb-cccccccc-u-cdefg', 'de-DE-aaaaaaaa-bbbbbbbb-cccccccc'),
         ('x-a', 'x-a'), ('de-x-a', 'de-x-a'), ('de-x', 'de'), ('en_US@rg=gbzzzz', 'en-US'),
+        -- RFC 5646, 2.2.5 and 2.2.6: no variant and no singleton twice, but for what is private.
+        ('de-1901-1901', null), ('DE-1996-De-1996', null), ('sl-rozaj-biske-ROZAJ', null),
+        ('de-u-co-phonebk-u-ca-buddhist', null), ('en-t-it-u-ca-iso8601-T-fr', null), ('de-1901-1996', 'de-1901-1996'),
+        ('de-a-foo-b-foo', 'de-a-foo-b-foo'), ('de-x-a-a', 'de-x-a-a'),
+        ('de-u-nu-latn-x-u-u', 'de-u-nu-latn-x-u-u'),
         ('de-u', 'de'), ('x-aaaaaaaa-bbbbbbbb-cccccccc-dddddddd', 'x-aaaaaaaa-bbbbbbbb-cccccccc'), ('i-klingon',
         'i-klingon'),
         ('en_US', 'en-US'), ('zh_Hans_CN', 'zh-Hans-CN'), ('de_DE.UTF-8', 'de-DE'), ('ca_ES@euro', 'ca-ES'),
@@ -111,8 +116,11 @@ select is(app.language_tag(given), tag, format('%s is %s', coalesce(given, 'null
 select is(tests.as('alice', format('api.register_device(''apns'', ''a1'', null, %L) ->> ''id''',
     tag)) ~ '^[0-9a-f-]{36}$', true,
     'a device is registered: ' || coalesce(left(tag, 50), 'null'))
-  from unnest(array['de-AT', 'de-DE-u-fw-mon-hc-h23-mu-celsius-rg-atzzzz', 'en_US', 'C', 'not a tag', '', '!',
-      repeat('x', 5000), null]) tag;
+  from unnest(array['de-AT', 'de-1901-1901', 'de-DE-u-fw-mon-hc-h23-mu-celsius-rg-atzzzz', 'en_US', 'C', 'not a tag',
+      '', '!', repeat('x', 5000), null]) tag;
+select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_object('language_code', tag))),
+    'PL001 language_code', 'no language of a profile: ' || tag)
+  from unnest(array['de-1901-1901', 'de-u-co-phonebk-u-ca-buddhist']) tag;
 select is(tests.as('alice', format('api.update_me(%L) ->> ''language_code''',
         '{"language_code":"de-DE-u-fw-mon-hc-h23-mu-celsius-rg-atzzzz"}')), 'de-DE-u-fw-mon-hc-h23-mu-celsius-rg',
     'a profile takes a long language, shortened');

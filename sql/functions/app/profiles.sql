@@ -100,7 +100,8 @@ begin
     if tg_op = 'INSERT' or new.language_code is distinct from old.language_code then
         -- As phones write them, also with the encoding or the keywords of a locale (`en_US@rg=gbzzzz`).
         if new.language_code !~ ('^([A-Za-z]{2,8}([-_][A-Za-z0-9]{1,8})*|[xXiI](-[A-Za-z0-9]{1,8})+)'
-                                 '([.@][-A-Za-z0-9._=;@]*)?$') then
+                                 '([.@][-A-Za-z0-9._=;@]*)?$')
+           or new.language_code is not null and app.language_tag(new.language_code) is null then
             perform app.refuse_param('language_code', 'A language is a BCP 47 tag such as "en" or "pt-BR".');
         end if;
         new.language_code := app.language_tag(new.language_code);

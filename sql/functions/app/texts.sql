@@ -96,15 +96,40 @@ begin
 end
 $$;
 
--- Returns a language tag (BCP 47) of at most 35 characters, or null where the text begins with none. "_" stands for
--- "-", and what no tag has at its end goes, such as ".UTF-8" or "@euro". A longer tag is shortened as by RFC 4647, 3.4:
--- subtag by subtag from its end, a single character never being the last.
+-- Returns whether a language tag has a variant or a singleton twice, in any case (RFC 5646, 2.2.5 and 2.2.6). What
+-- stands behind "x" is private, and may be anything.
+create or replace function app.repeats_subtag(tag text) returns boolean
+language plpgsql strict immutable parallel safe set search_path = pg_catalog, pg_temp as $$
+declare
+    subtags text[] := string_to_array(regexp_replace(lower(tag collate "C"), '(^|-)x-.*$', ''), '-');
+    is_extended boolean := false;
+    seen text[] := '{}';
+begin
+    for i in 2 .. cardinality(subtags) loop
+        is_extended := is_extended or length(subtags[i]) = 1;
+        continue when not (length(subtags[i]) = 1
+                           or not is_extended and subtags[i] ~ '^([a-z0-9]{5,8}|[0-9][a-z0-9]{3})$');
+        if subtags[i] = any (seen) then
+            return true;
+        end if;
+        seen := seen || subtags[i];
+    end loop;
+    return false;
+end
+$$;
+
+-- Returns a language tag (BCP 47) of at most 35 characters, or null where the text begins with none that is valid. "_"
+-- stands for "-", and what no tag has at its end goes, such as ".UTF-8" or "@euro". A longer tag is shortened as by
+-- RFC 4647, 3.4: subtag by subtag from its end, a single character never being the last.
 create or replace function app.language_tag(value text) returns text
 language plpgsql immutable parallel safe set search_path = pg_catalog, pg_temp as $$
 declare
     tag text := substring(replace(btrim(left(value, 1000)), '_', '-')
         from '^((?:[A-Za-z]{2,8}|[xXiI](?=-))(?:-[A-Za-z0-9]{1,8})*)(?![A-Za-z0-9])');
 begin
+    if app.repeats_subtag(tag) then
+        return null;
+    end if;
     -- Behind "x" a single character is a subtag like any other (RFC 5646, 2.1).
     while char_length(tag) > 35 or tag ~ '-[A-Za-z0-9]$' and tag !~* '(^|-)x-' loop
         tag := regexp_replace(tag, '-[^-]*$', '');
