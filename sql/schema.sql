@@ -2956,8 +2956,11 @@ CREATE FUNCTION app.checked_email(email text) RETURNS text
     AS $_$
 declare
     address text := pg_catalog.btrim(email);
+    character constant text := '[^-@.\s\u0001-\u001f\u007f]';
+    label constant text := character || '((-|' || character || '){0,61}' || character || ')?';
 begin
-    if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
+    if coalesce(address !~ ('^[^@\s\u0001-\u001f\u007f]{1,64}@' || label || '(\.' || label || ')*$'), true)
+       or address ~ '[@.][0-9]+$'
        or pg_catalog.char_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;
@@ -5251,8 +5254,7 @@ CREATE FUNCTION app.normalized(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT btrim("normalize"(value, 'NFC'::text), ' 	
-
-                 　'::text) AS btrim;
+                 　'::text) AS btrim;
 END;
 
 CREATE FUNCTION app.note_arrivals() RETURNS trigger

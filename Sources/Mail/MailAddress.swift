@@ -41,7 +41,14 @@ public struct MailAddress: Sendable, Equatable {
             }
         }
         return isDotted(parts[0]) { $0.isLetterOrDigit || "!#$%&'*+-/=?^_`{|}~".utf8.contains($0) }
-            && isDotted(parts[1]) { $0.isLetterOrDigit || $0 == 0x2D } && !parts[1].hasPrefix("-")
+            && isDotted(parts[1]) { $0.isLetterOrDigit || $0 == 0x2D } && isHost(parts[1])
+    }
+
+    /// Returns true if the labels are as long as DNS allows, no hyphen is at an end of one, and the last is no number.
+    private static func isHost(_ domain: Substring) -> Bool {
+        let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
+        return labels.allSatisfy { $0.utf8.count <= 63 && !$0.hasPrefix("-") && !$0.hasSuffix("-") }
+            && labels.last?.utf8.allSatisfy { (0x30...0x39).contains($0) } == false
     }
 }
 

@@ -50,6 +50,20 @@ struct ParamsTests {
         ("participants", "member_ids"),
     ]
 
+    @Test("an email address has a host name behind its at sign")
+    func emailHosts() throws {
+        func check(_ email: String) throws -> ProtocolError? {
+            try refusal(["email": .string(email), "password": .string("a password")], of: "auth.upgrade")
+        }
+        let long = String(repeating: "x", count: 63)
+        for email in ["a@x-.de", "a@-x.de", "a@\(long)x.de", "a@x.1", "a@1.2.3.4", "a@x..de", "a@x.", "a@x"] {
+            #expect(try check(email)?["field"] == .string("email"), "\(email)")
+        }
+        for email in ["a@x-y.de", "a@x--y.de", "a@1.de", "a@\(long).de", "a@x.1y", "a@b\u{fc}cher.example"] {
+            #expect(try check(email) == nil, "\(email)")
+        }
+    }
+
     @Test(
         "of the source documents' spellings are refused with the canonical one by each method that takes it",
         .covers("B14", "B15", "B36", "B37"))

@@ -37,6 +37,17 @@ struct MailHeaderTests {
         }
     }
 
+    @Test("a sender's address has a host name behind its at sign")
+    func hosts() {
+        let long = String(repeating: "x", count: 63)
+        for address in ["a@x-.de", "a@-x.de", "a@x.-y", "a@\(long)x.de", "a@x.1", "a@1.2.3.4", "a@x..de", "a@x."] {
+            #expect(MailAddress(address) == nil, "\(address)")
+        }
+        for address in ["a@x-y.de", "a@1.de", "a@\(long).de", "a@localhost"] {
+            #expect(MailAddress(address)?.address == address)
+        }
+    }
+
     /// The lines of a header, each in its bounds.
     private func lines(_ header: String) throws -> [String] {
         let lines = header.components(separatedBy: "\r\n")

@@ -39,6 +39,17 @@ select throws_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', true
     'and no mail is sent to ' || email)
   from unnest(array[e'\u212aarl@example.com', e'info@\u0130.example', e'\uff41nn@example.com',
       e'ann@e\u017fsen.example']) email;
+
+-- The labels behind the "@" are those of a DNS name.
+select throws_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', false, null)', email), 'PL001', null,
+    'no account has ' || left(email, 30))
+  from unnest(array['a@x-.de', 'a@-x.de', 'a@x.-y', 'a@x.y-', 'a@' || repeat('x', 64) || '.de',
+      'a@x.' || repeat('y', 64), 'a@x.1', 'a@x.123', 'a@1.2.3.4', 'a@x..de', 'a@.de', 'a@x.', 'a@', '@x.de',
+      'a@b@x.de']) email;
+select lives_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', false, null)', email),
+    'an account has ' || left(email, 30))
+  from unnest(array['a@x-y.de', 'a@x--y.de', 'a@1.de', 'a@x.1y', 'a@x.y', 'a@' || repeat('x', 63) || '.de',
+      'ann@bücher.example']) email;
 select is(app.lower_ascii('AZaz' || e'\u212a\u0130\u00c4\uff21'), 'azaz' || e'\u212a\u0130\u00c4\uff21',
     'A to Z alone are folded');
 

@@ -123,8 +123,15 @@ extension TextRule {
     /// The form that SQL holds an address against too.
     private static func isEmail(_ address: String) -> Bool {
         let parts = address.split(separator: "@", omittingEmptySubsequences: false)
-        return parts.count == 2 && !parts[0].isEmpty && parts[1].contains(".") && address.utf8.count <= 254
+        guard parts.count == 2, !parts[0].isEmpty, address.utf8.count <= 254 else { return false }
+        let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)
+        return labels.count > 1 && labels.allSatisfy(isHostLabel)
+            && labels.last?.utf8.allSatisfy { (0x30...0x39).contains($0) } == false
             && !address.unicodeScalars.contains { $0.properties.isWhitespace || $0.value < 0x20 }
+    }
+
+    private static func isHostLabel(_ label: Substring) -> Bool {
+        (1...63).contains(label.unicodeScalars.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
     }
 }
 

@@ -221,13 +221,17 @@ begin
 end
 $$;
 
--- An address in the form it is stored and compared in, or a refusal.
+-- An address in the form it is stored and compared in, or a refusal. The labels behind the "@" are those of a DNS name:
+-- 1 to 63 characters, none of which is a hyphen at an end, and the last is no number (RFC 5321, 2.3.5; RFC 3696, 2).
 create or replace function app.checked_email(email text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
     address text := pg_catalog.btrim(email);
+    character constant text := '[^-@.\s\u0001-\u001f\u007f]';
+    label constant text := character || '((-|' || character || '){0,61}' || character || ')?';
 begin
-    if coalesce(address !~ '^[^@\s\u0001-\u001f\u007f]{1,64}@[^@\s\u0001-\u001f\u007f]+$', true)
+    if coalesce(address !~ ('^[^@\s\u0001-\u001f\u007f]{1,64}@' || label || '(\.' || label || ')*$'), true)
+       or address ~ '[@.][0-9]+$'
        or pg_catalog.char_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;
