@@ -51,8 +51,16 @@ ROWS = [
     ("a space behind the version", ask("POST /v1/server.info HTTP/1.1 ", HOST), 400, CLOSED),
     ("a tab for a space", ask("POST\t/v1/server.info HTTP/1.1", HOST), 400, CLOSED),
     ("no version", ask("GET /v1/openapi.json", HOST), 400, CLOSED),
-    ("version 2.0", ask("GET / HTTP/2.0", HOST), 400, CLOSED),
-    ("the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400, CLOSED),
+    # RFC 9110, section 2.5: a higher minor version is read as 1.1.
+    *[(f"version {version}", ask(f"POST /v1/server.info HTTP/{version}", HOST, "Content-Length: 0"), 200, KEPT)
+      for version in ["1.2", "1.9"]],
+    ("chunks in version 1.2", ask("POST /v1/server.info HTTP/1.2", HOST, "Transfer-Encoding: chunked", body=b"2\r\n{}\r\n0\r\n\r\n"), 200, KEPT),
+    ("version 1.2 that is not to be kept", ask("POST /v1/server.info HTTP/1.2", HOST, "Connection: close", "Content-Length: 0"), 200, CLOSED),
+    ("no Host in version 1.2", ask("POST /v1/server.info HTTP/1.2", "Content-Length: 0"), 400, CLOSED),
+    *[(f"version {version}", ask(f"GET / HTTP/{version}", HOST), 505, CLOSED) for version in ["2.0", "2.1", "3.0", "9.9"]],
+    *[(f"version {version!r}", ask(f"GET / HTTP/{version}", HOST), 400, CLOSED) for version in [
+        "", "0.9", "0.0", "1", "1.", ".1", "1.10", "01.1", "10.1", "2", "20", "1.1.1", "1,1", "-1.1", "1.a", "\xb9.1"]],
+    ("the preface of HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505, CLOSED),
     ("a version in lower case", ask("GET / http/1.1", HOST), 400, CLOSED),
     ("a method in lower case", ask("post /v1/server.info HTTP/1.1", HOST), 400, CLOSED),
     ("a target with a control character", ask("GET /\x01 HTTP/1.1", HOST), 400, CLOSED),

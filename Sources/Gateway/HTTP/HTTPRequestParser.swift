@@ -243,12 +243,20 @@ private struct HTTPRequestLine {
         else { throw .noHTTP }
         method = HTTPMethod(rawValue: String(parts[0]))
         target = String(parts[1])
-        switch parts[2] {
-        case "HTTP/1.1": version = .http1_1
-        case "HTTP/1.0": version = .http1_0
-        default: throw .noHTTP
-        }
+        version = try Self.version(String(parts[2]))
         if case .RAW = method { throw HTTPRefusal(.badRequest, "HTTP has no method of that name.") }
+    }
+
+    /// Reads `HTTP/x.y`. A higher minor version is read as 1.1 (RFC 9110, section 2.5).
+    private static func version(_ text: String) throws(HTTPRefusal) -> HTTPVersion {
+        let digits = Array(text.utf8.dropFirst(5))
+        guard text.hasPrefix("HTTP/"), digits.count == 3, digits[0].isDigit, digits[1] == UInt8(ascii: "."),
+            digits[2].isDigit, digits[0] != UInt8(ascii: "0")
+        else { throw .noHTTP }
+        guard digits[0] == UInt8(ascii: "1") else {
+            throw HTTPRefusal(.httpVersionNotSupported, "The server speaks HTTP/1.1.")
+        }
+        return digits[2] == UInt8(ascii: "0") ? .http1_0 : .http1_1
     }
 }
 
