@@ -94,7 +94,7 @@ actor GatewayConversation: HTTPConversation {
         do throws(ProtocolError) {
             try request.requireSingleFields()
             try cross.check(route)
-            return (route.template, cross.completed(try await route.perform(exchange)))
+            return (route.template, cross.completed(try await route.answer(exchange)))
         } catch {
             return (route.template, cross.completed(route.style.answer(error)))
         }

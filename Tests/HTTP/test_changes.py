@@ -1,5 +1,6 @@
 """Server-sent events: each change once and in order, however often the stream is cut."""
 
+import http.client
 import queue
 import subprocess
 import textwrap
@@ -169,6 +170,36 @@ class Changes(unittest.TestCase):
         sql("update app.stream_tickets set expires_at = now() - interval '1 second'")
         self.assertEqual(Events(query=f"?ticket={old['ticket']}").status, 401)
         self.assertEqual(request("POST", "/v1/changes/ticket", {}).status, 401)
+
+    def test_what_would_be_ignored_is_refused(self):
+        reader = register("Rita Reader")["access_token"]
+        ticket = request("POST", "/v1/changes/ticket", {}, reader).json["ticket"]
+        key = {"Idempotency-Key": str(uuid.uuid4())}
+        for method, path, body, bearer, headers, field in [
+            ("POST", "/v1/changes/ticket", None, reader, key, "Idempotency-Key"),
+            ("POST", "/v1/changes/ticket?cursor=a", None, reader, {}, "cursor"),
+            ("POST", "/v1/changes/ticket", {"expires_in": 60}, reader, {}, "expires_in"),
+            ("GET", "/v1/changes", None, reader, key, "Idempotency-Key"),
+            ("GET", f"/v1/changes?ticket={ticket}", None, None, key, "Idempotency-Key"),
+            ("GET", f"/v1/changes?ticket={ticket}", None, reader, {}, "ticket"),
+            ("GET", f"/v1/changes?ticket={ticket}", None, "nonsense", {}, "ticket"),
+        ]:
+            with self.subTest(path=path, field=field):
+                # What is no refusal may be a stream, which has no end.
+                connection = http.client.HTTPConnection(BASE.removeprefix("http://"), timeout=WAIT)
+                bearers = {"Authorization": f"Bearer {bearer}"} if bearer else {}
+                connection.request(method, path, json.dumps(body) if body else None, {**bearers, **headers})
+                answer = connection.getresponse()
+                self.assertEqual(answer.status, 400)
+                data = json.loads(answer.read())["data"]
+                self.assertEqual((data["code"], data["field"]), ("invalid_params", field))
+                connection.close()
+        for body in [[], [1], "x"]:
+            self.assertEqual(request("POST", "/v1/changes/ticket", body, reader).status, 400)
+        # What was refused has not used the ticket.
+        stream = Events(query=f"?ticket={ticket}")
+        self.assertEqual(stream.status, 200)
+        stream.cut()
 
     # F9.
     def test_a_browser_reconnects_by_itself_to_where_it_was(self):

@@ -171,6 +171,25 @@ ROWS = [
     *[(f"two values of {name}", ask(line, HOST, f"{name}: a", f"{name}: b", "Content-Length: 0"), 400, KEPT)
       for name in ["Idempotency-Key", "Last-Event-ID", "Content-Type"]
       for line in ["POST /v1/messages.send HTTP/1.1", "GET /v1/changes HTTP/1.1", "PUT /api/users/me HTTP/1.1"]],
+    ("one key in two ways", ask("POST /v1/messages.send HTTP/1.1", HOST, "Idempotency-Key: a", "idempotency-key: A", "Content-Length: 0"), 400, KEPT),
+    # A key where it means nothing, a query where none is read, and a body where none is.
+    *[(f"a key: {line}", ask(f"{line} HTTP/1.1", HOST, "Idempotency-Key: 5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77", "Content-Length: 0"), 400, KEPT)
+      for line in ["GET /v1/openapi.json", "HEAD /v1/openapi.json", "GET /v1/changes?ticket=a", "GET /v1/line", "POST /v1/rpc",
+                   "POST /v1/server.info", "GET /", "GET /console/app.js", "GET /console/config.json",
+                   "GET /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77", "POST /api/v1/auth/guest"]],
+    ("a key of an upload", ask("PUT /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77 HTTP/1.1", HOST, "Idempotency-Key: a", "Content-Length: 0"), 400, CLOSED),
+    ("an upload without a key", ask("PUT /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77 HTTP/1.1", HOST, "Content-Length: 0"), 403, CLOSED),
+    *[(f"a query: {line}", ask(f"{line} HTTP/1.1", HOST, "Content-Length: 0"), 400, KEPT)
+      for line in ["GET /v1/openapi.json?a=1", "GET /v1/openapi.json?a", "GET /v1/line?token=a", "POST /v1/rpc?a=1",
+                   "POST /v1/server.info?a=1", "GET /v1/changes?ticket=a&a=1", "POST /api/v1/auth/guest?a=1"]],
+    *[(f"a query that is empty, or of a page: {line}", ask(f"{line} HTTP/1.1", HOST), 200, KEPT)
+      for line in ["GET /v1/openapi.json?", "GET /?utm_source=a", "GET /console/app.js?v=1"]],
+    *[(f"a body: {line}", ask(f"{line} HTTP/1.1", HOST, "Content-Length: 2", body=b"{}"), 400, KEPT)
+      for line in ["GET /v1/openapi.json", "GET /v1/changes?ticket=a", "GET /v1/line", "GET /"]],
+    ("a ticket beside a token", ask("GET /v1/changes?ticket=a HTTP/1.1", HOST, "Authorization: Bearer a"), 400, KEPT),
+    # Who asks is looked at first.
+    *[(f"without a token: {line}", ask(f"{line} HTTP/1.1", HOST, "Idempotency-Key: a", "Content-Length: 0"), 401, KEPT)
+      for line in ["POST /v1/me.get?a=1", "GET /v1/changes?a=1", "POST /v1/changes/ticket?a=1", "GET /api/users/me?a=1"]],
     # Fields of the query.
     *[(f"a query's field twice: {path}", ask(f"GET {path} HTTP/1.1", HOST), 400, KEPT) for path in [
         "/v1/changes?cursor=a&cursor=b", "/v1/changes?cursor=a&cursor=a", "/v1/changes?cursor=a&%63ursor=b",
@@ -238,7 +257,8 @@ class Keys(unittest.TestCase):
             ([f"{key}1"], 200), ([f'"{key}2"'], 200), ([f" {key}3\t"], 200), ([f"{key}4", f"{key}4"], 200),
             ([f'"{key}'], 400), ([f'{key}5"'], 400), ([f'"{key}5'], 400), ([f'""{key}5""'], 400), ([f"'{key}5'"], 400),
             ([f'{key[:8]}"{key[8:]}5'], 400), (['"'], 400), (['""'], 400), ([""], 400), ([f"{key}5, {key}5"], 400),
-            ([f"{key}5", f"{key}6"], 400), ([f"{key}5", f'"{key}5"'], 400), ([f"{{{key}5}}"], 400),
+            ([f"{key}5", f"{key}6"], 400), ([f"{key}5", f'"{key}5"'], 400), ([f"{key}a", f"{key}A"], 400),
+            ([f"{{{key}5}}"], 400),
         ]
         for keys, status in rows:
             for path in ["/v1/messages.send", f"/api/v1/conversations/{ALICE_BOB}/messages"]:

@@ -67,9 +67,7 @@ struct DialectEndpoint: Sendable {
     var name: String { "\(method.rawValue) \(path)" }
 
     var route: Route {
-        Route(method, path, style: .envelope) { exchange throws(ProtocolError) in
-            if needsToken { try await exchange.requireUser() }
-            if !takesKey { try exchange.requireNoKey(name) }
+        var route = Route(method, path, style: .envelope) { exchange throws(ProtocolError) in
             try admit?(exchange.request)
             let request = try request(of: exchange)
             do throws(ProtocolError) {
@@ -78,6 +76,12 @@ struct DialectEndpoint: Sendable {
                 throw request.renamed(error)
             }
         }
+        route.needsUser = { _ in needsToken }
+        route.takesKey = { _ in takesKey }
+        // Both are checked by the endpoint's table of names.
+        route.query = .any
+        route.takesBody = true
+        return route
     }
 
     private func request(of exchange: Exchange) throws(ProtocolError) -> DialectRequest {

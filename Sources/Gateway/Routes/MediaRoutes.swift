@@ -10,7 +10,7 @@ enum MediaRoutes {
     private static let template = "/v1/media/{id}"
 
     static func all(_ store: FolderStore) -> [Route] {
-        [
+        var routes = [
             Route(.GET, template) { exchange throws(ProtocolError) in
                 guard let id = ID(exchange.captures["id"] ?? ""),
                     let place = store.file(id, readBy: exchange.request.target.query)
@@ -27,6 +27,9 @@ enum MediaRoutes {
                 return HTTPAnswer(.noContent)
             },
         ]
+        // The store checks the whole query.
+        for index in routes.indices { routes[index].query = .any }
+        return routes
     }
 
     /// What takes a picture that is put to an address; nil where it is none of these.
@@ -40,6 +43,10 @@ enum MediaRoutes {
         else { return nil }
         if let name = target.repeatedField ?? head.headers.repeatedField {
             throw HTTPRefusal(.badRequest, "\"\(name.prefix(60))\" has several values: give one.")
+        }
+        guard !head.headers.contains(name: "Idempotency-Key") else {
+            throw HTTPRefusal(
+                .badRequest, "Idempotency-Key is for sending a message alone: an upload does not read it.")
         }
         guard let id = ID(target.segments[2]), let (picture, expires) = store.picture(id, putBy: target.query) else {
             throw HTTPRefusal(.forbidden, "This is no address that media.create gave, or its time is over.")

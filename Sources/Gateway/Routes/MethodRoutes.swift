@@ -6,15 +6,8 @@ import NIOHTTP1
 /// The methods: each by its name, and all as JSON-RPC 2.0.
 enum MethodRoutes {
     static let all = [
-        Route(.POST, "/v1/{method}") { exchange throws(ProtocolError) in
-            let method = exchange.captures["method"] ?? ""
-            if Request(method: method, params: [:]).needsUser { try await exchange.requireUser() }
-            let params = try exchange.params(of: method)
-            return .json(try await exchange.call(method, params))
-        },
+        method,
         Route(.POST, "/v1/rpc") { exchange throws(ProtocolError) in
-            try exchange.requireNoQuery()
-            try exchange.requireNoKey("/v1/rpc")
             let envelope = Envelope(exchange.request.body)
             return try await exchange.conversation.inSession(of: exchange, forAnyone: envelope.isForAnyone) {
                 session throws(ProtocolError) in
@@ -22,6 +15,16 @@ enum MethodRoutes {
             }
         },
     ]
+
+    private static let method = {
+        var route = Route(.POST, "/v1/{method}") { exchange throws(ProtocolError) in
+            let params = try exchange.jsonObject()
+            return .json(try await exchange.call(exchange.method, exchange.isSend ? exchange.keyed(params) : params))
+        }
+        route.needsUser = { Request(method: $0.method, params: [:]).needsUser }
+        route.takesKey = \.isSend
+        return route
+    }()
 
     /// Does one request or a batch, as on a line.
     private static func rpc(_ envelope: Envelope, _ session: any LineSession, _ id: RequestID) async -> HTTPAnswer {
@@ -50,14 +53,10 @@ enum MethodRoutes {
 }
 
 extension Exchange {
-    /// The params of a method: the body, and for a send its `Idempotency-Key` as the `client_id`.
-    fileprivate func params(of method: String) throws(ProtocolError) -> JSONObject {
-        try requireNoQuery()
-        let params = try jsonObject()
-        if method == "messages.send" { return try keyed(params) }
-        try requireNoKey(method)
-        return params
-    }
+    /// The method that the path names.
+    fileprivate var method: String { captures["method"] ?? "" }
+
+    fileprivate var isSend: Bool { method == "messages.send" }
 
     /// The params of a send with its `Idempotency-Key` as the `client_id`.
     func keyed(_ params: JSONObject) throws(ProtocolError) -> JSONObject {
@@ -80,14 +79,6 @@ extension Exchange {
         guard request.header("Idempotency-Key") != nil else { return }
         throw .refusedHeader(
             "Idempotency-Key", "is for sending a message alone: \(place.prefix(60)) does not read it.")
-    }
-
-    /// - Throws: `invalid_params` for a query: it would be ignored.
-    fileprivate func requireNoQuery() throws(ProtocolError) {
-        guard let name = request.target.query.first?.name.prefix(60) else { return }
-        throw ProtocolError(
-            .invalidParams, "\"\(name)\" stands in the URL: params go into the body, as a JSON object.",
-            data: [.init(name: "field", value: .string(String(name)))])
     }
 }
 

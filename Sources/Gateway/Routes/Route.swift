@@ -14,9 +14,30 @@ struct Route: Sendable {
     /// Whether HEAD is answered where GET is: not where the answer goes on.
     var answersHead = true
 
+    /// Returns whether a request is authenticated before anything else of it is checked.
+    var needsUser: @Sendable (Exchange) -> Bool = { _ in false }
+
+    /// Returns whether a request may have an `Idempotency-Key`. Elsewhere a key is refused, since it would not prevent a
+    /// repetition.
+    var takesKey: @Sendable (Exchange) -> Bool = { _ in false }
+
+    /// What its query may have.
+    var query = Query.fields([])
+
+    /// Whether a request may have a body.
+    var takesBody: Bool
+
     /// How its errors are written.
-    var style = ErrorStyle.protocol
-    let perform: @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
+    let style: ErrorStyle
+    private let perform: @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
+
+    enum Query: Sendable {
+        /// Fields of these names; any other is refused.
+        case fields([String])
+
+        /// Any field: the route checks them itself, or serves a page, whose addresses get fields from elsewhere.
+        case any
+    }
 
     /// The methods that it takes.
     var methods: [HTTPMethod] { method == .GET && answersHead ? [.GET, .HEAD] : [method] }
@@ -29,6 +50,31 @@ struct Route: Sendable {
         self.template = template
         self.style = style
         self.perform = perform
+        takesBody = method != .GET
+    }
+
+    /// Answers a request that has nothing which would be ignored.
+    ///
+    /// - Throws: `invalid_params` for a key or a query field that the route does not take, `invalid_request` for a body;
+    ///   else what the route throws.
+    func answer(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
+        if needsUser(exchange) { try await exchange.requireUser() }
+        if !takesKey(exchange) { try exchange.requireNoKey(exchange.captures["method"] ?? name) }
+        if case .fields(let names) = query { try requireFields(of: exchange.request.target, among: names) }
+        if !takesBody, exchange.request.body.readableBytes > 0 {
+            throw ProtocolError(.invalidRequest, "\(name) takes no body.")
+        }
+        return try await perform(exchange)
+    }
+
+    /// The method and the path, as errors name the route.
+    private var name: String { "\(method.rawValue) \(template)" }
+
+    private func requireFields(of target: RequestTarget, among names: [String]) throws(ProtocolError) {
+        guard let field = target.query.first(where: { !names.contains($0.name) })?.name else { return }
+        if !names.isEmpty { throw .unknownField(String(field.prefix(60)), named: field, of: template, among: names) }
+        let way = takesBody ? "params go into the body, as a JSON object." : "\(name) takes no query."
+        throw .refused(field, "stands in the URL: \(way)")
     }
 }
 

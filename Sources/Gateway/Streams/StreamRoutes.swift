@@ -20,15 +20,19 @@ enum StreamRoutes {
         var changes = Route(.GET, "/v1/changes") { exchange throws(ProtocolError) in try await eventStream(exchange) }
         webSocket.answersHead = false
         changes.answersHead = false
-        return [
-            webSocket, changes,
-            Route(.POST, "/v1/changes/ticket") { exchange throws(ProtocolError) in
-                guard let token = try exchange.token else { throw .unauthenticatedRequest }
-                try await exchange.requireUser()
-                let ticket = try await exchange.gateway.tickets.issue(for: token)
-                return .json(["ticket": .string(ticket), "expires_in": .integer(StreamTickets.seconds)])
-            },
-        ]
+        // A ticket is redeemed after the rest was found good: it opens a stream once.
+        changes.needsUser = { $0.request.target["ticket"] == nil }
+        changes.query = .fields(["cursor", "messages_per_conversation", "ticket"])
+        var ticket = Route(.POST, "/v1/changes/ticket") { exchange throws(ProtocolError) in
+            guard let token = try exchange.token else { throw .unauthenticatedRequest }
+            if let name = try exchange.jsonObject().members.first?.name {
+                throw .refused(name, "is nothing that /v1/changes/ticket takes: it takes no fields.")
+            }
+            let ticket = try await exchange.gateway.tickets.issue(for: token)
+            return .json(["ticket": .string(ticket), "expires_in": .integer(StreamTickets.seconds)])
+        }
+        ticket.needsUser = { _ in true }
+        return [webSocket, changes, ticket]
     }
 
     private static func webSocket(_ exchange: Exchange, _ maxLineBytes: Int) throws(ProtocolError) -> HTTPAnswer {
@@ -72,15 +76,10 @@ enum StreamRoutes {
         return answer
     }
 
-    /// What a stream of changes takes in its query.
-    private static let fields = ["cursor", "messages_per_conversation", "ticket"]
-
     private static func eventStream(_ exchange: Exchange) async throws(ProtocolError) -> HTTPAnswer {
         let query = exchange.request.target
-        // A ticket is redeemed after the rest was found good: it opens a stream once.
-        if query["ticket"] == nil { try await exchange.requireUser() }
-        for (name, _) in query.query where !fields.contains(name) {
-            throw .unknownField(String(name.prefix(60)), named: name, of: "/v1/changes", among: fields)
+        if query["ticket"] != nil, exchange.request.header("Authorization") != nil {
+            throw .refused("ticket", "and an Authorization header are two: send one of them.")
         }
         let count = try query["messages_per_conversation"].map { text throws(ProtocolError) in
             guard let count = Int(text), (0...100).contains(count) else {
