@@ -272,5 +272,26 @@ class Keys(unittest.TestCase):
                     self.assertEqual(int(answer.split()[1]), status, answer)
 
 
+class Bearers(unittest.TestCase):
+    # RFC 6750, section 2.1.
+    def test_a_token_has_equals_signs_at_its_end_alone(self):
+        bearer = token()
+        for value, status in [
+            (f"Bearer {bearer}", 200), (f"bearer {bearer}", 200), (f"BEARER   {bearer}", 200),
+            (f"Bearer {bearer[:-2]}={bearer[-2:]}", 401), (f"Bearer {bearer[:-1]}=={bearer[-1:]}", 401),
+            (f"Bearer {bearer.replace('.', '=.')}", 401), (f"Bearer ={bearer}", 401), ("Bearer =", 401), ("Bearer ", 401),
+            ("Bearer", 401), ("", 401), (f"Bearer\t{bearer}", 401), (f"Bearer {bearer},", 401), (f'Bearer "{bearer}"', 401),
+            (f"Bearer {bearer} a", 401), (f"Bearer {bearer}\xe9", 401), (f"Token {bearer}", 401), (bearer, 401),
+        ]:
+            with self.subTest(value.replace(bearer, "TOKEN")):
+                answer = raw(ask(
+                    "POST /v1/me.get HTTP/1.1", HOST, f"Authorization: {value}", "Content-Length: 0", "Connection: close"))
+                self.assertEqual(int(answer.split()[1]), status, answer)
+                if status == 401:
+                    self.assertIn(b'"code":"invalid_token"', answer)
+                    # It is no token, rather than one that is not good.
+                    self.assertIn(b"Authorization must be", answer)
+
+
 if __name__ == "__main__":
     unittest.main()

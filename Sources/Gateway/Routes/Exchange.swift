@@ -26,7 +26,7 @@ struct Exchange: Sendable {
         get throws(ProtocolError) {
             guard let value = request.header("Authorization") else { return nil }
             let parts = value.split(separator: " ", omittingEmptySubsequences: true)
-            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+            guard parts.count == 2, parts[0].lowercased() == "bearer", parts[1].isBearerToken else {
                 throw ProtocolError(.invalidToken, "Authorization must be \"Bearer\" and an access token.")
             }
             return String(parts[1])
@@ -67,6 +67,16 @@ struct Exchange: Sendable {
             throw ProtocolError(.invalidRequest, "The body must be a JSON object: the method's params.")
         }
         return object
+    }
+}
+
+extension Substring {
+    /// True if it is a `b64token` (RFC 6750, section 2.1): equals signs stand at the end alone.
+    fileprivate var isBearerToken: Bool {
+        let characters = utf8.prefix { byte in
+            byte.isDigit || byte.isLetter || "-._~+/".utf8.contains(byte)
+        }
+        return !characters.isEmpty && utf8[characters.endIndex...].allSatisfy { $0 == UInt8(ascii: "=") }
     }
 }
 
