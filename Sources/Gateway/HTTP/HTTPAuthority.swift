@@ -2,7 +2,7 @@ import Messaging
 import NIOHTTP1
 
 /// A host and a port, as `Host` and absolute targets have them (RFC 9112, section 3.2, and RFC 3986, section 3.2).
-package struct HTTPAuthority: Sendable {
+package struct HTTPAuthority: Sendable, Equatable {
     /// A name or an IP address, in lower case; IPv6 without its brackets.
     package let host: String
 

@@ -10,21 +10,26 @@ package struct RequestTarget: Sendable, Equatable {
     /// True if the target is `*`, which is for `OPTIONS` alone.
     package let isServerWide: Bool
 
+    /// The host and port of an absolute form; nil for another form.
+    package let authority: HTTPAuthority?
+
     /// - Returns: nil for another form, or where an escape is not UTF-8.
     package init?(_ text: String) {
         isServerWide = text == "*"
         if isServerWide {
-            (segments, query) = ([], [])
+            (segments, query, authority) = ([], [], nil)
             return
         }
         // RFC 9112, section 3.2: a target has no fragment.
         guard !text.utf8.contains(UInt8(ascii: "#")) else { return nil }
         var text = Substring(text)
+        var authority: HTTPAuthority?
         for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
             let rest = text.dropFirst(scheme.count)
-            let authority = rest.prefix { $0 != "/" && $0 != "?" }
-            guard let named = HTTPAuthority(String(authority)), !named.host.isEmpty else { return nil }
-            text = rest[authority.endIndex...]
+            let place = rest.prefix { $0 != "/" && $0 != "?" }
+            guard let named = HTTPAuthority(String(place)), !named.host.isEmpty else { return nil }
+            authority = named
+            text = rest[place.endIndex...]
             if text.first != "/" { text = "/" + text }
             break
         }
@@ -45,6 +50,7 @@ package struct RequestTarget: Sendable, Equatable {
         }
         self.segments = segments
         self.query = query
+        self.authority = authority
     }
 
     /// The name of a field that the query has more than once; nil where it has none.
@@ -58,6 +64,7 @@ package struct RequestTarget: Sendable, Equatable {
 
     package static func == (left: Self, right: Self) -> Bool {
         left.segments == right.segments && left.isServerWide == right.isServerWide
+            && left.authority == right.authority
             && left.query.elementsEqual(right.query) { $0.name == $1.name && $0.value == $1.value }
     }
 

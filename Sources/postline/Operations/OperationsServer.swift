@@ -58,9 +58,9 @@ private struct OperationsConversation: HTTPConversation {
     let memory: ProcessMemory
 
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
-        guard isTrusted(request.header("Host")) else {
+        guard isTrusted(request) else {
             let why =
-                "This port does not answer to that Host: POSTLINE_OPERATIONS_NAMES names those that it answers to, "
+                "This port does not answer to that host: POSTLINE_OPERATIONS_NAMES names those that it answers to, "
                 + "beside IP addresses and local names.\n"
             return HTTPAnswer(.misdirectedRequest, text: why)
         }
@@ -74,15 +74,20 @@ private struct OperationsConversation: HTTPConversation {
         return answer
     }
 
-    /// True if a request is for this server by the Host that it names.
+    /// True if a request is for this server by the hosts that it names, in `Host` and in an absolute target.
+    private func isTrusted(_ request: HTTPRequest) -> Bool {
+        if let authority = request.target.authority, !isTrusted(authority) { return false }
+        // HTTP/1.0 of a health check: every browser names a Host.
+        guard let text = request.header("Host") else { return true }
+        return HTTPAuthority(text).map(isTrusted) ?? false
+    }
+
+    /// True if the host is a name or address of this server.
     ///
     /// A page of the web can have the name of its own server lead here (DNS rebinding), and then read what is answered:
     /// its name has a dot, and is in the public DNS. A name without one, and one below a domain that is only ever local
     /// (RFC 6761, RFC 6762, and `.internal`), are not.
-    private func isTrusted(_ text: String?) -> Bool {
-        // HTTP/1.0 of a health check: every browser names a Host.
-        guard let text else { return true }
-        guard let authority = HTTPAuthority(text) else { return false }
+    private func isTrusted(_ authority: HTTPAuthority) -> Bool {
         var name = authority.host[...]
         if name.last == "." { name.removeLast() }
         return authority.isAddress || !name.contains(".") || Self.localDomains.contains { name.hasSuffix($0) }

@@ -86,17 +86,29 @@ struct OperationsTests {
             ("node1.example.com.attacker.example", false), ("127.0.0.1.nip.io", false), ("local.example", false),
             ("localhost.example.com", false), ("xlocal.de", false), ("1.2.3.4.5", false), ("a.notlocal", false),
         ]
+        // The host of an absolute target counts as well.
+        let targets: [(target: String, host: String?, isAnswered: Bool)] = [
+            ("http://localhost/healthz", "localhost", true),
+            ("http://node1.example.com:7480/healthz", "127.0.0.1", true),
+            ("https://[::1]/healthz", "localhost", true), ("http://localhost/healthz", nil, true),
+            ("http://example.com/healthz", "localhost", false), ("http://example.com/healthz", "example.com", false),
+            ("http://localhost/healthz", "example.com", false), ("http://example.com/healthz", nil, false),
+        ]
         try await TestDatabase.with { database in
             try await ServeProcess.with(database, ["--operations-names", "node1.example.com, other.example"]) { node in
-                for path in ["/healthz", "/readyz", "/metrics"] {
-                    for (host, isAnswered) in rows {
-                        let version = host == nil ? "HTTP/1.0" : "HTTP/1.1"
-                        let field = host.map { "Host: \($0)\r\n" } ?? ""
-                        let request = "GET \(path) \(version)\r\n\(field)Connection: close\r\n\r\n"
-                        let answer = try await BarePeer.connect(port: node.operationsPort).exchange(Array(request.utf8))
-                        let status = String(decoding: answer.prefix(12), as: UTF8.self)
-                        #expect(status == (isAnswered ? "HTTP/1.1 200" : "HTTP/1.1 421"), "\(host ?? "") \(path)")
+                let paths = ["/healthz", "/readyz", "/metrics"]
+                let requests =
+                    targets
+                    + paths.flatMap { path in
+                        rows.map { (target: path, host: $0.host, isAnswered: $0.isAnswered) }
                     }
+                for (target, host, isAnswered) in requests {
+                    let version = host == nil ? "HTTP/1.0" : "HTTP/1.1"
+                    let field = host.map { "Host: \($0)\r\n" } ?? ""
+                    let request = "GET \(target) \(version)\r\n\(field)Connection: close\r\n\r\n"
+                    let answer = try await BarePeer.connect(port: node.operationsPort).exchange(Array(request.utf8))
+                    let status = String(decoding: answer.prefix(12), as: UTF8.self)
+                    #expect(status == (isAnswered ? "HTTP/1.1 200" : "HTTP/1.1 421"), "\(host ?? "") \(target)")
                 }
             }
         }
