@@ -1,5 +1,6 @@
 """The endpoints of the source documents, by curl and in each document's own names."""
 
+import datetime
 import json
 import unittest
 import uuid
@@ -138,6 +139,76 @@ class ProfileDocument(Dialects):
             self.assertIn("cannot be changed", self.refused(400, "invalid_params", refused, name))
         stale = {**written, "updated_at": "2025-01-27T10:00:00Z"}
         self.refused(409, "version_conflict", self.ask("PUT", "/api/v1/users/me", bearer, stale), "updated_at")
+
+    def test_a_time_that_comes_back_is_an_instant_in_whatever_form(self):
+        for path, fields, names in [
+            ("/api/v1/users/me", {"name": "Ada", "preferred_unit_system": "metric"}, ("created_at", "updated_at")),
+            ("/api/users/me", {}, ("createdAt", "updatedAt")),
+        ]:
+            signed_in = register("Sam Stranger")
+            bearer = signed_in["access_token"]
+            # One whose fraction ends with zeros.
+            sql("update user_profiles set created_at = '2026-11-20T23:30:00.120Z' where id = "
+                f"'{signed_in['user_id']}'")
+            created, updated = names
+            for name in names:
+                def write(text, number=[0]):
+                    number[0] += 1
+                    return self.ask("PUT", path, bearer, {**fields, name: text, "bio": f"{name} {number[0]}"})
+
+                def read():
+                    text = self.data("GET", path, bearer)[name]
+                    whole, _, digits = text[:-1].partition(".")
+                    return text, datetime.datetime.fromisoformat(whole), digits
+
+                def moved(minutes, zone):
+                    _, time, digits = read()
+                    time += datetime.timedelta(minutes=minutes)
+                    return time.isoformat() + (f".{digits}" if digits else "") + zone
+
+                same = [
+                    lambda: read()[0], lambda: read()[0].lower(), lambda: read()[0][:-1] + "+00:00",
+                    lambda: read()[0][:-1] + "-00:00", lambda: moved(120, "+02:00"), lambda: moved(-570, "-09:30"),
+                    lambda: moved(1439, "+23:59"), lambda: read()[0][:-1] + ("" if read()[2] else ".") + "000Z",
+                    lambda: read()[0][:-1] + ("" if read()[2] else ".") + "0" * 40 + "Z",
+                    lambda: (read()[0][:-1].rstrip("0") if read()[2] else read()[0][:-1]).rstrip(".") + "Z",
+                ]
+                for number, form in enumerate(same):
+                    text = form()
+                    with self.subTest(path=path, name=name, text=text):
+                        answer = write(text)
+                        self.assertEqual(answer.status, 200, answer.body)
+                        self.assertEqual(answer.json["data"]["bio"], f"{name} {number + 1}")
+                others = [
+                    lambda: moved(0, "+02:00"), lambda: moved(1, "Z"), lambda: "2016-12-31T23:59:60Z",
+                    lambda: "1970-01-01T00:00:00Z", lambda: "9999-12-31T23:59:59Z",
+                    lambda: read()[0][:-1] + ("" if read()[2] else ".") + "000001Z",
+                ]
+                for form in others:
+                    text = form()
+                    with self.subTest(path=path, name=name, text=text):
+                        if name == updated:
+                            self.refused(409, "version_conflict", write(text), name)
+                        else:
+                            self.assertIn("cannot be changed", self.refused(400, "invalid_params", write(text), name))
+                whole = read()[0][:19]
+                for value in ["", "x", "now", whole, whole.replace("T", " ") + "Z", whole[:10], whole + ".Z", whole + ",1Z",
+                              whole + "+0000", whole + "+24:00", whole + "+00:60", whole + " Z", " " + whole + "Z",
+                              whole + "Z ", whole[:16] + "Z", whole[:17] + "61Z", "2026-11-20T23:59:60Z",
+                              "2026-02-29T10:00:00Z", "2026-00-10T10:00:00Z", "2026-13-10T10:00:00Z", "2026-11-20T24:00:00Z",
+                              "0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "1970-01-01T00:00:00+00:01",
+                              "10000-01-01T00:00:00Z", "\u0662026-11-20T10:00:00Z", 5, 1795428986, True, [], {}]:
+                    with self.subTest(path=path, name=name, value=value):
+                        self.assertIn("RFC 3339", self.refused(400, "invalid_params", write(value), name))
+                # As for any other field that is shown alone.
+                self.assertIn("cannot be changed", self.refused(400, "invalid_params", write(None), name))
+        # A time that is not there is null, and stays null.
+        nothing = self.data("GET", "/api/users/me", bearer)
+        self.assertIsNone(nothing["usernameChangeAllowedAt"])
+        self.assertEqual(self.data("PUT", "/api/users/me", bearer, nothing), nothing)
+        refused = self.ask("PUT", "/api/users/me", bearer, {"usernameChangeAllowedAt": "2026-11-20T10:00:00Z"})
+        self.assertIn(
+            "cannot be changed", self.refused(400, "invalid_params", refused, "usernameChangeAllowedAt"))
 
     # Covers D7, D8.
     def test_physical_data_change_one_by_one(self):

@@ -9,6 +9,23 @@ struct DialectRequest: Sendable {
         /// As the request spells it.
         let name: String
         let value: JSON
+
+        /// True if it says what an answer shows: of a time the same instant, in whatever form.
+        func says(_ shown: JSON) -> Bool {
+            if case .time = field.form, case .string(let text) = value, case .string(let shown) = shown,
+                let instant = Instant(text)
+            {
+                return instant == Instant(shown)
+            }
+            return value.saysTheSame(as: shown)
+        }
+
+        /// - Throws: `invalid_params` for a time that is none. Null is one that is not there.
+        fileprivate func requireTime() throws(ProtocolError) {
+            guard case .time = field.form, value != .null else { return }
+            if case .string(let text) = value, Instant(text) != nil { return }
+            throw .refused(name, "must be a time in RFC 3339, such as \"2026-11-20T10:00:00Z\", from 1970 to 9999.")
+        }
     }
 
     /// What is to be done.
@@ -86,16 +103,23 @@ struct DialectRequest: Sendable {
     /// - Parameters:
     ///   - current: what is, in the document's names.
     ///   - updated: the document's name for when it last changed.
-    /// - Throws: `version_conflict`, or `invalid_params` for what cannot be changed.
+    /// - Throws: `version_conflict`, or `invalid_params` for what cannot be changed, and for a time that is none. Null
+    ///   says nothing of a version: as with any other field, it is a value that is not the one shown.
     func requireEchoes(of current: JSONObject, updated: String, at endpoint: String) throws(ProtocolError) {
-        let stale = echoed.first { $0.field.name == updated && !$0.value.saysTheSame(as: current[updated] ?? .null) }
+        for one in echoed { try one.requireTime() }
+        let known = current.byName
+        let stale = echoed.first { one in
+            one.field.name == updated && one.value != .null && !one.says(known[updated] ?? .null)
+        }
         if let stale {
             throw ProtocolError(
                 .versionConflict, "It has changed since: read it again, and then change it.",
                 data: [.init(name: "field", value: .string(stale.name))])
         }
-        let known = current.byName
-        for member in echoed.map({ JSONObject.Member(name: $0.field.name, value: $0.value) }) + unknown {
+        for one in echoed where !one.says(known[one.field.name] ?? .null) {
+            throw Self.unchangeable(one.name, at: endpoint)
+        }
+        for member in unknown {
             guard let value = known[member.name] else { throw refusal(of: member.name, at: endpoint) }
             guard member.value.saysTheSame(as: value) else { throw Self.unchangeable(member.name, at: endpoint) }
         }
