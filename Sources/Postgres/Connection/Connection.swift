@@ -12,7 +12,7 @@ public actor Connection {
     public nonisolated let reactor: Reactor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
-    private let options: ConnectionOptions
+    let options: ConnectionOptions
     private var handle: ConnectionHandle
     private var cancelHandle: CancelHandle?
     private var watch: PollSet.Watch?
@@ -100,8 +100,9 @@ public actor Connection {
     ///
     /// A pooler has to make up the process number that it gives a session, since the session has no process of its own.
     private func beginSession() async throws(PostgresError) {
-        let calls = [SessionSettings.limits, SessionSettings.statement].map { Call($0, ["\(backendProcessID)"]) }
-        let rows = try await run(calls, deadline: options.connectTimeout)
+        let process = ["\(backendProcessID)"]
+        try await liftLimits(process)
+        let rows = try await run([Call(SessionSettings.statement, process)], deadline: options.connectTimeout)
         isPooled = rows.last?.text(0, 0) != "\(backendProcessID)"
         preparesStatements = options.preparesStatements && !isPooled
     }

@@ -4,8 +4,9 @@
 /// session that does not say otherwise.
 ///
 /// Left as they are: what tunes speed alone (`work_mem`, `random_page_cost`), `synchronous_commit`, which says how far a
-/// write must have come and is the operator's choice (`doctor` warns of `off`), and `default_transaction_read_only`, by
-/// which operators and hosts stop writes: such a database is unavailable, and is served again once it is writable.
+/// write must have come and is the operator's choice (`doctor` warns of `off`), `lo_compat_privileges`, which is about
+/// large objects, of which Postline has none, and `default_transaction_read_only`, by which operators and hosts stop
+/// writes: such a database is unavailable, and is served again once it is writable.
 public enum SessionSettings {
     /// The settings that change the meaning of statements, or the form of values.
     ///
@@ -29,8 +30,7 @@ public enum SessionSettings {
         ("plan_cache_mode", "auto"), ("constraint_exclusion", "partition"), ("geqo", "on"),
         ("force_parallel_mode", "off"), ("debug_parallel_query", "off"), ("from_collapse_limit", "8"),
         ("join_collapse_limit", "8"), ("cursor_tuple_fraction", "0.1"), ("recursive_worktable_factor", "10"),
-        ("jit_above_cost", "100000"), ("timezone_abbreviations", "Default"),
-        ("gin_fuzzy_search_limit", "0"), ("lo_compat_privileges", "off"),
+        ("jit_above_cost", "100000"), ("timezone_abbreviations", "Default"), ("gin_fuzzy_search_limit", "0"),
         ("zero_damaged_pages", "off"), ("ignore_checksum_failure", "off"), ("allow_system_table_mods", "off"),
     ]
 

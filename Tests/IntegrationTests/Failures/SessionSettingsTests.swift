@@ -71,6 +71,27 @@ struct SessionSettingsTests {
         }
     }
 
+    @Test("a time limit of a millisecond and large objects' privileges are no findings")
+    func harmless() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                alter role postline in database \(database.name) set statement_timeout = 1;
+                alter database \(database.name) set lo_compat_privileges = on
+                """)
+            for _ in 1...5 {
+                let doctor = try await Command.run(
+                    ["doctor"],
+                    environment: [
+                        "POSTLINE_DATABASE_URL": database.url, "POSTLINE_JWT_SECRET": TestNode.secret,
+                        "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
+                    ])
+                #expect(doctor.output.contains("Postline's sessions have the settings"), "\(doctor.output)")
+                #expect(!doctor.output.contains("statement timeout"), "\(doctor.output)")
+            }
+        }
+    }
+
     @Test("that only a superuser may set for a session are named by doctor")
     func named() async throws {
         try await TestDatabase.with { database in
