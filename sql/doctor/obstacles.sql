@@ -6,6 +6,11 @@ with me as (
       from pg_roles r where r.rolname = current_user
 ), schemas as (
     select s.name, n.oid from unnest($2::text[]) as s (name) left join pg_namespace n on n.nspname = s.name
+), emptied as (
+    -- The ledger is Postline's and lists nothing, and all that it would list is there.
+    select from pg_class c
+     where c.oid = to_regclass('app.migrations') and 'app.settings' = any ($1::text[])
+       and not exists (select from unnest($4::text[]) as t (name) where to_regclass(t.name) is null)
 ), account as (
     select c.oid, c.relkind from pg_class c join pg_namespace n on n.oid = c.relnamespace
      where n.nspname = 'auth' and c.relname = 'users'
@@ -38,12 +43,17 @@ union all
 select 0, 'There is no schema public, in which Postline has its tables: create schema public;'
  where to_regnamespace('public') is null
 union all
+select 1, 'The database has Postline''s tables and no data, as after a restore of the schema alone: restore the whole '
+          'dump into an empty database, or let Postline start with an empty one.'
+  from emptied
+union all
 select 1, format('%s exists and is not Postline''s, which needs the name: rename it, move it to another schema, '
                           'or let Postline have a database of its own.', w.name)
   from unnest($1::text[]) as w (name)
- where to_regclass(w.name) is not null or to_regtype(w.name) is not null
-    or exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-                where n.nspname || '.' || p.proname = w.name)
+ where not exists (select from emptied)
+   and (to_regclass(w.name) is not null or to_regtype(w.name) is not null
+        or exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+                    where n.nspname || '.' || p.proname = w.name))
 union all
 select 1, format('The schema %s exists and holds objects that are not Postline''s (%s), which needs the name: '
                  'rename it, or let Postline have a database of its own.', s.name, o.names)
@@ -55,7 +65,7 @@ select 1, format('The schema %s exists and holds objects that are not Postline''
            union select p.proname from pg_proc p where p.pronamespace = s.oid
            union select t.typname from pg_type t where t.typnamespace = s.oid and t.typtype in ('d', 'e', 'r')
            order by 1 limit 3) as f (name)) as o
- where o.names is not null
+ where o.names is not null and not exists (select from emptied)
 union all
 select 2, 'auth.users is not a table: Postline needs Supabase''s table of accounts there, or none.'
   from account u where u.relkind not in ('r', 'p')

@@ -1,4 +1,6 @@
+import Foundation
 import Messaging
+import PrivatePostgres
 import Testing
 
 /// E6, E12: what is in the way of a migration is found before anything is written.
@@ -115,6 +117,35 @@ struct MigrationRefusalTests {
             }
             #expect("\(error, default: "")".contains("public.conversation_mutes exists and is not Postline's"))
             #expect(try await database.value("select count(mine) from public.conversation_mutes") == "0")
+        }
+    }
+
+    @Test("a restore of the schema alone is refused in one sentence")
+    func schemaAlone() async throws {
+        let installation = try await PostgresInstallation.ofTests()
+        let file = FileManager.default.temporaryDirectory.appending(path: "schema-\(UUID().uuidString).sql").path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try await TestDatabase.with { database in
+            let dumped = try await Command.run(
+                ["--schema-only", "--file", file, database.adminURL], of: installation.program("pg_dump"))
+            #expect(dumped.status == 0, "\(dumped.errors)")
+            try await TestDatabase.with(migrated: false) { restored in
+                let psql = try await Command.run(
+                    ["-X", "-q", "-f", file, restored.adminURL], of: installation.program("psql"))
+                #expect(psql.status == 0, "\(psql.errors)")
+                let environment = [
+                    "POSTLINE_DATABASE_URL": restored.url, "POSTLINE_ADMIN_DATABASE_URL": restored.adminURL,
+                    "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
+                ]
+                let sentence = "The database has Postline's tables and no data, as after a restore of the schema alone: "
+                let migrated = try await Command.run(["migrate"], environment: environment)
+                #expect(migrated.status != 0)
+                #expect(migrated.errors.contains(sentence), "\(migrated.errors)")
+                #expect(!migrated.errors.contains("is not Postline's"), "\(migrated.errors)")
+                let doctor = try await Command.run(["doctor"], environment: environment)
+                #expect(doctor.output.contains(sentence), "\(doctor.output)")
+                #expect(!doctor.output.contains("is not Postline's"), "\(doctor.output)")
+            }
         }
     }
 
