@@ -10,11 +10,12 @@ struct RoleCheck: Sendable {
 
     func findings() async throws(PostgresError) -> [Finding] {
         let login = Self.login(try await database.ask(.login))
-        let (roles, areThere) = Self.roles(try await database.ask(.roles))
+        let answer = try await database.ask(.roles)
+        let (roles, areThere) = Self.roles(answer)
         guard areThere else { return [login, roles] }
         let lacks = try await database.ask(.rights).column("lack")
         let granted = try await database.ask(.excess)
-        return [login, roles, Self.rights(lacks), Self.excess(granted)]
+        return [login, roles] + Self.widened(answer) + [Self.rights(lacks)] + Self.excess(granted)
     }
 
     private static func login(_ answer: Answer) -> Finding {
@@ -73,16 +74,46 @@ struct RoleCheck: Sendable {
             )
     }
 
-    private static func excess(_ granted: Answer) -> Finding {
+    /// Roles that can log in, and roles that are members of others: each then has more than its own rights.
+    private static func widened(_ answer: Answer) -> [Finding] {
+        answer.indices.flatMap { row -> [Finding] in
+            guard let name = answer.text("name", row) else { return [] }
+            var findings: [Finding] = []
+            if answer.isTrue("can_login", row) {
+                findings.append(
+                    .problem(
+                        check, "The role \(name) can log in, which only the login role may.",
+                        "alter role \(name) nologin;"))
+            }
+            if let groups = answer.text("member_of", row) {
+                findings.append(
+                    .problem(
+                        check, "The role \(name) is a member of \(groups), and may take on what that may do.",
+                        "revoke \(groups) from \(name);"))
+            }
+            return findings
+        }
+    }
+
+    private static func excess(_ granted: Answer) -> [Finding] {
         let given = ExpectedSchema.rights
         let excesses = granted.indices.filter { row in
             !["granted", "wider"].contains { granted.text($0, row).map(given.contains) ?? false }
-        }.compactMap { granted.text("granted", $0) }
-        return excesses.isEmpty
-            ? .ok("rights", "Nobody has rights on Postline's tables and functions that Postline does not give.")
-            : .problem(
-                "rights", "There are rights that Postline does not give: \(some(excesses)).",
+        }
+        func finding(_ rows: [Int], _ advice: String) -> [Finding] {
+            let names = rows.compactMap { granted.text("granted", $0) }
+            return names.isEmpty
+                ? [] : [.problem("rights", "There are rights that Postline does not give: \(some(names)).", advice)]
+        }
+        let left = excesses.filter { granted.text("statement", $0) != nil }
+        let findings =
+            finding(
+                excesses.filter { granted.text("statement", $0) == nil },
                 "Revoke them, or run `postline migrate`, which takes away what a role should not have.")
+            + finding(left, left.compactMap { granted.text("statement", $0) }.joined(separator: " "))
+        return findings.isEmpty
+            ? [.ok("rights", "Nobody has rights on Postline's tables and functions that Postline does not give.")]
+            : findings
     }
 
     /// As many as a line holds.

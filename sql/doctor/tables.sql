@@ -1,5 +1,5 @@
 -- Row-level security on every table of ours. $1: those that policies.sql names; to these come all others of our
--- schemas.
+-- schemas, and auth.users where Postline made it, whose owner then is that of the ledger.
 select coalesce(there.name, wanted.name) as name,
        there.name is not null as is_there,
        coalesce(there.relrowsecurity, false) as has_security,
@@ -10,6 +10,9 @@ select coalesce(there.name, wanted.name) as name,
         from pg_class c join pg_namespace n on n.oid = c.relnamespace
        where c.relkind in ('r', 'p')
          and (n.nspname in ('app', 'api', 'accounts', 'feed', 'admin')
-              or n.nspname || '.' || c.relname = any ($1::text[]))
+              or n.nspname || '.' || c.relname = any ($1::text[])
+              or n.nspname = 'auth' and c.relname = 'users'
+                 and c.relowner = (select l.relowner from pg_class l join pg_namespace a on a.oid = l.relnamespace
+                                    where a.nspname = 'app' and l.relname = 'migrations'))
   ) as there on there.name = wanted.name
  order by name

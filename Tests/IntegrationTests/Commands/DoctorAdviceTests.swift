@@ -1,0 +1,102 @@
+import LineClient
+import Messaging
+import Testing
+
+/// E3: rights that an operator changed are put right by what doctor says, to the letter.
+@Suite("What postline doctor says of rights", .timeLimit(.minutes(60)))
+struct DoctorAdviceTests {
+    /// A change, the finding about it, and the statement that undoes it.
+    private static let changes: [(sql: String, message: String, advice: String)] = [
+        (
+            "grant postline_accounts to authenticated",
+            "The role authenticated is a member of postline_accounts, and may take on what that may do.",
+            "revoke postline_accounts from authenticated;"
+        ),
+        (
+            "grant authenticated, postline_feed to anon",
+            "The role anon is a member of authenticated, postline_feed, and may take on what that may do.",
+            "revoke authenticated, postline_feed from anon;"
+        ),
+        (
+            "grant service_role to postline_sender",
+            "The role postline_sender is a member of service_role, and may take on what that may do.",
+            "revoke service_role from postline_sender;"
+        ),
+        (
+            "alter role authenticated login", "The role authenticated can log in, which only the login role may.",
+            "alter role authenticated nologin;"
+        ),
+        (
+            "alter role service_role login", "The role service_role can log in, which only the login role may.",
+            "alter role service_role nologin;"
+        ),
+        (
+            "alter table auth.users disable row level security",
+            "Row-level security is off on auth.users: its policies do not hold.",
+            "alter table auth.users enable row level security;"
+        ),
+        (
+            "grant select on auth.users to anon; grant update (email) on auth.users to public",
+            "There are rights that Postline does not give: anon may select on auth.users, "
+                + "everybody may update (email) on auth.users.",
+            "revoke select on auth.users from anon; revoke update (email) on auth.users from public;"
+        ),
+        (
+            "alter default privileges in schema app grant select on tables to public",
+            "There are rights that Postline does not give: everybody has select on each new table of the schema app.",
+            "alter default privileges for role postgres in schema app revoke select on tables from public;"
+        ),
+        (
+            "alter default privileges grant usage on sequences to public",
+            "There are rights that Postline does not give: everybody has usage on each new sequence.",
+            "alter default privileges for role postgres revoke usage on sequences from public;"
+        ),
+    ]
+
+    @Test("undoes what an operator granted, and finds nothing then")
+    func undone() async throws {
+        // Roles belong to the whole server.
+        try await withPrivateServer { _, database in
+            let healthy = try await Self.problems(of: database)
+            #expect(healthy.isEmpty, "\(healthy)")
+            for (sql, message, advice) in Self.changes {
+                try await database.psql(sql)
+                let told = try await Self.problems(of: database)
+                #expect(told.map { $0["message"]?.stringValue } == [message], "\(told)")
+                #expect(told.first?["advice"]?.stringValue == advice, "\(told)")
+                try await database.psql(told.first?["advice"]?.stringValue ?? "")
+                let left = try await Self.problems(of: database)
+                #expect(left.isEmpty, "\(sql): \(left)")
+            }
+        }
+    }
+
+    @Test("says nothing of a table of accounts that is another's, and of default privileges for others")
+    func others() async throws {
+        try await withPrivateServer { _, database in
+            try await database.psql(
+                """
+                create role supabase_auth_admin; alter table auth.users owner to supabase_auth_admin;
+                alter table auth.users disable row level security; grant select on auth.users to anon;
+                alter default privileges in schema public grant select on tables to anon, authenticated;
+                alter default privileges grant execute on functions to anon;
+                grant authenticated to supabase_auth_admin
+                """)
+            let told = try await Self.problems(of: database)
+            #expect(told.isEmpty, "\(told)")
+        }
+    }
+
+    private static func problems(of database: TestDatabase) async throws -> [JSON] {
+        let doctor = try await Command.run(
+            ["doctor", "--json"],
+            environment: [
+                "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
+                "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
+            ])
+        return try doctor.output.split(separator: "\n").map { try JSON(parsing: String($0)) }.filter {
+            ["roles", "rights", "rls", "schema"].contains($0["check"]?.stringValue ?? "")
+                && $0["level"]?.stringValue != "ok"
+        }
+    }
+}
