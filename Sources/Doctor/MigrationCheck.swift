@@ -27,7 +27,44 @@ struct MigrationCheck: Sendable {
         return [ability] + Self.owners(try await admin.ask(.owners))
             + (try await Self.obstacles(to: MigrationPlan(applied: Set(applied.keys)), admin))
             + Self.state(LedgerState(applied: applied))
+            + (try await Self.schema(LedgerState(applied: applied), admin))
     }
+
+    /// What the database has lost or changed of the schema since `migrate` recorded it.
+    private static func schema(
+        _ state: LedgerState, _ admin: DatabaseUnderTest
+    ) async throws(PostgresError) -> [Finding] {
+        // Of another version's schema `migrate` has to be run first.
+        guard state.missing.isEmpty, state.edited.isEmpty, state.unknown.isEmpty, !state.isStale else { return [] }
+        let recorded = try await admin.ask(.recorded)
+        func value(_ name: String) -> String? {
+            recorded.indices.first { recorded.text("name", $0) == name }.flatMap { recorded.text("value", $0) }
+        }
+        let tables = array(ExpectedSchema.tables)
+        let structure = try await admin.ask(.structure, [tables, value("structure")])
+        let losses = SchemaStructure.losses(
+            structure.indices.map { row in SchemaStructure.Row { structure.text($0, row) } })
+        var findings = losses.map { Finding.problem("schema", $0.message, $0.advice) }
+        let catalogue = try await admin.ask(.catalogue, [tables, array(ExpectedSchema.policies.sorted())])
+        let digests = CatalogueDigests(zip(catalogue.column("part"), catalogue.column("digest")).map { ($0, $1) })
+        let changed = digests.differences(from: value("catalogue") ?? "")
+        if !changed.isEmpty {
+            findings.append(
+                .problem(
+                    "schema",
+                    "Not all \(changed.joined(separator: ", ")) are as `postline migrate` left them.",
+                    "Run `postline migrate`, which creates them again."))
+        }
+        return findings.isEmpty
+            ? [
+                .ok(
+                    "schema", "Indexes, constraints, functions, views and triggers are as `postline migrate` left them."
+                )
+            ] : findings
+    }
+
+    /// An array of names, none of which has a quote or a backslash, as PostgreSQL reads it.
+    private static func array(_ names: [String]) -> String { "{\(names.map { "\"\($0)\"" }.joined(separator: ","))}" }
 
     /// The obstacles that `migrate` would refuse; the role's missing rights and the encoding are other checks.
     private static func obstacles(

@@ -1,6 +1,7 @@
--- A digest of the objects that `functions/`, `policies.sql` and `bootstrap/` define: functions, views and triggers,
--- owners, rights, row-level security, policies and roles. It is the same in every cluster, so it tells a database that
--- was restored without them, or in which one was changed. $1: Postline's tables.
+-- Digests of the objects that `functions/`, `policies.sql` and `bootstrap/` define, one a part: functions, views and
+-- triggers, owners and rights, row-level security, policies and roles. They are the same in every cluster, so they tell
+-- a database that was restored without them, or in which one was changed. $1: Postline's tables; $2: its policies, as
+-- `name on table`.
 with schemas as (
     select n.oid, n.nspname from pg_namespace n
      where n.nspname in ('app', 'api', 'rest', 'accounts', 'feed', 'admin')
@@ -25,27 +26,30 @@ with schemas as (
      where n.oid in (select s.oid from schemas s)
         or n.nspname = 'public' and p.proname in ('is_read', 'unread_count')
         or n.nspname = 'auth' and p.proname in ('uid', 'role', 'jwt')
-), facts (fact) as (
-    select concat_ws(' ', r.object, pg_get_userbyid(r.owner),
+), facts (part, fact) as (
+    select 'rights', concat_ws(' ', r.object, pg_get_userbyid(r.owner),
                      (select string_agg(a.item::text, ',' order by a.item::text collate "C")
                         from unnest(r.acl) as a (item)))
       from rights r
     union all
-    select concat_ws(' ', 'security', r.name, r.relrowsecurity, r.relforcerowsecurity) from relations r
+    select 'security', concat_ws(' ', r.name, r.relrowsecurity, r.relforcerowsecurity) from relations r
      where r.relkind in ('r', 'p')
     union all
-    select concat_ws(' ', 'policy', p.polname, r.name, p.polcmd, p.polpermissive,
+    select 'policy', concat_ws(' ', p.polname, r.name, p.polcmd, p.polpermissive,
                      (select string_agg(o.name, ',' order by o.name collate "C")
                         from (select pg_get_userbyid(role)::text as name from unnest(p.polroles) as role) as o),
                      pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid))
       from pg_policy p join relations r on r.oid = p.polrelid
+      join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace
+     -- Those that others made stay, and `doctor` names them.
+     where p.polname || ' on ' || n.nspname || '.' || c.relname = any ($2::text[])
     union all
-    select concat_ws(' ', 'role', w.name, r.oid is not null, r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolinherit)
+    select 'role', concat_ws(' ', w.name, r.oid is not null, r.rolsuper, r.rolbypassrls, r.rolcreaterole, r.rolinherit)
       from unnest(array['anon', 'authenticated', 'service_role', 'postline_feed', 'postline_accounts',
                         'postline_sender']) as w (name)
       left join pg_roles r on r.rolname = w.name
     union all
-    select concat_ws(' ', 'code', n.nspname, p.proname, md5(pg_get_functiondef(p.oid)))
+    select 'code', concat_ws(' ', n.nspname, p.proname, md5(pg_get_functiondef(p.oid)))
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where (n.oid in (select s.oid from schemas s)
             or n.nspname = 'public' and p.proname in ('is_read', 'unread_count')
@@ -53,18 +57,19 @@ with schemas as (
        and p.prokind in ('f', 'p')
        and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
     union all
-    select concat_ws(' ', 'view', r.name, md5(pg_get_viewdef(r.oid))) from relations r where r.relkind = 'v'
+    select 'view', concat_ws(' ', r.name, md5(pg_get_viewdef(r.oid))) from relations r where r.relkind = 'v'
     union all
     -- Triggers of an app's own functions are the app's.
-    select concat_ws(' ', 'trigger', r.name, t.tgname, t.tgenabled, md5(pg_get_triggerdef(t.oid)))
+    select 'trigger', concat_ws(' ', r.name, t.tgname, t.tgenabled, md5(pg_get_triggerdef(t.oid)))
       from pg_trigger t join relations r on r.oid = t.tgrelid join pg_proc p on p.oid = t.tgfoid
      where not t.tgisinternal and p.pronamespace in (select s.oid from schemas s)
     union all
     -- Those of foreign keys have names of the cluster.
-    select concat_ws(' ', 'disabled foreign key', r.name, count(*))
+    select 'disabled', concat_ws(' ', r.name, count(*))
       from pg_trigger t join relations r on r.oid = t.tgrelid
      where t.tgisinternal and t.tgenabled <> 'O' group by r.name
     union all
-    select 'temporary ' || has_database_privilege('public', current_database(), 'temporary')
+    select 'temporary', '' || has_database_privilege('public', current_database(), 'temporary')
 )
-select md5(string_agg(f.fact, chr(10) order by f.fact collate "C")) as digest from facts f
+select f.part, md5(string_agg(f.fact, chr(10) order by f.fact collate "C")) as digest
+  from facts f group by f.part order by f.part

@@ -3,16 +3,16 @@
 /// Some take the names of our tables (`ExpectedSchema.tables`) as their one parameter.
 public enum DoctorQuestion: String, CaseIterable, Sendable {
     case server, login, roles, rights, excess, tables, policies, ledger, owner, slots, durability, log, upkeep, horizon
-    case replica, bypass, obstacles, owners, catalogue, session, pictures
+    case replica, bypass, obstacles, owners, catalogue, session, pictures, structure, recorded
 
     public var sql: String { SQLFile.files(in: "doctor/\(rawValue).sql").first?.sql ?? "" }
 
     /// Whether it is about our tables, and takes their names.
     public var takesTables: Bool {
         switch self {
-        case .login, .rights, .excess, .tables, .policies, .upkeep, .owners, .catalogue: true
+        case .login, .rights, .excess, .tables, .policies, .upkeep, .owners, .catalogue, .structure: true
         case .server, .roles, .ledger, .owner, .slots, .durability, .log, .horizon, .replica, .bypass,
-            .obstacles, .session, .pictures:
+            .obstacles, .session, .pictures, .recorded:
             false
         }
     }

@@ -28,6 +28,9 @@ public struct Migrator: Sendable {
     public func migrate(loginRole: LoginRole?) async throws -> [AppliedFiles] {
         try await withConnection { connection in
             let ledger = try await checkedLedger(over: connection)
+            try await refuseLosses(over: connection)
+            // What the ledger and the bootstrap bring is recorded with what the first migration creates.
+            let initial = ledger.isEmpty ? try await structure(over: connection) : nil
             try await makeLedger(over: connection)
             // The settings came with the first migration, and the digest with the functions.
             let isWhole = ledger["functions"] != nil
@@ -37,7 +40,7 @@ public struct Migrator: Sendable {
             if needsRepair { try await restoreOwners(over: connection) }
             applied += try await apply(
                 SQLFile.files(in: "bootstrap"), as: "bootstrap", always: needsRepair, over: connection)
-            applied += try await applyMigrations(over: connection)
+            applied += try await applyMigrations(since: initial, over: connection)
             let files = SQLFile.functions + SQLFile.files(in: "policies.sql")
             let changed = try await apply(
                 files, as: "functions", called: "functions and policies", over: connection)
@@ -56,6 +59,7 @@ public struct Migrator: Sendable {
                 _ = try await connection.execute("select app.settle()")
                 _ = try await connection.run([Call(Self.sign, [SQLFile.signature])], deadline: nil)
                 try await recordCatalogue(over: connection)
+                try await recordStructure(over: connection)
             }
             return applied
         }
@@ -138,19 +142,29 @@ extension Migrator {
 
     /// True if definitions, owners, rights, policies or roles are not as the last migration recorded them.
     private func catalogueDiffers(over connection: Connection) async throws -> Bool {
-        let rows = try await connection.run([Call(Self.recordedDigest, [])], deadline: nil)[0]
-        let digest = try await catalogueDigest(over: connection)
-        return rows.count == 0 || rows.text(0, 0) != digest
+        let recorded = try await recorded("catalogue", over: connection)
+        return try await recorded != catalogueDigests(over: connection)
     }
 
     private func recordCatalogue(over connection: Connection) async throws {
-        let digest = try await catalogueDigest(over: connection)
-        _ = try await connection.run([Call(Self.recordDigest, [digest])], deadline: nil)
+        try await record("catalogue", try await catalogueDigests(over: connection), over: connection)
     }
 
-    private func catalogueDigest(over connection: Connection) async throws -> String? {
+    private func catalogueDigests(over connection: Connection) async throws -> String {
         let statement = Statement("catalogue", DoctorQuestion.catalogue.sql)
-        return try await connection.run([Call(statement, [Self.tables])], deadline: nil)[0].text(0, 0)
+        let policies = "{\(ExpectedSchema.policies.sorted().map { "\"\($0)\"" }.joined(separator: ","))}"
+        let rows = try await connection.run([Call(statement, [Self.tables, policies])], deadline: nil)[0]
+        return CatalogueDigests((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }).text
+    }
+
+    /// What is recorded under a name in `app.settings`.
+    func recorded(_ name: String, over connection: Connection) async throws -> String? {
+        let rows = try await connection.execute(DoctorQuestion.recorded.sql)[0]
+        return (0..<rows.count).first { rows.text($0, 0) == name }.flatMap { rows.text($0, 1) }
+    }
+
+    func record(_ name: String, _ value: String, over connection: Connection) async throws {
+        _ = try await connection.run([Call(Self.recordSetting, [name, value])], deadline: nil)
     }
 
     /// Gives everything of Postline's to the owner of the ledger, since functions run with their owner's rights, and
@@ -178,7 +192,7 @@ extension Migrator {
          where t.tgisinternal and t.tgenabled <> 'O' and n.nspname || '.' || c.relname = any ($1::text[])
         """)
 
-    private static var tables: String { "{\(ExpectedSchema.tables.joined(separator: ","))}" }
+    static var tables: String { "{\(ExpectedSchema.tables.joined(separator: ","))}" }
 
     /// Applies files that may be applied any number of times, together, where one has changed.
     ///
@@ -186,18 +200,23 @@ extension Migrator {
     ///   - name: their name in the ledger.
     ///   - title: their name for a person; nil: the same.
     ///   - always: applies them also where none has changed, without mention.
+    ///   - initial: the indexes and constraints before what was applied and not recorded; nil: there is no such thing.
     private func apply(
         _ files: [SQLFile], as name: String, called title: String? = nil, always: Bool = false,
-        over connection: Connection
+        since initial: SchemaStructure? = nil, over connection: Connection
     ) async throws -> [AppliedFiles] {
         let before = try await appliedHash(of: name, over: connection)
         guard always || before != files.hash else { return [] }
+        var structure = SchemaStructure([])
         let isNew = try await applyUntilFree(files, over: connection) {
-            if always { return true }
-            return try await appliedHash(of: name, over: connection) != files.hash
+            let recorded = try await appliedHash(of: name, over: connection)
+            guard always || recorded != files.hash else { return false }
+            structure = if let initial { initial } else { try await self.structure(over: connection) }
+            return true
         } afterwards: {
             _ = try await connection.run([Call(Self.record, [name, files.hash])], deadline: nil)
             if name == "functions" { try await recordCatalogue(over: connection) }
+            try await recordStructure(changedFrom: structure, isFirst: initial != nil, over: connection)
         }
         return before == files.hash || !isNew ? [] : [AppliedFiles(files, called: title ?? name, insteadOf: before)]
     }
@@ -268,13 +287,19 @@ extension Migrator {
     private static func isMadeMeanwhile(_ sqlState: String) -> Bool { ["23505", "42P06", "42P07"].contains(sqlState) }
 
     /// The migrations in the order of their names. One that was applied must be as it was then.
-    private func applyMigrations(over connection: Connection) async throws -> [AppliedFiles] {
+    private func applyMigrations(
+        since initial: SchemaStructure?, over connection: Connection
+    ) async throws -> [AppliedFiles] {
         var applied: [AppliedFiles] = []
+        var initial = initial
         for file in SQLFile.files(in: "migrations") {
             switch try await appliedHash(of: file.name, over: connection) {
             case file.hash: continue
             case .some: throw MigrationError.edited(file.name)
-            case nil: applied += try await apply([file], as: file.name, called: file.path, over: connection)
+            case nil:
+                applied += try await apply(
+                    [file], as: file.name, called: file.path, since: initial, over: connection)
+                initial = nil
             }
         }
         return applied
@@ -342,14 +367,10 @@ extension Migrator {
                        in (('name', 'text'), ('hash', 'text'), ('applied_at', 'timestamp with time zone')))
         """
 
-    private static let recordedDigest = Statement(
-        "recorded_digest", "select value from app.settings where name = 'catalogue'")
-
-    private static let recordDigest = Statement(
-        "record_digest",
+    private static let recordSetting = Statement(
+        "record_setting",
         """
-        insert into app.settings (name, value) values ('catalogue', $1)
-        on conflict (name) do update set value = excluded.value
+        insert into app.settings (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value
         """)
 
     private static let recorded = Statement("recorded", "select hash from app.migrations where name = $1")

@@ -125,6 +125,17 @@ struct DoctorTests {
             sql: "grant temporary on database DATABASE to public", level: "warning", check: "rights",
             message: "temporary objects", advice: "revoke temporary on database"),
         Damage(
+            sql: "drop index public.messages_changed_xid", level: "problem", check: "schema",
+            message: "The index public.messages_changed_xid is missing.",
+            advice: "CREATE INDEX messages_changed_xid ON public.messages USING btree (changed_xid);"),
+        Damage(
+            sql: "alter policy member_select on public.messages using (true)", level: "problem", check: "schema",
+            message: "Not all policies are as `postline migrate` left them.", advice: "Run `postline migrate`"),
+        Damage(
+            sql: "alter function app.is_member(uuid) reset search_path; drop trigger ring on public.user_profiles",
+            level: "problem", check: "schema", message: "Not all functions, triggers are",
+            advice: "Run `postline migrate`"),
+        Damage(
             sql: "drop extension pg_trgm cascade", level: "problem", check: "database", message: "pg_trgm is not in",
             advice: "create extension pg_trgm"),
         Damage(
@@ -165,7 +176,8 @@ struct DoctorTests {
             for finding in healthy { #expect(finding.level == "ok" && finding.advice.isEmpty, "\(finding)") }
             let checks = [
                 "configuration", "ports", "database", "version", "encoding", "clock", "roles", "rights", "rls",
-                "policies", "admin", "migrations", "connections", "settings", "durability", "checkpoints", "log",
+                "policies", "admin", "migrations", "schema", "connections", "settings", "durability", "checkpoints",
+                "log",
                 "notifications",
                 "autovacuum", "wraparound", "horizon", "listen",
             ]

@@ -137,7 +137,7 @@ struct MigrationRefusalTests {
                     "POSTLINE_DATABASE_URL": restored.url, "POSTLINE_ADMIN_DATABASE_URL": restored.adminURL,
                     "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
                 ]
-                let sentence = "The database has Postline's tables and no data, as after a restore of the schema alone: "
+                let sentence = "The database has Postline's tables and no data, as after a restore of the schema alone"
                 let migrated = try await Command.run(["migrate"], environment: environment)
                 #expect(migrated.status != 0)
                 #expect(migrated.errors.contains(sentence), "\(migrated.errors)")

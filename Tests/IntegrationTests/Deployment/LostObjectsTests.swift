@@ -1,0 +1,141 @@
+import LineClient
+import Messaging
+import Testing
+
+/// E1, E5: indexes and constraints that a restore or an operator left out.
+@Suite("Lost indexes and constraints", .timeLimit(.minutes(60)))
+struct LostObjectsTests {
+    /// A damage, and the sentence about it.
+    private static let losses: [(sql: String, sentence: String)] = [
+        ("drop index public.messages_edited", "The index public.messages_edited is missing."),
+        ("drop index auth.users_email_partial_key", "The index auth.users_email_partial_key is missing."),
+        (
+            "alter table public.messages drop constraint messages_seq_key",
+            "The constraint messages_seq_key on public.messages is missing."
+        ),
+        (
+            "alter table app.push_cursor drop constraint push_cursor_pkey",
+            "The constraint push_cursor_pkey on app.push_cursor is missing."
+        ),
+        (
+            "alter table app.devices drop constraint devices_user_id_fkey",
+            "The constraint devices_user_id_fkey on app.devices is missing."
+        ),
+        (
+            "alter table app.devices drop constraint devices_platform",
+            "The constraint devices_platform on app.devices is missing."
+        ),
+        (
+            "alter domain app.title drop constraint conversations_title_valid",
+            "The constraint conversations_title_valid on app.title is missing."
+        ),
+        (
+            "update pg_index set indisvalid = false where indexrelid = 'public.messages_changed_xid'::regclass",
+            "The index public.messages_changed_xid is invalid."
+        ),
+        (
+            """
+            update pg_constraint set convalidated = false where conname = 'devices_session_id_fkey'
+            """, "The constraint devices_session_id_fkey on app.devices is invalid."
+        ),
+    ]
+
+    @Test("are named by migrate and doctor, which change nothing, and restored by what they say")
+    func lost() async throws {
+        try await TestDatabase.with { database in
+            let migrator = Migrator(url: database.adminURL, logger: .quiet)
+            for (sql, sentence) in Self.losses {
+                #expect(try await migrator.migrate(loginRole: nil).isEmpty, "before \(sql)")
+                try await database.psql(sql)
+                let told = try await Self.problems(of: database)
+                #expect(told.map { $0["message"]?.stringValue } == [sentence], "\(told)")
+                let error = await #expect(throws: MigrationError.self) { try await migrator.migrate(loginRole: nil) }
+                #expect("\(error, default: "")".contains("The database was not changed. \(sentence) Run"), "\(sql)")
+                // To the letter.
+                let advice = told.first?["advice"]?.stringValue ?? ""
+                try await database.psql(String(advice.dropFirst("Run as the owner: ".count)))
+                let left = try await Self.problems(of: database)
+                #expect(left.isEmpty, "\(left)")
+            }
+        }
+    }
+
+    @Test("are told in one sentence where they are many")
+    func many() async throws {
+        try await TestDatabase.with { database in
+            try await database.psql(
+                """
+                do $$
+                declare
+                    name text;
+                begin
+                    for name in select i.indexrelid::regclass from pg_index i join pg_class c on c.oid = i.indrelid
+                                 where c.relnamespace = 'app'::regnamespace
+                                   and not exists (select from pg_constraint k where k.conindid = i.indexrelid) loop
+                        execute 'drop index ' || name;
+                    end loop;
+                end
+                $$
+                """)
+            let told = try await Self.problems(of: database)
+            #expect(told.count == 1, "\(told)")
+            let message = told.first?["message"]?.stringValue ?? ""
+            #expect(message.contains("indexes and constraints are missing"), "\(message)")
+            #expect(message.contains("index app.devices_session_id, "), "\(message)")
+            #expect(told.first?["advice"]?.stringValue?.contains("--section=post-data") == true, "\(told)")
+        }
+    }
+
+    @Test("those that an operator added are not looked at, whether they come, go or are invalid")
+    func added() async throws {
+        try await TestDatabase.with { database in
+            let migrator = Migrator(url: database.adminURL, logger: .quiet)
+            for sql in [
+                """
+                create index own on public.messages (created_at); create unique index own_too on app.devices (id);
+                alter table app.devices add constraint own check (platform <> '') not valid
+                """,
+                "update pg_index set indisvalid = false where indexrelid = 'public.own'::regclass",
+                "update app.migrations set hash = 'x' where name = 'functions'",
+                "drop index public.own, app.own_too; alter table app.devices drop constraint own",
+            ] {
+                try await database.psql(sql)
+                try await migrator.migrate(loginRole: nil)
+                let told = try await Self.problems(of: database)
+                #expect(told.isEmpty, "\(sql): \(told)")
+            }
+        }
+    }
+
+    @Test("all that the migrations create is recorded")
+    func recorded() async throws {
+        try await TestDatabase.with { database in
+            let unrecorded = try await database.column(
+                """
+                select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                 where c.relkind = 'i' and n.nspname in ('public', 'app', 'admin', 'auth')
+                   and not (select s.value::jsonb from app.settings s where s.name = 'structure')
+                           ? ('index ' || n.nspname || '.' || c.relname)
+                   and not exists (select from pg_constraint k where k.conindid = c.oid)
+                union all
+                select k.conname from pg_constraint k join pg_namespace n on n.oid = k.connamespace
+                 where k.contype in ('p', 'u', 'x', 'c', 'f') and n.nspname in ('public', 'app', 'admin', 'auth')
+                   and not exists (
+                       select from app.settings s, jsonb_object_keys(s.value::jsonb) o
+                        where s.name = 'structure' and o like 'constraint ' || k.conname || ' on %')
+                """)
+            #expect(unrecorded.isEmpty, "\(unrecorded)")
+        }
+    }
+
+    private static func problems(of database: TestDatabase) async throws -> [JSON] {
+        let doctor = try await Command.run(
+            ["doctor", "--json"],
+            environment: [
+                "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
+                "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
+            ])
+        return try doctor.output.split(separator: "\n").map { try JSON(parsing: String($0)) }
+            .filter { $0["check"]?.stringValue == "schema" && $0["level"]?.stringValue == "problem" }
+    }
+}
