@@ -213,7 +213,7 @@ struct DoctorTests {
                     .filter { $0.level == "problem" && $0.check != "autovacuum" }
             }
             let broken = try await problems()
-            #expect(broken.map(\.check).sorted() == ["policies", "rights", "rights", "rls"], "\(broken)")
+            #expect(broken.map(\.check).sorted() == ["policies", "rights", "rights", "rls", "schema"], "\(broken)")
             let again = broken.filter { $0.check != "rls" }
             #expect(
                 again.allSatisfy {
