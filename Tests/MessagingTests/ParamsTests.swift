@@ -9,7 +9,7 @@ struct ParamsTests {
     private func refusal(_ params: JSONObject, of method: String = "me.update") throws -> ProtocolError? {
         let operation = try Operation.named(method)
         do {
-            _ = try Params(params, of: operation)
+            try Params(params, of: operation).check()
             return nil
         } catch {
             return error

@@ -17,8 +17,7 @@ struct StatementsTests {
         }
         #expect(
             others.sorted() == [
-                "disabled_triggers", "extension_creation", "preamble", "record", "record_digest", "recorded",
-                "recorded_digest", "state",
+                "disabled_triggers", "extension_creation", "preamble", "record", "record_setting", "recorded", "state",
             ])
         #expect(calls > 40)
     }
