@@ -113,7 +113,7 @@ struct ChatAccountTests {
             try await alice.says("! A username can be changed once in 90 days. Yours can be changed again from ")
             try await alice.says("! There is no such built-in avatar.")
             try await alice.says("! A custom avatar is an https address")
-            try await alice.says("! A name cannot hold control or text-direction characters, separators of lines or noncharacters.")
+            try await alice.says("! A name cannot hold control or text-direction characters, separators of lines")
             try alice.type("/avatar")
             try await alice.says("Orange circle   /avatar orange_circle")
             try alice.type("/bio Maps.\n/me")

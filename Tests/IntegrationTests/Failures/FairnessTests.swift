@@ -84,7 +84,9 @@ struct FairnessTests {
         }
     }
 
-    @Test("a user beyond its requests waits, and another user does not", arguments: ["server.info", "no.such", "me.update"])
+    @Test(
+        "a user beyond its requests waits, and another user does not",
+        arguments: ["server.info", "no.such", "me.update"])
     func cheapRequests(method: String) async throws {
         var rates = Rates()
         rates.sendsPerSecond = 1
