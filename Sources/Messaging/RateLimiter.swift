@@ -36,15 +36,16 @@ struct TokenBucket: Sendable {
         return rate.interval * ((needed - level) / rate.tokens)
     }
 
-    /// Takes tokens, whether they are there or not, and returns how long it is until they are; nil if they are there.
+    /// Takes tokens that may not be there yet, and returns how long it is until they are; nil if they are there.
     ///
-    /// - Parameter longest: the longest wait. A bucket that is this far in debt gives its tokens for nothing.
+    /// - Parameter longest: the longest wait. Where it would be longer nothing is taken, and more than it is returned.
     mutating func reserve(
         _ rate: Rate, cost: Double, longest: Duration, now: ContinuousClock.Instant
     ) -> Duration? {
         fill(rate, now)
-        level = max(level - cost, -rate.tokens * (longest / rate.interval))
-        return level < 0 ? rate.interval * (-level / rate.tokens) : nil
+        let wait = rate.interval * ((cost - level) / rate.tokens)
+        if wait <= longest { level -= cost }
+        return wait > .zero ? wait : nil
     }
 
     mutating func giveBack(_ rate: Rate) { level = min(rate.burst, level + 1) }
@@ -85,7 +86,8 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
         withBucket(of: key, now) { $0.take(rate, cost: cost, now: now) }
     }
 
-    /// Takes tokens of that key in any case, and returns how long their taker must wait; nil if it need not.
+    /// Takes tokens of that key, and returns how long their taker must wait; nil if it need not. If that is longer than
+    /// the longest wait, nothing was taken.
     func reserve(
         _ key: Key, cost: Double, longest: Duration, now: ContinuousClock.Instant = .now
     ) -> Duration? {

@@ -28,6 +28,7 @@ struct RateLimits: Sendable {
         case failedLogins = "failed_logins"
         case sends
         case changes
+        case requests
         case searches
         case mails
         case guestMedia = "guest_media"
@@ -65,21 +66,29 @@ struct RateLimits: Sendable {
     /// Waits until a client may have its next requests looked at: a user, or an address where nobody is signed in. Requests
     /// that are refused count too.
     ///
-    /// - Throws: `timeout` if the request is given up while it waits.
+    /// A wait ends after 10 s. Then a user is refused, so that many connections of one user come to no more than their
+    /// share; an address is not, since many users may share it.
+    ///
+    /// - Throws: `rate_limited`; `timeout` if the request is given up while it waits.
     func waitForTurn(of user: ID?, at address: AddressKey, requests: Int = 1) async throws(ProtocolError) {
         guard isOn else { return }
+        let (cost, longest) = (Double(requests), Self.longestDelay)
         let wait =
             if let user {
-                userRequests.reserve(user, cost: Double(requests), longest: Self.longestDelay, now: now())
+                userRequests.reserve(user, cost: cost, longest: longest, now: now())
             } else {
-                addressRequests.reserve(address, cost: Double(requests), longest: Self.longestDelay, now: now())
+                addressRequests.reserve(address, cost: cost, longest: longest, now: now())
             }
         guard let wait else { return }
         delays.increment(by: requests)
         do {
-            try await Task.sleep(for: wait)
+            try await Task.sleep(for: min(wait, longest))
         } catch {
             throw .timeout
+        }
+        if user != nil, wait > longest {
+            counters[.requests]?.increment(by: requests)
+            throw .rateLimited("Too many of your requests wait.", retryAfter: wait)
         }
     }
 
