@@ -3046,6 +3046,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.controls() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]'::text;
+END;
+
 CREATE FUNCTION app.conversation_member(id uuid) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -3619,7 +3625,7 @@ $$;
 CREATE FUNCTION app.has_control(value text) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT (value ~ '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]'::text);
+ SELECT (value ~ app.controls());
 END;
 
 CREATE FUNCTION app.has_huge_number(value jsonb) RETURNS boolean
@@ -3661,7 +3667,7 @@ begin
     if name !~ '^xn--' and name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' then
         return name;
     elsif name ~ '^xn--[a-z0-9-]{1,59}$' then
-        -- What is encoded has no capitals.
+        -- Encoded labels have no capitals.
         name := app.punycode_decoded(substr(name, 5));
     else
         name := translate(name,
@@ -6224,13 +6230,7 @@ CREATE FUNCTION app.salvaged_name(value text) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    controls constant text :=
-        '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff'
-        '\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff'
-        '\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff'
-        '\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff'
-        '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]+';
-    name text := app.normalized(regexp_replace(left(value, 10000), controls, ' ', 'g'));
+    name text := app.normalized(regexp_replace(left(value, 10000), app.controls() || '+', ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop
@@ -8779,6 +8779,9 @@ GRANT ALL ON FUNCTION app.checked_time(field text, value text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.claim_message(conversation_id uuid, seq bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.claim_message(conversation_id uuid, seq bigint) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.controls() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.controls() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.conversation_member(id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_sender;

@@ -41,16 +41,23 @@ begin atomic
         '\U0001e2ec-\U0001e2ef\U0001e8d0-\U0001e8d6\U0001e944-\U0001e949\U000e0000-\U000e0fff]*$';
 end;
 
--- Returns whether a text has controls, separators of lines, text directions or noncharacters.
-create or replace function app.has_control(value text) returns boolean
+-- The characters that no name holds: controls, separators of lines, text directions and noncharacters.
+create or replace function app.controls() returns text
 language sql immutable parallel safe
 begin atomic
-    select value operator(pg_catalog.~)
+    select
         '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff'
         '\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff'
         '\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff'
         '\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff'
         '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]';
+end;
+
+-- Returns whether a text has one of app.controls().
+create or replace function app.has_control(value text) returns boolean
+language sql immutable parallel safe
+begin atomic
+    select value operator(pg_catalog.~) app.controls();
 end;
 
 -- A name or title, normalized, or a refusal that names the field.
@@ -74,17 +81,11 @@ end
 $$;
 
 -- Returns what can be kept of a name out of another program's data, or null: never an error. What no name may hold
--- (app.has_control) becomes blanks. What shows nothing at its beginning goes, so that the rest is within the bound.
+-- (app.controls) becomes blanks. What shows nothing at its beginning goes, so that the rest is within the bound.
 create or replace function app.salvaged_name(value text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-    controls constant text :=
-        '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffe\uffff'
-        '\U0001fffe-\U0001ffff\U0002fffe-\U0002ffff\U0003fffe-\U0003ffff\U0004fffe-\U0004ffff'
-        '\U0005fffe-\U0005ffff\U0006fffe-\U0006ffff\U0007fffe-\U0007ffff\U0008fffe-\U0008ffff'
-        '\U0009fffe-\U0009ffff\U000afffe-\U000affff\U000bfffe-\U000bffff\U000cfffe-\U000cffff'
-        '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]+';
-    name text := app.normalized(regexp_replace(left(value, 10000), controls, ' ', 'g'));
+    name text := app.normalized(regexp_replace(left(value, 10000), app.controls() || '+', ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop

@@ -74,7 +74,7 @@ begin
     if name !~ '^xn--' and name ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' then
         return name;
     elsif name ~ '^xn--[a-z0-9-]{1,59}$' then
-        -- What is encoded has no capitals.
+        -- Encoded labels have no capitals.
         name := app.punycode_decoded(substr(name, 5));
     else
         name := translate(name,
