@@ -67,7 +67,7 @@ struct DialectEndpoint: Sendable {
     var name: String { "\(method.rawValue) \(path)" }
 
     var route: Route {
-        var route = Route(method, path, style: .envelope) { exchange throws(ProtocolError) in
+        var route = Route(method, path, query: .any, style: .envelope) { exchange throws(ProtocolError) in
             try admit?(exchange.request)
             let request = try request(of: exchange)
             do throws(ProtocolError) {
@@ -78,8 +78,7 @@ struct DialectEndpoint: Sendable {
         }
         route.needsUser = { _ in needsToken }
         route.takesKey = { _ in takesKey }
-        // Both are checked by the endpoint's table of names.
-        route.query = .any
+        // The endpoint's table of names checks the query and the body.
         route.takesBody = true
         return route
     }

@@ -23,15 +23,13 @@ extension Console {
     var routes: [Route] {
         let config = JSONObject([.init(name: "people", value: .array(people.map(\.json)))])
         let policy = Self.policy(pictureOrigins)
-        var routes = [
-            Route(.GET, "/") { _ throws(ProtocolError) in try Self.file("index.html", policy) },
-            Route(.GET, "/console/config.json") { _ throws(ProtocolError) in .json(config) },
-            Route(.GET, "/console/{file}") { exchange throws(ProtocolError) in
+        return [
+            Route(.GET, "/", query: .any) { _ throws(ProtocolError) in try Self.file("index.html", policy) },
+            Route(.GET, "/console/config.json", query: .any) { _ throws(ProtocolError) in .json(config) },
+            Route(.GET, "/console/{file}", query: .any) { exchange throws(ProtocolError) in
                 try Self.file(exchange.captures["file"] ?? "", policy)
             },
         ]
-        for index in routes.indices { routes[index].query = .any }
-        return routes
     }
 
     /// Nothing but what comes from this server, or where its pictures are, and nobody's frame.

@@ -10,14 +10,15 @@ enum MediaRoutes {
     private static let template = "/v1/media/{id}"
 
     static func all(_ store: FolderStore) -> [Route] {
-        var routes = [
-            Route(.GET, template) { exchange throws(ProtocolError) in
+        // The store checks the whole query.
+        [
+            Route(.GET, template, query: .any) { exchange throws(ProtocolError) in
                 guard let id = ID(exchange.captures["id"] ?? ""),
                     let place = store.file(id, readBy: exchange.request.target.query)
                 else { throw .noPicture }
                 return try await answer(place.path, until: place.until)
             },
-            Route(.PUT, template) { exchange throws(ProtocolError) in
+            Route(.PUT, template, query: .any) { exchange throws(ProtocolError) in
                 guard let incoming = exchange.request.receiver as? IncomingPicture else { throw .noPicture }
                 do {
                     try await NIOThreadPool.singleton.runIfActive { try incoming.finish() }
@@ -27,9 +28,6 @@ enum MediaRoutes {
                 return HTTPAnswer(.noContent)
             },
         ]
-        // The store checks the whole query.
-        for index in routes.indices { routes[index].query = .any }
-        return routes
     }
 
     /// What takes a picture that is put to an address; nil where it is none of these.

@@ -21,10 +21,10 @@ struct Route: Sendable {
     /// repetition.
     var takesKey: @Sendable (Exchange) -> Bool = { _ in false }
 
-    /// What its query may have.
-    var query = Query.fields([])
+    /// The fields that its query may have.
+    let query: Query
 
-    /// Whether a request may have a body.
+    /// True if a request may have a body.
     var takesBody: Bool
 
     /// How its errors are written.
@@ -43,11 +43,12 @@ struct Route: Sendable {
     var methods: [HTTPMethod] { method == .GET && answersHead ? [.GET, .HEAD] : [method] }
 
     init(
-        _ method: HTTPMethod, _ template: String, style: ErrorStyle = .protocol,
+        _ method: HTTPMethod, _ template: String, query: Query = .fields([]), style: ErrorStyle = .protocol,
         perform: @escaping @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer
     ) {
         self.method = method
         self.template = template
+        self.query = query
         self.style = style
         self.perform = perform
         takesBody = method != .GET

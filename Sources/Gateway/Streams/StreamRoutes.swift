@@ -17,12 +17,14 @@ enum StreamRoutes {
         let maxLineBytes = configuration.maxLineBytes
         var webSocket = Route(.GET, line) { exchange throws(ProtocolError) in try Self.webSocket(exchange, maxLineBytes)
         }
-        var changes = Route(.GET, "/v1/changes") { exchange throws(ProtocolError) in try await eventStream(exchange) }
+        let fields = ["cursor", "messages_per_conversation", "ticket"]
+        var changes = Route(.GET, "/v1/changes", query: .fields(fields)) { exchange throws(ProtocolError) in
+            try await eventStream(exchange)
+        }
         webSocket.answersHead = false
         changes.answersHead = false
         // A ticket is redeemed after the rest was found good: it opens a stream once.
         changes.needsUser = { $0.request.target["ticket"] == nil }
-        changes.query = .fields(["cursor", "messages_per_conversation", "ticket"])
         var ticket = Route(.POST, "/v1/changes/ticket") { exchange throws(ProtocolError) in
             guard let token = try exchange.token else { throw .unauthenticatedRequest }
             if let name = try exchange.jsonObject().members.first?.name {
