@@ -42,7 +42,7 @@ struct DatabaseUnderTest: Sendable {
     }
 
     func ask(_ question: DoctorQuestion) async throws(PostgresError) -> Answer {
-        let tables = "{\(ExpectedSchema.tables.joined(separator: ","))}"
+        let tables = ExpectedSchema.tables.arrayLiteral
         return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
     }
 

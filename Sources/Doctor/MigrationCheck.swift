@@ -30,8 +30,8 @@ struct MigrationCheck: Sendable {
             + (try await Self.schema(LedgerState(applied: applied), admin))
     }
 
-    /// What the database has lost or changed of the schema since `migrate` recorded it. Indexes and constraints are
-    /// compared by their names: their text depends on the version of PostgreSQL.
+    /// Compares the schema with what `migrate` recorded: indexes and constraints by their names and validity, since their
+    /// text depends on the version of PostgreSQL; functions, views, triggers and policies by their digests.
     private static func schema(
         _ state: LedgerState, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {
@@ -41,12 +41,12 @@ struct MigrationCheck: Sendable {
         func value(_ name: String) -> String? {
             recorded.indices.first { recorded.text("name", $0) == name }.flatMap { recorded.text("value", $0) }
         }
-        let tables = array(ExpectedSchema.tables)
+        let tables = ExpectedSchema.tables.arrayLiteral
         let structure = try await admin.ask(.structure, [tables, value("structure")])
         let losses = SchemaStructure.losses(
             structure.indices.map { row in SchemaStructure.Row { structure.text($0, row) } })
         var findings = losses.map { Finding.problem("schema", $0.message, $0.advice) }
-        let catalogue = try await admin.ask(.catalogue, [tables, array(ExpectedSchema.policies.sorted())])
+        let catalogue = try await admin.ask(.catalogue, [tables, ExpectedSchema.policies.sorted().arrayLiteral])
         let digests = CatalogueDigests(zip(catalogue.column("part"), catalogue.column("digest")).map { ($0, $1) })
         let changed = digests.differences(from: value("catalogue") ?? "")
         if !changed.isEmpty {
@@ -65,9 +65,6 @@ struct MigrationCheck: Sendable {
                 )
             ] : findings
     }
-
-    /// An array of names, none of which has a quote or a backslash, as PostgreSQL reads it.
-    private static func array(_ names: [String]) -> String { "{\(names.map { "\"\($0)\"" }.joined(separator: ","))}" }
 
     /// The obstacles that `migrate` would refuse; the role's missing rights and the encoding are other checks.
     private static func obstacles(

@@ -9,9 +9,8 @@ struct SettingsCheck: Sendable {
 
     func findings() async throws(PostgresError) -> [Finding] {
         let settings = SessionSettings.all
-        func array(_ values: [String]) -> String { "{\(values.map { "\"\($0)\"" }.joined(separator: ","))}" }
         let answer = try await database.ask(
-            .session, [array(settings.map(\.name)), array(settings.map(\.value))])
+            .session, [settings.map(\.name).arrayLiteral, settings.map(\.value).arrayLiteral])
         let others = answer.indices.filter { !isSet(answer.text("name", $0) ?? "", answer.isTrue("is_settable", $0)) }
         guard !others.isEmpty else {
             return [.ok(Self.check, "Postline's sessions have the settings that they depend on.")]

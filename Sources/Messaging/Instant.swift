@@ -51,7 +51,7 @@ extension Substring.UTF8View {
     fileprivate mutating func popNumber(_ digits: Int) -> Int? {
         var number = 0
         for _ in 0..<digits {
-            guard let byte = popFirst(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+            guard let byte = popFirst(), byte.isDigit else { return nil }
             number = number * 10 + Int(byte - UInt8(ascii: "0"))
         }
         return number
@@ -60,7 +60,7 @@ extension Substring.UTF8View {
     /// Removes the fraction of a second: its nanoseconds, 0 if there is none, nil for a point without digits.
     fileprivate mutating func popFraction() -> Int? {
         guard pop(".") else { return 0 }
-        let digits = prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let digits = prefix(while: \.isDigit)
         guard !digits.isEmpty else { return nil }
         removeFirst(digits.count)
         let counted = digits.prefix(9).reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }

@@ -1,2 +1,2 @@
--- What `migrate` has recorded of the catalogue, as only the owner sees it.
+-- The records of the catalogue and the structure that `migrate` left, which only the owner may read.
 select name, value from app.settings where name in ('catalogue', 'structure')

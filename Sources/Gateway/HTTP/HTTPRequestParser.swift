@@ -1,3 +1,4 @@
+import Messaging
 import NIOCore
 import NIOHTTP1
 
@@ -282,8 +283,6 @@ extension UInt8 {
     fileprivate static let tab = UInt8(ascii: "\t")
     fileprivate static let lineFeed = UInt8(ascii: "\n")
     fileprivate static let carriageReturn = UInt8(ascii: "\r")
-
-    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
     var isLetter: Bool {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)

@@ -34,7 +34,7 @@ package struct MigrationPlan: Sendable {
 
     /// The parameters of `DoctorQuestion.obstacles`.
     package var parameters: [String?] {
-        [objects, schemas, extensions, ExpectedSchema.tables].map { "{\($0.joined(separator: ","))}" }
+        [objects, schemas, extensions, ExpectedSchema.tables].map(\.arrayLiteral)
     }
 
     /// The kind and name of what a line of a migration creates; nil where it creates nothing that has a name of its own.

@@ -29,7 +29,7 @@ public struct Migrator: Sendable {
         try await withConnection { connection in
             let ledger = try await checkedLedger(over: connection)
             try await refuseLosses(over: connection)
-            // What the ledger and the bootstrap bring is recorded with what the first migration creates.
+            // Objects of the ledger and the bootstrap are recorded with those of the first migration.
             let initial = ledger.isEmpty ? try await structure(over: connection) : nil
             try await makeLedger(over: connection)
             // The settings came with the first migration, and the digest with the functions.
@@ -152,17 +152,18 @@ extension Migrator {
 
     private func catalogueDigests(over connection: Connection) async throws -> String {
         let statement = Statement("catalogue", DoctorQuestion.catalogue.sql)
-        let policies = "{\(ExpectedSchema.policies.sorted().map { "\"\($0)\"" }.joined(separator: ","))}"
-        let rows = try await connection.run([Call(statement, [Self.tables, policies])], deadline: nil)[0]
+        let parameters = [Self.tables, ExpectedSchema.policies.sorted().arrayLiteral]
+        let rows = try await connection.run([Call(statement, parameters)], deadline: nil)[0]
         return CatalogueDigests((0..<rows.count).map { (rows.text($0, 0) ?? "", rows.text($0, 1) ?? "") }).text
     }
 
-    /// What is recorded under a name in `app.settings`.
+    /// Returns the value of that name in `app.settings`; nil if there is none.
     func recorded(_ name: String, over connection: Connection) async throws -> String? {
         let rows = try await connection.execute(DoctorQuestion.recorded.sql)[0]
         return (0..<rows.count).first { rows.text($0, 0) == name }.flatMap { rows.text($0, 1) }
     }
 
+    /// Sets the value of that name in `app.settings`.
     func record(_ name: String, _ value: String, over connection: Connection) async throws {
         _ = try await connection.run([Call(Self.recordSetting, [name, value])], deadline: nil)
     }
@@ -192,7 +193,7 @@ extension Migrator {
          where t.tgisinternal and t.tgenabled <> 'O' and n.nspname || '.' || c.relname = any ($1::text[])
         """)
 
-    static var tables: String { "{\(ExpectedSchema.tables.joined(separator: ","))}" }
+    static var tables: String { ExpectedSchema.tables.arrayLiteral }
 
     /// Applies files that may be applied any number of times, together, where one has changed.
     ///

@@ -37,7 +37,7 @@ package struct SchemaStructure: Sendable, Equatable {
     /// The statements that create them, by name: `index public.media_owner_id`.
     private(set) var statements: [String: String]
 
-    /// What a database has.
+    /// Reads the indexes and constraints that a database has.
     init(_ rows: [Row]) {
         statements = Dictionary(rows.filter(\.isThere).map { ($0.name, $0.statement) }) { first, _ in first }
     }
@@ -78,7 +78,7 @@ package struct SchemaStructure: Sendable, Equatable {
         return structure
     }
 
-    /// Returns what is missing or invalid: one by one, or all in one sentence where they are many.
+    /// Returns the missing and invalid ones: one by one, or the missing in one sentence if they are many.
     ///
     /// - Parameter rows: the answer to `DoctorQuestion.structure` with what is recorded.
     package static func losses(_ rows: [Row]) -> [Loss] {

@@ -99,6 +99,6 @@ struct ReturningClients: Sendable {
 
 extension UInt8 {
     fileprivate var isLowercaseHexadecimal: Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self)
+        isDigit || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self)
     }
 }

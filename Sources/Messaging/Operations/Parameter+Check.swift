@@ -126,7 +126,7 @@ extension TextRule {
         guard parts.count == 2, !parts[0].isEmpty, address.utf8.count <= 254 else { return false }
         let labels = parts[1].split(separator: ".", omittingEmptySubsequences: false)
         return labels.count > 1 && labels.allSatisfy(isHostLabel)
-            && labels.last?.utf8.allSatisfy { (0x30...0x39).contains($0) } == false
+            && labels.last?.utf8.allSatisfy(\.isDigit) == false
             && !address.unicodeScalars.contains { $0.properties.isWhitespace || $0.value < 0x20 }
     }
 

@@ -19,22 +19,8 @@ extension Array where Element == OutgoingText {
         [
             "{\(map(\.sender.description).joined(separator: ","))}",
             "{\(map(\.conversation.description).joined(separator: ","))}",
-            "{\(map(\.content.arrayElement).joined(separator: ","))}",
+            map(\.content).arrayLiteral,
             "{\(map { $0.clientID ?? "null" }.joined(separator: ","))}",
         ]
-    }
-}
-
-extension String {
-    /// As an element of PostgreSQL's text of an array: in quotes, with a backslash before each quote and backslash.
-    var arrayElement: String {
-        var element = "\""
-        element.reserveCapacity(utf8.count + 2)
-        for scalar in unicodeScalars {
-            if scalar == "\"" || scalar == "\\" { element.unicodeScalars.append("\\") }
-            element.unicodeScalars.append(scalar)
-        }
-        element += "\""
-        return element
     }
 }
