@@ -4,6 +4,16 @@ import Testing
 
 @Suite("What one client may do in a time")
 struct RateLimitsTests {
+    /// Limits of one send a second, for whom no time passes.
+    private static func still(burst: Int) -> RateLimits {
+        var rates = Rates()
+        rates.sendsPerSecond = 1
+        rates.sendBurst = burst
+        let now = ContinuousClock.now
+        rates.now = { now }
+        return RateLimits(rates)
+    }
+
     @Test("row 47: sixty attempts of one address, and another address has its own sixty")
     func addresses() throws {
         let limits = RateLimits(Rates())
@@ -18,12 +28,7 @@ struct RateLimitsTests {
         "a change costs what it touches, and one beyond the burst takes all of it",
         arguments: [(1, 10), (2, 5), (3, 3), (10, 1), (26, 1)])
     func costs(cost: Int, times: Int) throws {
-        var rates = Rates()
-        rates.sendsPerSecond = 1
-        rates.sendBurst = 10
-        let now = ContinuousClock.now
-        rates.now = { now }
-        let limits = RateLimits(rates)
+        let limits = Self.still(burst: 10)
         let user = ID.random()
         for _ in 0..<times { try limits.takeChange(of: user, cost: cost) }
         let error = #expect(throws: ProtocolError.self) { try limits.takeChange(of: user, cost: cost) }
@@ -135,12 +140,7 @@ struct RateLimitsTests {
 
     @Test("a request that is given up while it waits for its turn is not done")
     func givenUp() async throws {
-        var rates = Rates()
-        rates.sendsPerSecond = 1
-        rates.sendBurst = 1
-        let now = ContinuousClock.now
-        rates.now = { now }
-        let limits = RateLimits(rates)
+        let limits = Self.still(burst: 1)
         let (user, address) = (ID.random(), AddressKey("192.0.2.1"))
         try await limits.waitForTurn(of: user, at: address, requests: 20)
         let request = Task { try await limits.waitForTurn(of: user, at: address, requests: 90) }

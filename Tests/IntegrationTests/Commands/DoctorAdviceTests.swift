@@ -62,9 +62,9 @@ struct DoctorAdviceTests {
             for (sql, message, advice) in Self.changes {
                 try await database.psql(sql)
                 let told = try await Self.problems(of: database)
-                #expect(told.map { $0["message"]?.stringValue } == [message], "\(told)")
-                #expect(told.first?["advice"]?.stringValue == advice, "\(told)")
-                try await database.psql(told.first?["advice"]?.stringValue ?? "")
+                #expect(told.map { $0.message } == [message], "\(told)")
+                #expect(told.first?.advice == advice, "\(told)")
+                try await database.psql(told.first?.advice ?? "")
                 let left = try await Self.problems(of: database)
                 #expect(left.isEmpty, "\(sql): \(left)")
             }
@@ -87,16 +87,9 @@ struct DoctorAdviceTests {
         }
     }
 
-    private static func problems(of database: TestDatabase) async throws -> [JSON] {
-        let doctor = try await Command.run(
-            ["doctor", "--json"],
-            environment: [
-                "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
-                "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
-            ])
-        return try doctor.output.split(separator: "\n").map { try JSON(parsing: String($0)) }.filter {
-            ["roles", "rights", "rls", "schema"].contains($0["check"]?.stringValue ?? "")
-                && $0["level"]?.stringValue != "ok"
+    private static func problems(of database: TestDatabase) async throws -> [DoctorFinding] {
+        try await DoctorFinding.all(DoctorFinding.environment(database)).filter {
+            ["roles", "rights", "rls", "schema"].contains($0.check) && $0.level != "ok"
         }
     }
 }

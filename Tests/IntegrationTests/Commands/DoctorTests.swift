@@ -10,21 +10,6 @@ import Testing
 @Suite("postline doctor, as a person runs it", .timeLimit(.minutes(60)))
 struct DoctorTests {
     /// What it says of one thing.
-    private struct Finding {
-        let level: String
-        let check: String
-        let message: String
-        let advice: String
-
-        init(line: Substring) throws {
-            let json = try JSON(parsing: String(line))
-            level = try #require(json["level"]?.stringValue)
-            check = try #require(json["check"]?.stringValue)
-            message = try #require(json["message"]?.stringValue)
-            advice = try #require(json["advice"]?.stringValue)
-        }
-    }
-
     /// A way to break a database, and what is to be found then.
     private struct Damage {
         let sql: String
@@ -172,21 +157,19 @@ struct DoctorTests {
     @Test("a healthy database is ok in each point, exit 0; each thing that is broken in it is told with what to do")
     func damaged() async throws {
         try await Self.withHealthyServer { postgres, world in
-            let healthy = try await Self.findings(Self.environment(world), exit: 0)
+            let healthy = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0)
             for finding in healthy { #expect(finding.level == "ok" && finding.advice.isEmpty, "\(finding)") }
             let checks = [
                 "configuration", "ports", "database", "version", "encoding", "clock", "roles", "rights", "rls",
                 "policies", "admin", "migrations", "schema", "connections", "settings", "durability", "checkpoints",
-                "log",
-                "notifications",
-                "autovacuum", "wraparound", "horizon", "listen",
+                "log", "notifications", "autovacuum", "wraparound", "horizon", "listen",
             ]
             #expect(Set(healthy.map(\.check)) == Set(checks))
             for damage in Self.damages {
                 try await Self.withCopy(of: world, postgres) { database in
                     try await database.psql(damage.sql.replacing("DATABASE", with: database.name))
-                    let findings = try await Self.findings(
-                        Self.environment(database), ["--open-transaction-seconds", "0"],
+                    let findings = try await DoctorFinding.all(
+                        DoctorFinding.environment(database), ["--open-transaction-seconds", "0"],
                         exit: damage.level == "problem" ? 1 : 0)
                     if !damage.undo.isEmpty { try await database.psql(damage.undo) }
                     let bad = findings.filter { $0.level != "ok" }
@@ -208,8 +191,8 @@ struct DoctorTests {
                 grant select on public.messages to anon;
                 grant execute on all functions in schema accounts to public
                 """)
-            func problems() async throws -> [Finding] {
-                try await Self.findings(Self.environment(database), exit: 1)
+            func problems() async throws -> [DoctorFinding] {
+                try await DoctorFinding.all(DoctorFinding.environment(database), exit: 1)
                     .filter { $0.level == "problem" && $0.check != "autovacuum" }
             }
             let broken = try await problems()
@@ -222,7 +205,7 @@ struct DoctorTests {
             // E3: to the letter.
             let statement = try #require(broken.first { $0.check == "rls" }?.advice)
             try await database.psql(statement)
-            let migrated = try await Command.run(["migrate"], environment: Self.environment(database))
+            let migrated = try await Command.run(["migrate"], environment: DoctorFinding.environment(database))
             #expect(migrated.status == 0, "\(migrated.errors)")
             let repaired = try await problems()
             #expect(repaired.isEmpty, "\(repaired)")
@@ -242,13 +225,17 @@ struct DoctorTests {
                     end if;
                 end $$
                 """)
-            let told = try await Self.findings(Self.environment(world), exit: 1).filter { $0.level == "problem" }
+            let told = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 1).filter {
+                $0.level == "problem"
+            }
             #expect(told.map(\.check) == ["roles"], "\(told)")
             #expect(told.first?.message.contains("or inherits them, on ") == true, "\(told)")
             #expect(told.first?.advice.contains("run `postline migrate`") == true, "\(told)")
-            let migrated = try await Command.run(["migrate"], environment: Self.environment(world))
+            let migrated = try await Command.run(["migrate"], environment: DoctorFinding.environment(world))
             #expect(migrated.status == 0, "\(migrated.errors)")
-            let repaired = try await Self.findings(Self.environment(world), exit: 0).filter { $0.level != "ok" }
+            let repaired = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0).filter {
+                $0.level != "ok"
+            }
             #expect(repaired.isEmpty, "\(repaired)")
         }
     }
@@ -258,7 +245,7 @@ struct DoctorTests {
         try await Self.withHealthyServer { postgres, world in
             try await Self.withCopy(of: world, postgres) { database in
                 try await database.psql("alter database \(database.name) set default_transaction_read_only = on")
-                let findings = try await Self.findings(Self.environment(database), exit: 1)
+                let findings = try await DoctorFinding.all(DoctorFinding.environment(database), exit: 1)
                 #expect(findings.count > 15)
                 let problems = findings.filter { $0.level == "problem" }
                 #expect(problems.contains { $0.message.contains("default_transaction_read_only is on") }, "\(problems)")
@@ -270,7 +257,9 @@ struct DoctorTests {
     @Test("checkpoints that come too often are told with the setting that mends it")
     func checkpoints() async throws {
         try await Self.withHealthyServer(settings: ["checkpoint_timeout": "30s"]) { _, world in
-            let told = try await Self.findings(Self.environment(world), exit: 0).filter { $0.level != "ok" }
+            let told = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0).filter {
+                $0.level != "ok"
+            }
             #expect(told.map(\.check) == ["checkpoints"], "\(told)")
             #expect(told.first?.message.contains("A checkpoint comes every 30 s") == true, "\(told)")
             #expect(told.first?.advice.contains("Set checkpoint_timeout to 15min") == true, "\(told)")
@@ -282,7 +271,8 @@ struct DoctorTests {
         try await Self.withHealthyServer { postgres, world in
             try await postgres.psql(
                 "create database bare encoding 'SQL_ASCII' locale 'C' template template0")
-            let findings = try await Self.findings(Self.environment(Self.database("bare", beside: world)), exit: 1)
+            let findings = try await DoctorFinding.all(
+                DoctorFinding.environment(Self.database("bare", beside: world)), exit: 1)
             let problems = findings.filter { $0.level == "problem" }
             #expect(problems.contains { $0.check == "migrations" && $0.advice.contains("`postline migrate`") })
             #expect(problems.contains { $0.check == "encoding" && $0.message.contains("SQL_ASCII") })
@@ -296,19 +286,19 @@ struct DoctorTests {
             let program = try await world.connect()
             _ = try await program.execute("begin; select pg_current_xact_id()")
             let process = "process \(program.backendProcessID) of the role postgres"
-            let told = try await Self.findings(
-                Self.environment(world), ["--open-transaction-seconds", "0"], exit: 0)
+            let told = try await DoctorFinding.all(
+                DoctorFinding.environment(world), ["--open-transaction-seconds", "0"], exit: 0)
             #expect(
                 told.contains {
                     $0.level == "warning" && $0.check == "horizon" && $0.message.contains(process)
                         && $0.advice.contains("pg_terminate_backend")
                 })
-            let young = try await Self.findings(Self.environment(world), exit: 0)
+            let young = try await DoctorFinding.all(DoctorFinding.environment(world), exit: 0)
             #expect(young.filter { $0.check == "horizon" }.map(\.level) == ["ok"])
             await program.close()
             // Without the owner's URL it is said what could not be seen.
-            let blind = try await Self.findings(
-                Self.environment(world).filter { $0.key != "POSTLINE_ADMIN_DATABASE_URL" }, exit: 0)
+            let blind = try await DoctorFinding.all(
+                DoctorFinding.environment(world).filter { $0.key != "POSTLINE_ADMIN_DATABASE_URL" }, exit: 0)
             let skipped = blind.filter { $0.level == "skipped" }
             #expect(skipped.map(\.check).sorted() == ["horizon", "migrations"])
             #expect(skipped.allSatisfy { $0.advice.contains("POSTLINE_ADMIN_DATABASE_URL") })
@@ -319,7 +309,7 @@ struct DoctorTests {
     func careless() async throws {
         // As the server of the tests itself is.
         try await TestDatabase.with { database in
-            let findings = try await Self.findings(Self.environment(database), exit: 1)
+            let findings = try await DoctorFinding.all(DoctorFinding.environment(database), exit: 1)
             let bad = findings.filter { $0.level != "ok" }.map { "\($0.level) \($0.check) \($0.message)" }
             #expect(bad.contains { $0.hasPrefix("warning durability fsync is off") }, "\(bad)")
             #expect(bad.contains { $0.hasPrefix("warning durability full_page_writes is off") }, "\(bad)")
@@ -330,15 +320,15 @@ struct DoctorTests {
     @Test("a database that is not reached is told with libpq's own reason; the owner as the login role is refused")
     func wrongURL() async throws {
         try await TestDatabase.with { database in
-            var environment = Self.environment(database)
+            var environment = DoctorFinding.environment(database)
             environment["POSTLINE_DATABASE_URL"] = database.url.replacing(database.name, with: "nowhere")
-            let away = try await Self.findings(environment, exit: 1)
+            let away = try await DoctorFinding.all(environment, exit: 1)
             let problem = try #require(away.first { $0.level == "problem" })
             #expect(problem.check == "database")
             #expect(problem.message.contains(#"database "nowhere" does not exist"#), "\(problem.message)")
             #expect(problem.advice.contains("Check host, port, database"))
             environment["POSTLINE_DATABASE_URL"] = database.adminURL
-            let strong = try await Self.findings(environment, exit: 1)
+            let strong = try await DoctorFinding.all(environment, exit: 1)
             #expect(strong.contains { $0.check == "roles" && $0.message.contains("is a superuser") })
         }
     }
@@ -347,7 +337,7 @@ struct DoctorTests {
     func pooler() async throws {
         try await TestDatabase.with { database in
             try await Pooler.with(database, mode: .transaction, backends: 4) { pooler in
-                var environment = Self.environment(database)
+                var environment = DoctorFinding.environment(database)
                 environment["POSTLINE_DATABASE_URL"] = pooler.url
                 let deaf = try await Self.listening(environment)
                 #expect(deaf.level == "problem")
@@ -362,10 +352,10 @@ struct DoctorTests {
                 #expect(other.message.contains("not heard over POSTLINE_LISTEN_DATABASE_URL"))
             }
             try await Pooler.with(database, mode: .session, backends: 8) { pooler in
-                var environment = Self.environment(database)
+                var environment = DoctorFinding.environment(database)
                 environment["POSTLINE_DATABASE_URL"] = pooler.url
                 #expect(try await Self.listening(environment).level == "ok")
-                let findings = try await Self.findings(environment, exit: 1)
+                let findings = try await DoctorFinding.all(environment, exit: 1)
                 #expect(findings.contains { $0.check == "database" && $0.message.contains("through a pooler") })
             }
         }
@@ -375,26 +365,26 @@ struct DoctorTests {
     func ports() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in
-                var environment = Self.environment(database)
+                var environment = DoctorFinding.environment(database)
                 environment["POSTLINE_PORT"] = "\(node.port)"
                 environment["POSTLINE_HTTP_PORT"] = "\(try await node.command.port(of: "serving HTTP"))"
                 environment["POSTLINE_OPERATIONS_PORT"] = "\(node.operationsPort)"
-                let served = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
+                let served = try await DoctorFinding.all(environment, exit: 1).filter { $0.check == "ports" }
                 #expect(served.map(\.level) == ["ok", "ok", "ok"])
                 #expect(served.allSatisfy { $0.message.contains("a Postline") }, "\(served)")
                 environment["POSTLINE_HTTP_PORT"] = "0"
-                let elsewhere = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
+                let elsewhere = try await DoctorFinding.all(environment, exit: 1).filter { $0.check == "ports" }
                 #expect(elsewhere.map(\.level) == ["ok", "warning", "ok"])
                 #expect(elsewhere[1].message.contains("nothing serves HTTP"), "\(elsewhere)")
             }
             let others = [
                 try await Self.anotherProgram(), try await Self.anotherProgram(), try await Self.anotherProgram(),
             ]
-            var environment = Self.environment(database)
+            var environment = DoctorFinding.environment(database)
             environment["POSTLINE_PORT"] = "\(try #require(others[0].localAddress?.port))"
             environment["POSTLINE_OPERATIONS_PORT"] = "\(try #require(others[1].localAddress?.port))"
             environment["POSTLINE_HTTP_PORT"] = "\(try #require(others[2].localAddress?.port))"
-            let taken = try await Self.findings(environment, exit: 1).filter { $0.check == "ports" }
+            let taken = try await DoctorFinding.all(environment, exit: 1).filter { $0.check == "ports" }
             #expect(taken.map(\.level) == ["problem", "problem", "problem"])
             #expect(taken.allSatisfy { $0.message.contains("the port is in use") }, "\(taken)")
             #expect(taken.first?.advice.contains("POSTLINE_PORT") == true)
@@ -421,11 +411,11 @@ struct DoctorTests {
                 let serving = certificates.environment.merging(["POSTLINE_PROXY_PROTOCOL": "on"]) { $1 }
                 let node = try await ServeProcess.start(database, environment: serving)
                 defer { node.command.signal(SIGKILL) }
-                var environment = Self.environment(database)
+                var environment = DoctorFinding.environment(database)
                 environment["POSTLINE_PORT"] = "\(node.port)"
                 environment["POSTLINE_OPERATIONS_PORT"] = "\(node.operationsPort)"
-                func lines(_ settings: [String: String]) async throws -> Finding {
-                    let findings = try await Self.findings(environment.merging(settings) { $1 }, exit: 1)
+                func lines(_ settings: [String: String]) async throws -> DoctorFinding {
+                    let findings = try await DoctorFinding.all(environment.merging(settings) { $1 }, exit: 1)
                     let tls = findings.filter { $0.check == "tls" }
                     #expect(tls.map(\.level) == (settings.isEmpty ? [] : ["ok"]), "\(tls)")
                     return try #require(findings.first { $0.check == "ports" })
@@ -452,7 +442,7 @@ struct DoctorTests {
     @Test("settings that cannot be read are exit 78; secrets that are missing, short or no secrets are told")
     func configuration() async throws {
         try await TestDatabase.with { database in
-            let good = Self.environment(database)
+            let good = DoctorFinding.environment(database)
             let unreadable = try await Command.run(
                 ["doctor"], environment: good.merging(["POSTLINE_PORT": "http"]) { $1 })
             #expect(unreadable.status == 78)
@@ -464,7 +454,7 @@ struct DoctorTests {
                 (["POSTLINE_DATABASE_URL": ""], "problem", "No database"),
             ]
             for (changes, level, sentence) in bad {
-                let findings = try await Self.findings(good.merging(changes) { $1 }, exit: 1)
+                let findings = try await DoctorFinding.all(good.merging(changes) { $1 }, exit: 1)
                 #expect(
                     findings.contains {
                         $0.level == level && $0.check == "configuration" && $0.message.contains(sentence)
@@ -479,13 +469,6 @@ struct DoctorTests {
 }
 
 extension DoctorTests {
-    private static func environment(_ database: TestDatabase) -> [String: String] {
-        [
-            "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
-            "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
-        ]
-    }
-
     /// A server that is as those of people are, with the dev world in a database.
     private static func withHealthyServer(
         settings changed: [String: String] = [:],
@@ -516,20 +499,11 @@ extension DoctorTests {
         }
     }
 
-    private static func findings(
-        _ environment: [String: String], _ arguments: [String] = [], exit: Int32,
-        sourceLocation: SourceLocation = #_sourceLocation
-    ) async throws -> [Finding] {
-        let result = try await Command.run(["doctor", "--json"] + arguments, environment: environment)
-        #expect(result.status == exit, "\(result.output)\(result.errors)", sourceLocation: sourceLocation)
-        return try result.output.split(separator: "\n").map { try Finding(line: $0) }
+    private static func listening(_ environment: [String: String]) async throws -> DoctorFinding {
+        try #require(try await DoctorFinding.all(environment, exit: 1).first { $0.check == "listen" })
     }
 
-    private static func listening(_ environment: [String: String]) async throws -> Finding {
-        try #require(try await findings(environment, exit: 1).first { $0.check == "listen" })
-    }
-
-    private static func tells(_ finding: Finding, _ damage: Damage) -> Bool {
+    private static func tells(_ finding: DoctorFinding, _ damage: Damage) -> Bool {
         finding.level == damage.level && finding.check == damage.check && finding.message.contains(damage.message)
             && finding.advice.contains(damage.advice)
     }

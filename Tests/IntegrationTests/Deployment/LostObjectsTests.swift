@@ -50,11 +50,11 @@ struct LostObjectsTests {
                 #expect(try await migrator.migrate(loginRole: nil).isEmpty, "before \(sql)")
                 try await database.psql(sql)
                 let told = try await Self.problems(of: database)
-                #expect(told.map { $0["message"]?.stringValue } == [sentence], "\(told)")
+                #expect(told.map { $0.message } == [sentence], "\(told)")
                 let error = await #expect(throws: MigrationError.self) { try await migrator.migrate(loginRole: nil) }
                 #expect("\(error, default: "")".contains("The database was not changed. \(sentence) Run"), "\(sql)")
                 // To the letter.
-                let advice = told.first?["advice"]?.stringValue ?? ""
+                let advice = told.first?.advice ?? ""
                 try await database.psql(String(advice.dropFirst("Run as the owner: ".count)))
                 let left = try await Self.problems(of: database)
                 #expect(left.isEmpty, "\(left)")
@@ -81,10 +81,10 @@ struct LostObjectsTests {
                 """)
             let told = try await Self.problems(of: database)
             #expect(told.count == 1, "\(told)")
-            let message = told.first?["message"]?.stringValue ?? ""
+            let message = told.first?.message ?? ""
             #expect(message.contains("indexes and constraints are missing"), "\(message)")
             #expect(message.contains("index app.devices_session_id, "), "\(message)")
-            #expect(told.first?["advice"]?.stringValue?.contains("--section=post-data") == true, "\(told)")
+            #expect(told.first?.advice.contains("--section=post-data") == true, "\(told)")
         }
     }
 
@@ -130,14 +130,9 @@ struct LostObjectsTests {
         }
     }
 
-    private static func problems(of database: TestDatabase) async throws -> [JSON] {
-        let doctor = try await Command.run(
-            ["doctor", "--json"],
-            environment: [
-                "POSTLINE_DATABASE_URL": database.url, "POSTLINE_ADMIN_DATABASE_URL": database.adminURL,
-                "POSTLINE_JWT_SECRET": TestNode.secret, "POSTLINE_PORT": "0", "POSTLINE_HTTP_PORT": "0",
-            ])
-        return try doctor.output.split(separator: "\n").map { try JSON(parsing: String($0)) }
-            .filter { $0["check"]?.stringValue == "schema" && $0["level"]?.stringValue == "problem" }
+    private static func problems(of database: TestDatabase) async throws -> [DoctorFinding] {
+        try await DoctorFinding.all(DoctorFinding.environment(database)).filter {
+            $0.check == "schema" && $0.level == "problem"
+        }
     }
 }
