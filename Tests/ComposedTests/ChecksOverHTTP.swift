@@ -58,7 +58,8 @@ extension Check {
                     round < 2 || !caughtUp.contains("missed \(round - 2)."), "what was told came again: \(caughtUp)")
                 try await visitors[0].send("live \(round).", to: group.text("id"))
                 let live = try await stream.reads("live \(round).")
-                guard let id = live.split(separator: "\n").last(where: { $0.hasPrefix("id: ") }) else {
+                // Each event is a chunk, whose size ends by CRLF.
+                guard let id = live.split(whereSeparator: \.isNewline).last(where: { $0.hasPrefix("id: ") }) else {
                     throw Broken(description: "an event without an id: \(live)")
                 }
                 lastID = String(id.dropFirst("id: ".count))
