@@ -35,6 +35,10 @@ public struct Gateway: Service {
         /// The largest message of a WebSocket, in bytes: a line's.
         public var maxLineBytes = 65_536
 
+        /// How long after a batch's first request its last may begin: a batch is answered as a whole, within the time of
+        /// one request.
+        public var maxBatchTime: Duration = .seconds(30)
+
         /// Where pictures are, where that is a folder of this node's; nil: they are elsewhere, or there are none.
         public var pictures: FolderStore?
 

@@ -11,7 +11,8 @@ enum MethodRoutes {
             let envelope = Envelope(exchange.request.body)
             return try await exchange.conversation.inSession(of: exchange, forAnyone: envelope.isForAnyone) {
                 session throws(ProtocolError) in
-                await rpc(envelope, session, exchange.request.id)
+                await rpc(
+                    envelope, session, exchange.request.id, within: exchange.gateway.configuration.maxBatchTime)
             }
         },
     ]
@@ -27,17 +28,23 @@ enum MethodRoutes {
     }()
 
     /// Does one request or a batch, as on a line.
-    private static func rpc(_ envelope: Envelope, _ session: any LineSession, _ id: RequestID) async -> HTTPAnswer {
+    ///
+    /// - Parameter limit: the time after which no further request of a batch begins.
+    private static func rpc(
+        _ envelope: Envelope, _ session: any LineSession, _ id: RequestID, within limit: Duration
+    ) async -> HTTPAnswer {
         let (items, isBatch) =
             switch envelope {
             case .single(let item): ([item], false)
             case .batch(let items): (items, true)
             }
         var body = ByteBuffer()
-        for item in items {
+        let start = ContinuousClock.now
+        for (index, item) in items.enumerated() {
             let content: Answer.Content =
                 switch item.content {
                 case .success where body.readableBytes > Answer.maxLineBytes: .failure(.noRoom)
+                case .success where index > 0 && .now - start >= limit: .failure(.noTime(limit))
                 case .success(let request): await session.answer(request, id).content
                 case .failure(let error): .failure(error)
                 }
@@ -99,7 +106,14 @@ extension ProtocolError {
         ProtocolError(.invalidParams, "\(name) \(why)", data: [.init(name: "field", value: .string(name))])
     }
 
-    /// An answer is whole before it goes out, so that a batch's has a bound: where that is reached, no more of it is done.
+    /// The answer to a batch's requests after the time for its requests is over.
+    fileprivate static func noTime(_ limit: Duration) -> ProtocolError {
+        let seconds = limit.components.seconds
+        return ProtocolError(
+            .unavailable, "The requests before this one took \(seconds) s: it was not done. Ask it again.")
+    }
+
+    /// The answer to a batch's requests after its answers have reached their bound: they are held until all are done.
     fileprivate static let noRoom = ProtocolError(
         .unavailable,
         "The answers before this one fill \(Answer.maxLineBytes >> 20) MiB: it was not done. Ask it again.")

@@ -109,6 +109,9 @@ struct NodeSettings: Sendable {
     var mail: MailSettings?
     var signInNeedsConfirmedEmail = false
 
+    /// How long after its first request a batch over HTTP begins others.
+    var maxBatchTime: Duration = .seconds(3_600)
+
     /// Another server keeps the accounts.
     static let external = NodeSettings(accountProvider: .external)
 
@@ -188,6 +191,7 @@ func withNode<Value: Sendable>(
     var http = Gateway.Configuration()
     http.port = 0
     http.pictures = pictures
+    http.maxBatchTime = settings.maxBatchTime
     let gateway = Gateway(
         configuration: http, service: service, lines: server, logger: settings.logger, metrics: metrics)
     let mailer = settings.mail.map {
