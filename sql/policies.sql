@@ -379,7 +379,7 @@ grant execute on function
     app.lower_ascii(text), app.is_host(text), app.host_label(text), app.punycode_decoded(text), app.language_tag(text),
     app.repeats_subtag(text),
     app.word_likeness(text, text), app.likeness(text, text), app.is_like_word(text, text),
-    app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.controls(),
+    app.refuse_forbidden(text), app.checked_name(text, text, text), app.is_blank(text), app.controls(), app.unseen(),
     app.has_control(text),
     app.distinct_ids(text, uuid[], uuid[]), app.lock_conversation(uuid), app.make_group(text),
     app.answer_bytes(), app.page_bytes(), app.joined(text[], boolean, bigint), app.seat_participants(uuid),

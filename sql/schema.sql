@@ -2956,12 +2956,10 @@ CREATE FUNCTION app.checked_email(email text) RETURNS text
     AS $_$
 declare
     address text := pg_catalog.btrim(email);
-    character constant text := '[^-@.\s\u0001-\u001f\u007f]';
-    label constant text := character || '((-|' || character || '){0,61}' || character || ')?';
+    parts text[] := pg_catalog.regexp_match(address, '^([^@\s\u0001-\u001f\u007f]{1,64})@([^@[]*[^@.])$');
 begin
-    if coalesce(address !~ ('^[^@\s\u0001-\u001f\u007f]{1,64}@' || label || '(\.' || label || ')*$'), true)
-       or address ~ '[@.][0-9]+$'
-       or pg_catalog.char_length(address) > 254 then
+    if coalesce(parts[1] ~ app.unseen() or not app.is_host(parts[2]) or parts[2] ~ '(^|\.)[0-9]+$', true)
+       or pg_catalog.octet_length(address) > 254 then
         perform app.refuse_param('email', 'That is not an email address.');
     end if;
     -- Of ASCII alone: a Kelvin sign is no "k", and another mailbox.
@@ -3831,9 +3829,7 @@ begin
             parts[3] ~ ('^(/([A-Za-z0-9._~!$&''()*+,;=:@/-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(\?([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(#([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?$')
-            and parts[3] !~ ('[\u0080-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u180e\u2000-\u200b\u200e\u200f'
-                             '\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0'
-                             '\ufff0-\uffff\U000e0000-\U0010ffff]'), true), false);
+            and parts[3] !~ app.unseen(), true), false);
 end
 $_$;
 
@@ -6741,6 +6737,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.unseen() RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '[\u0080-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff\U000e0000-\U0010ffff]'::text;
+END;
+
 CREATE FUNCTION app.use_identity_token(token_hash text, expires_at double precision) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -9252,6 +9254,9 @@ REVOKE ALL ON FUNCTION app.take_picture(message public.messages) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.unseen() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.unseen() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.use_identity_token(token_hash text, expires_at double precision) FROM PUBLIC;
 

@@ -40,12 +40,13 @@ select throws_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', true
   from unnest(array[e'\u212aarl@example.com', e'info@\u0130.example', e'\uff41nn@example.com',
       e'ann@e\u017fsen.example']) email;
 
--- The labels behind the "@" are those of a DNS name.
+-- Behind the "@" is the name of a host, as in URLs, and no address of one; nothing of it is invisible.
 select throws_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', false, null)', email), 'PL001', null,
     'no account has ' || left(email, 30))
   from unnest(array['a@x-.de', 'a@-x.de', 'a@x.-y', 'a@x.y-', 'a@' || repeat('x', 64) || '.de',
       'a@x.' || repeat('y', 64), 'a@x.1', 'a@x.123', 'a@1.2.3.4', 'a@x..de', 'a@.de', 'a@x.', 'a@', '@x.de',
-      'a@b@x.de']) email;
+      'a@b@x.de', 'a@[1.2.3.4]', 'a@[::1]', 'a@b_c.de', 'a@x.0x1', 'a@x.de.', 'a@xn--a.de', e'a@x\u200b.de',
+      e'a\u200b@x.de', e'a\u202e@x.de', e'a\u00a0@x.de', e'a@x\u00ad.de', 'a@x' || repeat('.y', 126)]) email;
 select lives_ok(format('select accounts.register(%L, ''h'', null, ''Ann'', false, null)', email),
     'an account has ' || left(email, 30))
   from unnest(array['a@x-y.de', 'a@x--y.de', 'a@1.de', 'a@x.1y', 'a@x.y', 'a@' || repeat('x', 63) || '.de',

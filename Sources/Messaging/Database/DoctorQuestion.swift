@@ -1,13 +1,11 @@
-/// What `postline doctor` asks a database: one statement each, in `sql/doctor/`, which changes nothing.
-///
-/// Some take the names of our tables (`ExpectedSchema.tables`) as their one parameter.
+/// A read-only statement that `postline doctor` runs, from `sql/doctor/`.
 public enum DoctorQuestion: String, CaseIterable, Sendable {
     case server, login, roles, rights, excess, tables, policies, ledger, owner, slots, durability, log, upkeep, horizon
     case replica, bypass, obstacles, owners, catalogue, session, pictures, structure, recorded
 
     public var sql: String { SQLFile.files(in: "doctor/\(rawValue).sql").first?.sql ?? "" }
 
-    /// Whether it is about our tables, and takes their names.
+    /// True if the statement takes the names of our tables (`ExpectedSchema.tables`) as its one parameter.
     public var takesTables: Bool {
         switch self {
         case .login, .rights, .excess, .tables, .policies, .upkeep, .owners, .catalogue, .structure: true

@@ -53,6 +53,17 @@ begin atomic
         '\U000dfffe-\U000dffff\U000efffe-\U000effff\U000ffffe-\U000fffff\U0010fffe-\U0010ffff]';
 end;
 
+-- The characters beyond ASCII that URLs and addresses do not hold: blanks, controls, text directions, characters
+-- without ink, and those of private use.
+create or replace function app.unseen() returns text
+language sql immutable parallel safe
+begin atomic
+    select
+        '[\u0080-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f'
+        '\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\uffff'
+        '\U000e0000-\U0010ffff]';
+end;
+
 -- Returns whether a text has one of app.controls().
 create or replace function app.has_control(value text) returns boolean
 language sql immutable parallel safe

@@ -203,9 +203,7 @@ begin
             parts[3] ~ ('^(/([A-Za-z0-9._~!$&''()*+,;=:@/-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(\?([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?'
                         '(#([A-Za-z0-9._~!$&''()*+,;=:@/?-]|[^\u0001-\u007f]|%[0-9A-Fa-f]{2})*)?$')
-            and parts[3] !~ ('[\u0080-\u00a0\u00ad\u034f\u061c\u115f-\u1160\u1680\u180e\u2000-\u200b\u200e\u200f'
-                             '\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0'
-                             '\ufff0-\uffff\U000e0000-\U0010ffff]'), true), false);
+            and parts[3] !~ app.unseen(), true), false);
 end
 $$;
 
