@@ -4110,6 +4110,7 @@ begin
         new.deleted_at := pg_catalog.clock_timestamp();
         new.content := null;
         new.attachment := null;
+        new.event := null;
     -- Of users, the policies let those near who may delete it: of them only its sender edits, and none what a service
     -- wrote in a user's name.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
@@ -4857,7 +4858,8 @@ CREATE TABLE public.messages (
     created_at timestamp with time zone NOT NULL,
     edited_at timestamp with time zone,
     deleted_at timestamp with time zone,
-    first_sent bytea
+    first_sent bytea,
+    event jsonb
 )
 WITH (autovacuum_vacuum_insert_scale_factor='0', autovacuum_vacuum_insert_threshold='10000', autovacuum_freeze_min_age='0');
 
@@ -4876,6 +4878,11 @@ CREATE FUNCTION app.message_object(message public.messages, conversation text, s
          END, COALESCE(to_json(((message).content)::text), 'null'::json),
          CASE
              WHEN ((message).attachment IS NOT NULL) THEN (((',"attachment":'::text || (app.attachment_object((message).attachment))::text) ||
+             CASE
+                 WHEN ((message).seq > mark) THEN ',"is_read":false'::text
+                 ELSE ',"is_read":true'::text
+             END) || ',"version":'::text)
+             WHEN ((message).event IS NOT NULL) THEN (((',"attachment":null,"event":'::text || ((message).event)::text) ||
              CASE
                  WHEN ((message).seq > mark) THEN ',"is_read":false'::text
                  ELSE ',"is_read":true'::text
@@ -5267,8 +5274,8 @@ declare
     room record;
 begin
     for room in
-        select c.id, c.kind, bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id))
-                   as irregular
+        select c.id, c.kind, array_agg(a.user_id order by a.user_id) as user_ids,
+               bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id)) as irregular
           from arrived a join public.conversations c on c.id = a.conversation_id
          group by c.id, c.kind
     loop
@@ -5280,6 +5287,7 @@ begin
             perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
         else
             perform app.seat_owner(room.id);
+            perform app.write_arrivals(room.id, room.user_ids);
         end if;
     end loop;
     return null;
@@ -5394,7 +5402,7 @@ begin
           from (select m.* from public.messages m where m.changed_xid >= beyond
                 union all
                 select m.* from public.messages m where m.changed_xid = any (open)) t
-         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null
+         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null and t.event is null
            and t.created_at > pg_catalog.now() - interval '1 day'),
     wanted as materialized (
         select w.device_id, w.conversation_id, max(w.seq) as seq
@@ -5497,10 +5505,15 @@ CREATE FUNCTION app.note_removal() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
+declare
+    is_named boolean;
 begin
     perform app.touch_conversation(old.conversation_id);
+    is_named := app.write_departure(old.conversation_id, old.user_id);
+    -- The profile of a user whom messages name stays in the members' sight.
     insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)
-    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id(), old.joined_xid)
+    values (old.conversation_id, old.user_id, old.sent_seq > 0 or is_named, pg_catalog.pg_current_xact_id(),
+            old.joined_xid)
     on conflict (conversation_id, user_id) do update
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
            -- Whose messages stood there already was told of by then.
@@ -5616,8 +5629,10 @@ begin
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = 'This client_id was used before in this conversation.';
+        -- Whoever left the group is no member when the event of it is written.
+        elsif new.event is null then
+            perform app.refuse_message();
         end if;
-        perform app.refuse_message();
     end if;
     if new.attachment is not null and new.attachment ? 'media_id' then
         perform app.take_picture(new);
@@ -6319,7 +6334,7 @@ begin
         select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at from numbered n)
     select n.place, app.message_object(
                row(n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, 'text', n.content, null, 1, null, null,
-                   n.created_at, null, null, null)::public.messages,
+                   n.created_at, null, null, null, null)::public.messages,
                s.object, case when n.is_alone then n.seq else 0 end)
       from numbered n
      cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;
@@ -6718,6 +6733,21 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.tells_events(conversation_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    return auth.uid() is not null and not app.is_merging()
+       and exists (select from public.conversations c where c.id = tells_events.conversation_id and c.kind = 'group')
+       -- The user who joined in this transaction has just made the group.
+       and not exists (
+            select from public.conversation_members m
+             where m.conversation_id = tells_events.conversation_id and m.user_id = auth.uid()
+               and m.joined_xid = pg_catalog.pg_current_xact_id());
+end
+$$;
+
 CREATE FUNCTION app.touch_conversation(conversation_id uuid) RETURNS bigint
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -6805,6 +6835,66 @@ begin
               folded, '[\u0001-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u3004\u3008-\u3020]+') as w
          where char_length(w) > 1
          order by w collate "C");
+end
+$$;
+
+CREATE FUNCTION app.write_arrivals(conversation_id uuid, user_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if app.tells_events(conversation_id) then
+        perform app.write_event(
+            conversation_id,
+            pg_catalog.jsonb_build_object('type', 'members_added', 'user_ids', pg_catalog.to_jsonb(user_ids)),
+            case pg_catalog.cardinality(user_ids) when 1 then 'A member was added.' else 'Members were added.' end);
+    end if;
+end
+$$;
+
+CREATE FUNCTION app.write_departure(conversation_id uuid, user_id uuid) RETURNS boolean
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+declare
+    has_left boolean := user_id = auth.uid();
+begin
+    if not app.tells_events(conversation_id)
+       or not exists (select from public.conversation_members m
+                       where m.conversation_id = write_departure.conversation_id) then
+        return false;
+    end if;
+    perform app.write_event(
+        conversation_id,
+        pg_catalog.jsonb_build_object(
+            'type', case when has_left then 'member_left' else 'member_removed' end,
+            'user_ids', pg_catalog.jsonb_build_array(user_id)),
+        case when has_left then 'Left the group.' else 'A member was removed.' end);
+    return true;
+end
+$$;
+
+CREATE FUNCTION app.write_event(conversation_id uuid, event jsonb, content text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    insert into public.messages (conversation_id, sender_id, kind, content, event)
+    values (conversation_id, auth.uid(), 'system', content, event);
+end
+$$;
+
+CREATE FUNCTION app.write_title() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $$
+begin
+    if app.tells_events(new.id) then
+        perform app.write_event(
+            new.id, pg_catalog.jsonb_build_object('type', 'renamed', 'title', new.title),
+            pg_catalog.format('The group is called “%s” now.', new.title));
+    end if;
+    return null;
 end
 $$;
 
@@ -8095,7 +8185,7 @@ CREATE TRIGGER keep_changed BEFORE UPDATE OF conversation_id, user_id, role, joi
 
 CREATE TRIGGER keep_changed BEFORE UPDATE OF id, kind, participant1_id, participant2_id, title, created_by ON public.conversations FOR EACH ROW EXECUTE FUNCTION app.keep_conversation();
 
-CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN (((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.keep_message();
+CREATE TRIGGER keep_changed BEFORE UPDATE ON public.messages FOR EACH ROW WHEN ((((((((((((new.id IS DISTINCT FROM old.id) OR (new.conversation_id IS DISTINCT FROM old.conversation_id)) OR (new.seq IS DISTINCT FROM old.seq)) OR (new.sender_id IS DISTINCT FROM old.sender_id)) OR (new.client_id IS DISTINCT FROM old.client_id)) OR ((new.kind)::text IS DISTINCT FROM (old.kind)::text)) OR ((new.content)::text IS DISTINCT FROM (old.content)::text)) OR (new.attachment IS DISTINCT FROM old.attachment)) OR (new.event IS DISTINCT FROM old.event)) OR (new.edited_at IS DISTINCT FROM old.edited_at)) OR (new.deleted_at IS DISTINCT FROM old.deleted_at))) EXECUTE FUNCTION app.keep_message();
 
 CREATE TRIGGER keep_mark BEFORE UPDATE OF last_read_seq ON public.conversation_members FOR EACH ROW WHEN ((new.sent_seq = old.sent_seq)) EXECUTE FUNCTION app.keep_mark();
 
@@ -8144,6 +8234,8 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.messages FOR EACH
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.presence FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
 
 CREATE TRIGGER ring AFTER INSERT OR DELETE OR UPDATE ON public.user_profiles FOR EACH STATEMENT EXECUTE FUNCTION app.ring();
+
+CREATE TRIGGER write_title AFTER UPDATE OF title ON public.conversations FOR EACH ROW WHEN (((new.title)::text IS DISTINCT FROM (old.title)::text)) EXECUTE FUNCTION app.write_title();
 
 ALTER TABLE ONLY app.devices
     ADD CONSTRAINT devices_session_id_fkey FOREIGN KEY (session_id) REFERENCES app.sessions(id) ON DELETE CASCADE;
@@ -9253,6 +9345,8 @@ REVOKE ALL ON FUNCTION app.take_picture(message public.messages) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.take_seat(conversation_id uuid, guest uuid, account uuid, counted_from bigint, most integer) FROM PUBLIC;
 
+REVOKE ALL ON FUNCTION app.tells_events(conversation_id uuid) FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.touch_conversation(conversation_id uuid) FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.unseen() FROM PUBLIC;
@@ -9271,6 +9365,14 @@ GRANT ALL ON FUNCTION app.word_likeness(a text, b text) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.words_of(folded text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.words_of(folded text) TO authenticated;
+
+REVOKE ALL ON FUNCTION app.write_arrivals(conversation_id uuid, user_ids uuid[]) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.write_departure(conversation_id uuid, user_id uuid) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.write_event(conversation_id uuid, event jsonb, content text) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.write_title() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION auth.jwt() FROM PUBLIC;
 GRANT ALL ON FUNCTION auth.jwt() TO anon;

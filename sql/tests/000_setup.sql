@@ -47,6 +47,12 @@ begin
            (tests.id('group'), tests.id('carol'), 'member', now() - interval '1 minute');
 end $$;
 
+-- Until the end of the transaction groups have no events: for tests of what else a change of a group does.
+create function tests.without_events() returns void language plpgsql as $$
+begin
+    create or replace function app.tells_events(conversation_id uuid) returns boolean language sql as 'select false';
+end $$;
+
 create function tests.conversation(room text) returns public.conversations language sql stable as $$
     select c from public.conversations c where c.id = tests.id(room)
 $$;

@@ -2,7 +2,7 @@
 -- '4:4:' is the snapshot that saw the aged world and nothing since.
 begin;
 select no_plan();
-select tests.make_world();
+select tests.make_world(), tests.without_events();
 select tests.say('group', 'bob', 'old ' || n) from generate_series(1, 3) n;
 
 create function tests.look() returns text[] language plpgsql as $$

@@ -97,6 +97,7 @@ extension Message {
     /// What to show of it.
     var shownContent: String {
         guard let content else { return "(deleted)" }
+        if let event { return event.shown ?? content }
         guard let attachment else { return content }
         let picture = attachment.mediaID == nil ? attachment.url : attachment.described
         return content.isEmpty ? picture : "\(content)\n\(picture)"
@@ -104,6 +105,22 @@ extension Message {
 
     /// Whether it is deleted, here or everywhere.
     var isDeleted: Bool { content == nil }
+}
+
+extension GroupEvent {
+    /// The event as it stands behind the sender's name; nil for one that this version does not know.
+    fileprivate var shown: String? {
+        let names = profiles.map(\.shownName)
+        let first = names.dropLast().joined(separator: ", ")
+        let others = [first, names.last ?? "somebody"].filter { !$0.isEmpty }.joined(separator: " and ")
+        return switch kind {
+        case .membersAdded: "added \(others)"
+        case .memberRemoved: "removed \(others)"
+        case .memberLeft: "left the group"
+        case .renamed: "renamed the group to “\(title ?? "")”"
+        default: nil
+        }
+    }
 }
 
 extension Message.Attachment {

@@ -24,7 +24,11 @@ extension Schema {
             object([], optional: conversationMembers + [("conversation_id", .uuid), ("left", .bool)])
                 .described("The conversation without the member. If the user left: conversation_id and left.")
         ),
-        ("Message", object(messageMembers).described("A message, with its sender at the moment of the answer.")),
+        (
+            "Message",
+            object(messageMembers, optional: [("event", event)])
+                .described("A message, with its sender at the moment of the answer.")
+        ),
         ("Presence", object(presenceMembers).described("Whether a user is online, and when it last was.")),
         ("Changes", object(changesMembers, optional: changesLists).described("What is new to a user.")),
         ("Tokens", object(tokensMembers).described("What a session is used and renewed with.")),
@@ -108,6 +112,10 @@ extension Schema {
         ("is_read", .bool), ("version", .integer), ("created_at", .timestamp), ("edited_at", .timestamp.nullable),
         ("deleted_at", .timestamp.nullable),
     ]
+
+    private static let event = object(
+        [("type", .string)], optional: [("user_ids", .array(of: .uuid)), ("title", .string)]
+    ).described("The change of a group that a system message tells.")
 
     private static let presenceMembers: [(String, Schema)] = [
         ("user_id", .uuid), ("is_online", .bool), ("last_seen_at", .timestamp.nullable),

@@ -18,14 +18,19 @@ extension StoreReader {
             arguments: [conversationID, first, limit])
         let changes = try changes(lane: conversationID)
         let sends = changes.filter { $0.method == .send }
-        let people = try profiles(rows.map { $0["sender_id"] } + [userID], me: me)
+        let events: [GroupEvent?] = try rows.map { row in try (row["event"] as String?).map(StoreJSON.decode) }
+        let named = events.flatMap { $0?.userIDs ?? [] }
+        let people = try profiles(rows.map { $0["sender_id"] } + named + [userID], me: me)
         // As far as all others have read.
         let mark = try Int.fetchOne(
             database.cachedStatement(
                 sql: "select min(last_read_seq) from member where conversation_id = ? and user_id <> ?"),
             arguments: [conversationID, userID])
-        var messages = try rows.reversed().map { row in
-            try message(row, people: people, isReadUpTo: mark ?? .max)
+        var messages = try zip(rows, events).reversed().map { row, event in
+            var message = try message(row, people: people, isReadUpTo: mark ?? .max)
+            message.event = event
+            message.event?.profiles = event?.userIDs.compactMap { people[$0] } ?? []
+            return message
         }
         for change in changes {
             guard let seq = change.seq, let place = messages.firstIndex(where: { $0.seq == seq }) else { continue }

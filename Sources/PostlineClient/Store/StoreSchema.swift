@@ -102,6 +102,9 @@ enum StoreSchema {
                     delete from setting where name = 'cursor';
                     """)
         }
+        migrator.registerMigration("4") { database in
+            try database.execute(sql: "alter table message add column event text")
+        }
         return migrator
     }
 }

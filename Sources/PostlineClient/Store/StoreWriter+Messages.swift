@@ -16,9 +16,9 @@ extension StoreWriter {
     func insert(_ message: WireMessage) throws {
         try database.cachedStatement(
             sql: """
-                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                insert into message values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 on conflict do update set sender_id = excluded.sender_id, client_id = excluded.client_id,
-                    content = excluded.content, attachment = excluded.attachment,
+                    content = excluded.content, attachment = excluded.attachment, event = excluded.event,
                     version = excluded.version, edited_at = excluded.edited_at, deleted_at = excluded.deleted_at
                 where excluded.version >= version
                 """
@@ -26,7 +26,7 @@ extension StoreWriter {
             message.conversationID, message.seq, message.id, message.senderID, message.clientID, message.kind.rawValue,
             message.content, try message.attachment.map(StoreJSON.encode), message.version,
             message.createdAt.timeIntervalSince1970, message.editedAt?.timeIntervalSince1970,
-            message.deletedAt?.timeIntervalSince1970,
+            message.deletedAt?.timeIntervalSince1970, try message.event.map(StoreJSON.encode),
         ])
         guard database.changesCount > 0 else { return }
         try database.cachedStatement(

@@ -18,6 +18,8 @@ public struct Message: Sendable, Hashable, Identifiable {
     public var content: String?
     /// Its picture; nil where it has none, or it is deleted.
     public var attachment: Attachment?
+    /// The change of the group that it tells; nil if it tells none, or is deleted.
+    public var event: GroupEvent?
     /// Whether every other member has read it.
     public var isRead: Bool
     /// When it was sent; until the server has it, when it was written, by the device's clock.

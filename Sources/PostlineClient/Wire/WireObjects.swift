@@ -44,13 +44,14 @@ struct WireMessage: Sendable, Codable {
     var kind: MessageKind
     var content: String?
     var attachment: Message.Attachment?
+    var event: GroupEvent?
     var version: Int
     var createdAt: Date
     var editedAt: Date?
     var deletedAt: Date?
 
     enum CodingKeys: String, CodingKey {
-        case id, seq, kind, content, attachment, version
+        case id, seq, kind, content, attachment, event, version
         case conversationID = "conversation_id"
         case senderID = "sender_id"
         case clientID = "client_id"

@@ -81,7 +81,12 @@ func expectConversation(_ conversation: JSON?, sourceLocation: SourceLocation = 
 }
 
 func expectMessage(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
-    expectShape(message, Shape.message, sourceLocation: sourceLocation)
+    var members = Shape.message
+    if message?["event"] != nil {
+        #expect(message?["kind"] == "system", sourceLocation: sourceLocation)
+        members.insert("event", at: 9)
+    }
+    expectShape(message, members, sourceLocation: sourceLocation)
     expectShape(message?["sender"], Shape.sender, sourceLocation: sourceLocation)
     if let attachment = message?["attachment"], attachment != .null {
         expectShape(attachment, Shape.attachment, sourceLocation: sourceLocation)

@@ -23,7 +23,7 @@ select m.id, m.conversation_id, m.seq, m.sender_id, m.client_id, m.kind, m.conte
             select from public.conversation_members r
              where r.conversation_id = m.conversation_id and r.user_id <> m.sender_id
                and r.last_read_seq < m.seq) as is_read,
-       m.version, m.created_at, m.edited_at, m.deleted_at
+       m.version, m.created_at, m.edited_at, m.deleted_at, m.event
   from public.messages m;
 
 -- What is changed of the message itself, with the caller's rights.

@@ -113,8 +113,8 @@ declare
     room record;
 begin
     for room in
-        select c.id, c.kind, bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id))
-                   as irregular
+        select c.id, c.kind, array_agg(a.user_id order by a.user_id) as user_ids,
+               bool_or(a.role <> 'member' or a.user_id not in (c.participant1_id, c.participant2_id)) as irregular
           from arrived a join public.conversations c on c.id = a.conversation_id
          group by c.id, c.kind
     loop
@@ -126,6 +126,7 @@ begin
             perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
         else
             perform app.seat_owner(room.id);
+            perform app.write_arrivals(room.id, room.user_ids);
         end if;
     end loop;
     return null;
@@ -184,10 +185,15 @@ create or replace trigger keep_changed
 
 create or replace function app.note_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    is_named boolean;
 begin
     perform app.touch_conversation(old.conversation_id);
+    is_named := app.write_departure(old.conversation_id, old.user_id);
+    -- The profile of a user whom messages name stays in the members' sight.
     insert into app.former_members as f (conversation_id, user_id, wrote, changed_xid, joined_xid)
-    values (old.conversation_id, old.user_id, old.sent_seq > 0, pg_catalog.pg_current_xact_id(), old.joined_xid)
+    values (old.conversation_id, old.user_id, old.sent_seq > 0 or is_named, pg_catalog.pg_current_xact_id(),
+            old.joined_xid)
     on conflict (conversation_id, user_id) do update
        set wrote = f.wrote or excluded.wrote, changed_xid = excluded.changed_xid,
            -- Whose messages stood there already was told of by then.

@@ -111,8 +111,10 @@ begin
             raise exception using errcode = 'unique_violation', constraint = 'messages_client_id_key',
                 schema = 'public', table = 'messages',
                 message = 'This client_id was used before in this conversation.';
+        -- Whoever left the group is no member when the event of it is written.
+        elsif new.event is null then
+            perform app.refuse_message();
         end if;
-        perform app.refuse_message();
     end if;
     if new.attachment is not null and new.attachment ? 'media_id' then
         perform app.take_picture(new);
@@ -159,6 +161,7 @@ begin
         new.deleted_at := pg_catalog.clock_timestamp();
         new.content := null;
         new.attachment := null;
+        new.event := null;
     -- Of users, the policies let those near who may delete it: of them only its sender edits, and none what a service
     -- wrote in a user's name.
     elsif auth.uid() is not null and (auth.uid() <> old.sender_id or old.kind = 'system') then
@@ -187,10 +190,10 @@ $$;
 create or replace trigger keep_changed before update on public.messages
     for each row when (
         row(new.id, new.conversation_id, new.seq, new.sender_id, new.client_id, new.kind, new.content,
-            new.attachment, new.edited_at, new.deleted_at)
+            new.attachment, new.event, new.edited_at, new.deleted_at)
         is distinct from
         row(old.id, old.conversation_id, old.seq, old.sender_id, old.client_id, old.kind, old.content,
-            old.attachment, old.edited_at, old.deleted_at))
+            old.attachment, old.event, old.edited_at, old.deleted_at))
     execute function app.keep_message();
 
 create or replace function app.follow_message() returns trigger

@@ -157,6 +157,9 @@ begin atomic
         case when message.attachment is not null
              then ',"attachment":' || app.attachment_object(message.attachment)::text
                   || case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end || ',"version":'
+             when message.event is not null
+             then ',"attachment":null,"event":' || message.event::text
+                  || case when message.seq > mark then ',"is_read":false' else ',"is_read":true' end || ',"version":'
              when message.seq > mark then ',"attachment":null,"is_read":false,"version":'
              else ',"attachment":null,"is_read":true,"version":' end,
         message.version,

@@ -50,7 +50,7 @@ begin
           from (select m.* from public.messages m where m.changed_xid >= beyond
                 union all
                 select m.* from public.messages m where m.changed_xid = any (open)) t
-         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null
+         where not pg_catalog.pg_visible_in_snapshot(t.sent_xid, since) and t.deleted_at is null and t.event is null
            and t.created_at > pg_catalog.now() - interval '1 day'),
     wanted as materialized (
         select w.device_id, w.conversation_id, max(w.seq) as seq

@@ -96,7 +96,7 @@ begin
         select n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, n.content, n.created_at from numbered n)
     select n.place, app.message_object(
                row(n.id, n.conversation_id, n.seq, n.sender_id, n.client_id, 'text', n.content, null, 1, null, null,
-                   n.created_at, null, null, null)::public.messages,
+                   n.created_at, null, null, null, null)::public.messages,
                s.object, case when n.is_alone then n.seq else 0 end)
       from numbered n
      cross join lateral (select o.object from app.sender_objects o where o.id = n.sender_id offset 0) s;

@@ -1,0 +1,43 @@
+/// A change of a group, told by a message of the kind ``MessageKind/system``. The message's sender made the change.
+public struct GroupEvent: Sendable, Hashable {
+    /// The kind of change. The message's content says in English what a kind means that this version does not know.
+    public let kind: GroupEventKind
+    /// The ids of the users who were added or removed, or who left.
+    public let userIDs: [String]
+    /// The newest profiles of those users, as far as they are on this device.
+    public internal(set) var profiles: [Profile] = []
+    /// The group's title since then, if the group was renamed.
+    public let title: String?
+}
+
+/// The kind of a ``GroupEvent``.
+public struct GroupEventKind: OpenName {
+    /// The protocol's word.
+    public let rawValue: String
+    /// Takes the protocol's word, whether this version knows it or not.
+    public init(rawValue: String) { self.rawValue = rawValue }
+    /// The sender added users.
+    public static let membersAdded: Self = "members_added"
+    /// The sender removed a user.
+    public static let memberRemoved: Self = "member_removed"
+    /// The sender left the group.
+    public static let memberLeft: Self = "member_left"
+    /// The sender gave the group another title.
+    public static let renamed: Self = "renamed"
+}
+
+extension GroupEvent: Codable {
+    enum CodingKeys: String, CodingKey {
+        case kind = "type"
+        case userIDs = "user_ids"
+        case title
+    }
+
+    /// Reads the protocol's object.
+    public init(from decoder: any Decoder) throws {
+        let object = try decoder.container(keyedBy: CodingKeys.self)
+        kind = try object.decode(GroupEventKind.self, forKey: .kind)
+        userIDs = try object.decodeIfPresent([String].self, forKey: .userIDs) ?? []
+        title = try object.decodeIfPresent(String.self, forKey: .title)
+    }
+}

@@ -1,0 +1,78 @@
+-- Events of groups: messages of kind 'system' that say who was added or removed, who left, and how the group is called
+-- now. A trigger writes them in the transaction of the change, in the name of the user who made it. Changes that no
+-- user makes (an operator's, a merge's, a deleted account's) and the making of a group are no events.
+--
+--   {"type":"members_added","user_ids":[…]}   {"type":"member_removed","user_ids":[…]}
+--   {"type":"member_left","user_ids":[…]}     {"type":"renamed","title":"…"}
+--
+-- The content says the same in English without names, which would grow old in it.
+
+-- Returns whether a change of the conversation's membership or title, made now, is an event.
+create or replace function app.tells_events(conversation_id uuid) returns boolean
+language plpgsql volatile security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    return auth.uid() is not null and not app.is_merging()
+       and exists (select from public.conversations c where c.id = tells_events.conversation_id and c.kind = 'group')
+       -- The user who joined in this transaction has just made the group.
+       and not exists (
+            select from public.conversation_members m
+             where m.conversation_id = tells_events.conversation_id and m.user_id = auth.uid()
+               and m.joined_xid = pg_catalog.pg_current_xact_id());
+end
+$$;
+
+create or replace function app.write_event(conversation_id uuid, event jsonb, content text) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    insert into public.messages (conversation_id, sender_id, kind, content, event)
+    values (conversation_id, auth.uid(), 'system', content, event);
+end
+$$;
+
+-- Writes of users who were added in one statement one event.
+create or replace function app.write_arrivals(conversation_id uuid, user_ids uuid[]) returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    if app.tells_events(conversation_id) then
+        perform app.write_event(
+            conversation_id,
+            pg_catalog.jsonb_build_object('type', 'members_added', 'user_ids', pg_catalog.to_jsonb(user_ids)),
+            case pg_catalog.cardinality(user_ids) when 1 then 'A member was added.' else 'Members were added.' end);
+    end if;
+end
+$$;
+
+-- Writes that a user has left or was removed, and returns whether it did: not where nobody is left who would read it.
+create or replace function app.write_departure(conversation_id uuid, user_id uuid) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+    has_left boolean := user_id = auth.uid();
+begin
+    if not app.tells_events(conversation_id)
+       or not exists (select from public.conversation_members m
+                       where m.conversation_id = write_departure.conversation_id) then
+        return false;
+    end if;
+    perform app.write_event(
+        conversation_id,
+        pg_catalog.jsonb_build_object(
+            'type', case when has_left then 'member_left' else 'member_removed' end,
+            'user_ids', pg_catalog.jsonb_build_array(user_id)),
+        case when has_left then 'Left the group.' else 'A member was removed.' end);
+    return true;
+end
+$$;
+
+create or replace function app.write_title() returns trigger
+language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+begin
+    if app.tells_events(new.id) then
+        perform app.write_event(
+            new.id, pg_catalog.jsonb_build_object('type', 'renamed', 'title', new.title),
+            pg_catalog.format('The group is called “%s” now.', new.title));
+    end if;
+    return null;
+end
+$$;
+create or replace trigger write_title after update of title on public.conversations
+    for each row when (new.title is distinct from old.title) execute function app.write_title();
