@@ -133,24 +133,29 @@ exception
         return sqlstate || ' ' || coalesce(nullif(detail, '')::jsonb ->> 'field', '');
 end $$;
 
--- What PostgREST answers to a request: its statement's rows as JSON, or the SQLSTATE. It sets role, claims and
--- search_path for the transaction, and wraps the statement as here.
+-- Returns the rows of a statement as JSON, or its SQLSTATE, as PostgREST runs it: after the variables of the
+-- transaction (PostgREST.Query.PreQuery), within the same wrapper (PostgREST.Query.Statements).
 create function tests.request(who text, statement text, schema text default 'public') returns json
 language plpgsql as $$
 declare
     path text := current_setting('search_path');
-    answer json;
+    answer record;
 begin
     perform tests.authenticate_as(who);
     if who = 'anon' then
         perform set_config('request.jwt.claims', '{"iss":"supabase","role":"anon"}', true);
     end if;
-    perform set_config('search_path', format('%I, public', schema), true);
-    execute 'with pgrst_source as (' || statement || ') select coalesce(json_agg(_postgrest_t), ''[]'') from '
-        '(select * from pgrst_source) _postgrest_t' into answer;
+    perform set_config('search_path', format('%I, public', schema), true), set_config('request.method', 'GET', true),
+            set_config('request.path', '/', true), set_config('request.headers', '{}', true),
+            set_config('request.cookies', '{}', true);
+    execute 'with pgrst_source as (' || statement || ') select coalesce(json_agg(_postgrest_t), ''[]'') as body, '
+        'pg_catalog.count(_postgrest_t) as page_total, '
+        'nullif(current_setting(''response.headers'', true), '''') as response_headers, '
+        'nullif(current_setting(''response.status'', true), '''') as response_status '
+        'from (select * from pgrst_source) _postgrest_t' into answer;
     perform set_config('search_path', path, true);
     perform tests.owner();
-    return answer;
+    return answer.body;
 exception
     when others then
         perform tests.owner();

@@ -51,7 +51,7 @@ select throws_ok('update public.user_profiles set username = ''tap_other'' where
     'PL013', null, 'psql does not go round it');
 select is(tests.attempt('alice',
         'update public.user_profiles set username = ''tap_other'' where id = tests.id(''alice'')'),
-    'PL013', 'nor does PostgREST');
+    'PL013', 'nor does a user''s own update');
 select is(tests.attempt('service_role',
         'update public.user_profiles set username = ''tap_other'' where id = tests.id(''alice'')'),
     'PL013', 'nor a trusted backend');
@@ -66,7 +66,7 @@ select matches(tests.rename('carol', 'tap_alice'), '^PL009 ', 'the old name is h
 select throws_ok('update public.user_profiles set username = ''tap_alice'' where id = tests.id(''carol'')',
     'PL009', null, 'psql does not go round it');
 select is(tests.attempt('carol', 'update public.user_profiles set username = ''tap_alice'''),
-    'PL009', 'nor does PostgREST');
+    'PL009', 'nor does a user''s own update');
 select matches(tests.as('postline_accounts',
         'accounts.register(''tap.thief@example.org'', ''x'', ''TAP_alice'', ''X'')'),
     '^PL009 ', 'nor a new account');

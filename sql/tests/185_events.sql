@@ -87,7 +87,7 @@ select alike(tests.as('alice', 'api.delete_message(' || quote_literal(tests.id('
 select is((select m.event from public.messages m where m.conversation_id = tests.id('group') and m.seq = 3), null,
     'with what it said');
 
--- By SQL of a user's own, as PostgREST does it.
+-- By SQL of a user's own.
 select is(tests.attempt('alice', format('insert into public.conversation_members (conversation_id, user_id)
     values (%L, %L)', tests.id('group'), tests.id('dora'))), '1', 'a user''s own insert is possible');
 select tests.authenticate_as('alice');

@@ -128,7 +128,7 @@ insert into queries values
     (conversation_id, sender_id, content)
     VALUES ({direct}, {me}, 'Hello!') returning *$$,
     $$concat_ws(' ', r ->> 'seq', r ->> 'content')$$, '4 Hello!', '1', 'PL008', 'PL008', 'PL008', 'PL008', 'PL008'),
-('sendMessage: in PostgREST''s words', '{public,rest}', $$
+('sendMessage, from a JSON body', '{public,rest}', $$
     insert into messages (content, conversation_id, sender_id)
     select body.content, body.conversation_id, body.sender_id
       from (select json_build_object(
@@ -144,7 +144,7 @@ insert into queries values
     update messages set is_read = true where conversation_id = {direct} and sender_id <> {me} and is_read = false
     returning *$$,
     $$concat_ws(' ', r ->> 'content', r ->> 'is_read')$$, 'how are you? true', '0', '0', '0', '0', '0', '0'),
-('markMessagesAsRead: in PostgREST''s words', '{rest}', $$
+('markMessagesAsRead, from a JSON body', '{rest}', $$
     update messages set is_read = body.is_read
       from (select '{"is_read":true}'::json as sent) payload,
            lateral (select * from json_to_record(payload.sent) as _ (is_read boolean)) body

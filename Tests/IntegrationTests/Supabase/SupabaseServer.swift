@@ -66,14 +66,20 @@ struct SupabaseServer: Sendable {
         try await postgres.psql(sql, user: role).trimmingCharacters(in: .newlines)
     }
 
-    /// Runs statements as PostgREST does for a user of the project, or for nobody; what they print.
+    /// Runs a statement as Supabase's API does for a user of the project, or for nobody, and returns what it prints.
+    ///
+    /// The variables of the transaction are those that PostgREST sets, in its order (`PostgREST.Query.PreQuery`).
     func asAPI(_ claims: String, role: String = "authenticated", _ sql: String) async throws -> String {
         try await psql(
             as: "authenticator",
             """
             begin;
-            set local role \(role);
-            set local request.jwt.claims = '\(claims)';
+            do $prologue$ begin
+                perform set_config('search_path', '"public", "extensions"', true), set_config('role', '\(role)', true),
+                        set_config('request.jwt.claims', '\(claims)', true), set_config('request.method', 'GET', true),
+                        set_config('request.path', '/', true), set_config('request.headers', '{}', true),
+                        set_config('request.cookies', '{}', true);
+            end $prologue$;
             \(sql);
             commit
             """)

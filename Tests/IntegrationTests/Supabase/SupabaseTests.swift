@@ -200,7 +200,7 @@ struct SupabaseTests {
     }
 
     @Test(
-        "an app lists, reads, sends and begins as PostgREST runs its queries, and who is live hears of it",
+        "an app lists, reads, sends and begins by the SQL of Supabase's API, and live clients hear of it",
         .covers("A9", "A11", "A33"))
     func app() async throws {
         try await SupabaseServer.with { server in
@@ -264,7 +264,7 @@ struct SupabaseTests {
     }
 
     @Test(
-        "through PostgREST a user sees and writes what is its own, and nothing else; anon sees the avatars",
+        "the SQL of Supabase's API shows and writes a user's own rows alone; anon sees the avatars",
         .covers("A33"))
     func leaks() async throws {
         try await SupabaseServer.with { server in
