@@ -2,9 +2,47 @@
 
 import unittest
 
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from console_case import ALPS, BOB, ConsoleCase
+from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, token
+
+LINKS = [
+    # Text, and the links in it: what is shown, and where it leads.
+    ("https://example.com", [("https://example.com", "https://example.com")]),
+    ("See https://example.com/a?b=c#d.", [("https://example.com/a?b=c#d", "https://example.com/a?b=c#d")]),
+    ("HTTP://Example.com!", [("HTTP://Example.com", "HTTP://Example.com")]),
+    ("(https://example.com/a)", [("https://example.com/a", "https://example.com/a")]),
+    ("https://example.com/a_(b), yes", [("https://example.com/a_(b)", "https://example.com/a_(b)")]),
+    ("(see https://example.com/a_(b)).", [("https://example.com/a_(b)", "https://example.com/a_(b)")]),
+    ("[a](https://example.com/b)", [("https://example.com/b", "https://example.com/b")]),
+    ("https://example.com/a)b", [("https://example.com/a", "https://example.com/a")]),
+    ("https://example.com/a(b", [("https://example.com/a", "https://example.com/a")]),
+    ("“https://example.com/a”", [("https://example.com/a", "https://example.com/a")]),
+    ("<https://example.com/a>", [("https://example.com/a", "https://example.com/a")]),
+    ("**https://example.com/a**", [("https://example.com/a", "https://example.com/a")]),
+    ("https://example.com/a…", [("https://example.com/a", "https://example.com/a")]),
+    ("看https://example.com，很好", [("https://example.com", "https://example.com")]),
+    ("https://bücher.example/ä", [("https://bücher.example/ä", "https://bücher.example/ä")]),
+    ("http://localhost:7433/a and http://[::1]:80/", [
+        ("http://localhost:7433/a", "http://localhost:7433/a"), ("http://[::1]:80/", "http://[::1]:80/")]),
+    ("www.example.com, www.example.com/a.", [
+        ("www.example.com", "https://www.example.com"), ("www.example.com/a", "https://www.example.com/a")]),
+    ("bob@example.com.", [("bob@example.com", "mailto:bob@example.com")]),
+    ("Bob <bob.b+c@mail.example.com>", [("bob.b+c@mail.example.com", "mailto:bob.b%2Bc@mail.example.com")]),
+    ("mailto:bob@example.com?subject=a", [("mailto:bob@example.com", "mailto:bob@example.com")]),
+    ("www. www.a awww.example.com example.com", []),
+    ("javascript:alert(1) ftp://www.example.com file:///a xhttps://example.com", []),
+    ("data:text/html,a //www.example.com https:// http://. https://?", []),
+    # An address that looks like another.
+    ("https://example.com@evil.example/", []),
+    ("https://example.com\u202e/moc", [("https://example.com", "https://example.com")]),
+    ("a@b a@b.c@d.com @alice bob@ 3@4", []),
+    ("x" * 8000 + "@", []),
+    ("(" * 8000, []),
+]
+
 
 class ThreadTests(ConsoleCase):
     def menu(self, browser):
@@ -45,6 +83,159 @@ class ThreadTests(ConsoleCase):
         bob.click("Help and keys")
         bob.module("(await import('/console/notice.js')).toast('Seen')")
         self.assertTrue(bob.driver.execute_script("return document.querySelector('#toasts').matches(':popover-open')"))
+
+    # The menu of a message
+
+    def test_a_right_click_opens_the_menu(self):
+        alice, bob = self.two_people()
+        text = f"Old words {token()}"
+        bob.write(text)
+        row = bob.sees_sent(text)
+        ActionChains(bob.driver).context_click(row.find_element(By.CSS_SELECTOR, ".bubble")).perform()
+        self.assertEqual(self.menu(bob), ["Edit", "Copy text", "Delete"])
+        self.assertEqual(self.focused(bob, "active.innerText"), "Edit")
+        # Beside it, a press closes the menu.
+        bob.one(".thread-head").click()
+        self.no_menu(bob)
+        alice.driver.execute_script("arguments[0].focus()", alice.sees(text))
+        alice.press(Keys.SPACE)
+        self.assertEqual(self.menu(alice), ["Copy text", f"About {name_of(BOB)}"])
+
+    def test_the_menu_edits_and_deletes(self):
+        alice, bob = self.two_people()
+        old, new = f"Seven {token()}", f"Eight {token()}"
+        bob.write(old)
+        ActionChains(bob.driver).context_click(bob.sees_sent(old).find_element(By.CSS_SELECTOR, ".bubble")).perform()
+        bob.one(".message-menu [data-action=edit]").click()
+        bob.until(lambda: self.focused(bob, "active.value") == old, "the text to edit")
+        bob.one("#compose").send_keys(Keys.CONTROL, "a")
+        bob.write(new)
+        seq = alice.sees(new).get_attribute("data-seq")
+        bob.driver.execute_script("arguments[0].focus()", bob.sees_sent(new))
+        bob.press(Keys.SPACE)
+        self.menu(bob)
+        bob.press(Keys.END, Keys.ENTER)
+        bob.one("dialog[open]")
+        bob.press(Keys.ENTER)
+        alice.until(lambda: "deleted" in alice.one(f".message[data-seq='{seq}']").text, "a tombstone")
+        bob.until(lambda: "deleted" in bob.one(f".message[data-seq='{seq}']").text, "a tombstone")
+        self.assertEqual(self.focused(bob, "active.dataset.seq"), seq)
+
+    def test_the_menu_copies_text(self):
+        bob = self.browser(BOB)
+        bob.open(name_of(ALICE))
+        text = f"Copy me {token()}"
+        bob.write(text)
+        bob.driver.execute_cdp_cmd("Browser.grantPermissions", {
+            "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"], "origin": bob.origin})
+        bob.driver.execute_script("arguments[0].focus()", bob.sees_sent(text))
+        bob.press(Keys.SPACE)
+        self.menu(bob)
+        bob.one(".message-menu [data-action=copy]").click()
+        bob.until(lambda: "Copied." in bob.texts(".toast"), "that it is copied")
+        self.assertEqual(bob.module("return navigator.clipboard.readText()"), text)
+        self.assertIn(text, self.focused(bob, "active.innerText"), "the focus on the message again")
+
+    def test_escape_closes_the_menu_alone(self):
+        bob = self.browser(BOB)
+        bob.open(name_of(ALICE))
+        text = f"Stay {token()}"
+        bob.write(text)
+        bob.driver.execute_script("arguments[0].focus()", bob.sees_sent(text))
+        bob.press(Keys.SPACE)
+        self.menu(bob)
+        bob.press(Keys.ESCAPE)
+        self.no_menu(bob)
+        self.assertIn(text, self.focused(bob, "active.innerText"))
+
+    def test_a_long_press_opens_the_menu_on_a_phone(self):
+        bob = self.browser(BOB, width=390, height=844, is_phone=True)
+        bob.open(name_of(ALICE))
+        text = f"Press me {token()}"
+        bob.one("#compose").send_keys(text)
+        bob.click("Send")
+        box = bob.sees_sent(text).find_element(By.CSS_SELECTOR, ".bubble").rect
+        at = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        bob.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [at]})
+        self.assertEqual(self.menu(bob), ["Edit", "Copy text", "Delete"])
+        bob.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+        self.assertEqual(len(self.menu(bob)), 3, "it stays open")
+        for left, top, right, bottom in self.rects(bob, ".message-menu, .message-menu [role=menuitem]"):
+            self.assertGreaterEqual(left, 0)
+            self.assertLessEqual(right, 390)
+            self.assertGreaterEqual(bottom - top, 44)
+        bob.one(".message-menu [data-action=edit]").click()
+        bob.one(".edit-banner")
+        self.assertEqual(bob.one("#compose").get_attribute("value"), text)
+
+    # The keyboard
+
+    def test_few_presses_of_tab_lead_to_the_composer(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        self.assertGreater(len(bob.all(".message")), 3)
+        bob.driver.execute_script("document.querySelector('.mute .icon-button').focus()")
+        stops = []
+        while self.focused(bob, "active.id") != "compose":
+            bob.press(Keys.TAB)
+            stops.append(self.focused(bob, "active.id || active.className"))
+            self.assertLessEqual(len(stops), 5, stops)
+        self.assertEqual(sum("message" in each for each in stops), 1, stops)
+
+    def test_each_list_is_one_tab_stop(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        for css in (".list-scroller", ".thread-scroller"):
+            stops = bob.driver.execute_script("""
+                return [...document.querySelector(arguments[0]).querySelectorAll('*')].filter((each) => {
+                    return each.tabIndex >= 0 && each.offsetParent
+                }).length""", css)
+            self.assertEqual(stops, 1, css)
+        self.assertEqual(bob.one(".rows .row[tabindex='0']").get_attribute("aria-current"), "true")
+
+    def test_arrow_keys_home_and_end_move_in_the_messages(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        order = bob.driver.execute_script(
+            "return [...document.querySelectorAll('.message')].map((each) => each.dataset.key)")
+        bob.driver.execute_script("document.querySelector('.message[tabindex=\"0\"]').focus()")
+        for key, at in ((Keys.ARROW_UP, -2), (Keys.ARROW_UP, -3), (Keys.ARROW_DOWN, -2), (Keys.END, -1), (Keys.HOME, 0)):
+            bob.press(key)
+            self.assertEqual(self.focused(bob, "active.dataset.key"), order[at], key)
+        bob.one("#compose").click()
+        bob.write(f"The newest {token()}")
+        bob.until(lambda: bob.all(".message")[-1].get_attribute("tabindex") == "0", "Tab enters at the newest")
+
+    # Links
+
+    def test_links_are_found_in_text(self):
+        browser = self.browser()
+        browser.come()
+        found = browser.module("""
+            const { tokenize } = await import('/console/links.js')
+            return given[0].map((text) => {
+                const parts = tokenize(text)
+                const isWhole = parts.map((part) => part.text).join('') === text
+                return isWhole && parts.filter((part) => part.href).map((part) => [part.text, part.href])
+            })""", [text for text, _ in LINKS])
+        for (text, expected), links in zip(LINKS, found):
+            self.assertEqual(links, [list(each) for each in expected], text[:100])
+
+    def test_a_link_opens_without_its_opener(self):
+        bob = self.browser(BOB)
+        bob.open(name_of(ALICE))
+        mark = token()
+        bob.write(f"(www.example.com/{mark}) or bob@example.com")
+        row = bob.sees_sent(mark)
+        links = [(each.get_attribute("href"), each.get_attribute("rel"), each.get_attribute("target"))
+                 for each in row.find_elements(By.CSS_SELECTOR, ".text a")]
+        self.assertEqual(links, [
+            (f"https://www.example.com/{mark}", "noopener noreferrer", "_blank"),
+            ("mailto:bob@example.com", "noopener noreferrer", "_blank")])
+        # They are no tab stops, and so are in the menu.
+        bob.driver.execute_script("arguments[0].focus()", row)
+        bob.press(Keys.SPACE)
+        self.assertEqual(self.menu(bob)[2:4], [f"Open www.example.com/{mark}", "Open bob@example.com"])
 
 
 if __name__ == "__main__":

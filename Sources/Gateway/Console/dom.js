@@ -65,8 +65,9 @@ function focusable(element) {
   return element.matches('button, [tabindex]') ? element : element.querySelector('button, [tabindex]')
 }
 
-/// Arrow keys, Home and End go through the elements that `selector` finds in `list`, of which one is in the tab order.
-export function arrowKeys(list, selector) {
+/// Arrow keys, Home and End go through the elements that `selector` finds in `list`, which is one tab stop. `entry`
+/// chooses the element at which Tab enters it.
+export function arrowKeys(list, selector, entry = (elements) => elements[0]) {
   const rove = (target) => {
     for (const element of list.querySelectorAll(selector)) element.tabIndex = element === target ? 0 : -1
   }
@@ -86,8 +87,8 @@ export function arrowKeys(list, selector) {
   /// To be called after rows came and went, so that Tab always finds one.
   return () => {
     const elements = [...list.querySelectorAll(selector)]
-    const current = elements.find((element) => element.tabIndex === 0)
-    rove(current ?? elements[list.dataset.enter === 'last' ? elements.length - 1 : 0])
+    const current = list.contains(document.activeElement) && elements.find((element) => element.tabIndex === 0)
+    rove(current || entry(elements))
   }
 }
 

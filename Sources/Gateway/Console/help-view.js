@@ -9,6 +9,7 @@ const keys = [
   ['Enter', 'Open, or send'],
   ['Shift Enter', 'A new line'],
   ['↑', 'In an empty field: edit what you wrote last'],
+  ['Space', 'On a message: its menu'],
   ['E', 'On a message of yours: edit it'],
   ['Delete', 'On a message of yours: delete it'],
   ['Ctrl .', 'The lines that go in and out'],

@@ -9,7 +9,7 @@ const arrows = { out: '↑', in: '↓', note: '·' }
 export class LinesView {
   #lines
   #filter
-  #list = h('ol', { class: 'lines-list', 'aria-label': 'Lines', 'data-enter': 'last' })
+  #list = h('ol', { class: 'lines-list', 'aria-label': 'Lines' })
   #scroller
   #pause
   #count = h('span', { class: 'lines-count' })
@@ -32,7 +32,7 @@ export class LinesView {
       },
     })
     this.#scroller = h('div', { class: 'lines-scroller' }, this.#list, this.#empty)
-    this.#enter = arrowKeys(this.#list, 'summary')
+    this.#enter = arrowKeys(this.#list, 'summary', (elements) => elements.at(-1))
     this.element = h('aside', { class: 'lines', id: 'lines', 'aria-label': 'Lines' },
       h('header', { class: 'lines-head' },
         h('h2', {}, 'Lines'), this.#count,

@@ -41,8 +41,11 @@ export class ListView {
         }
       },
     })
-    this.#scroller = h('div', { class: 'list-scroller' }, this.#rows, this.#peopleTitle, this.#people, this.#empty)
-    this.#enter = arrowKeys(this.#scroller, '.row')
+    this.#scroller = h('div', { class: 'list-scroller', tabIndex: -1 },
+      this.#rows, this.#peopleTitle, this.#people, this.#empty)
+    this.#enter = arrowKeys(this.#scroller, '.row', (rows) => {
+      return rows.find((row) => row.getAttribute('aria-current') === 'true') ?? rows[0]
+    })
     this.element = h('div', { class: 'list' },
       h('div', { class: 'list-tools' },
         h('div', { class: 'search' }, icon('search'), this.#input),

@@ -3,20 +3,21 @@
 import { chipSignature, conversationChip, personChip } from './avatar.js'
 import { h } from './dom.js'
 import { icon } from './icons.js'
+import { tokenize } from './links.js'
+import { messageActions, pendingActions } from './message-actions.js'
 import { messagePicture, sendingPicture } from './picture-view.js'
 import { clock, full } from './time.js'
 
-/// Up to where a sentence goes on after it.
-const link = /(https?:\/\/[^\s<>"]*[^\s<>".,:;!?)\]}'’”])/
-
-/// For `keyed`: `actions` are `edit`, `remove` and `openPerson`.
-export function describeRow(app, row, actions) {
+/// Describes a row for `keyed`. `openPerson` is called with a user's id.
+///
+/// Nothing in a row is a tab stop: the list is one, and the menu of a message has all that can be done with it.
+export function describeRow(app, row, openPerson) {
   switch (row.kind) {
     case 'day': return describeMark(row.key, 'day', row.text)
     case 'new': return describeMark(row.key, 'new-mark', 'New')
     case 'beginning': return describeBeginning(app, row)
     case 'pending': return describePending(app, row)
-    default: return describeMessage(app, row, actions)
+    default: return describeMessage(app, row, openPerson)
   }
 }
 
@@ -38,23 +39,20 @@ function describeBeginning({ store }, { conversation, key }) {
   }
 }
 
-function describeMessage(app, row, actions) {
+function describeMessage(app, row, openPerson) {
   const { store } = app
   const { message, isMine, isFirst, isLast, isNamed } = row
   const sender = message.sender_id
   const name = isMine ? 'You' : store.name(sender)
   const isRead = isMine && store.isReadByAll(message)
-  const mayRemove = !message.deleted_at && message.kind !== 'system'
-    && (isMine || ['owner', 'admin'].includes(store.role(store.conversations.get(message.conversation_id)))
-      && store.conversations.get(message.conversation_id).kind === 'group')
-  const mayEdit = isMine && !message.deleted_at && message.kind === 'text'
+  const props = { tabIndex: -1, 'data-seq': message.seq, 'data-key': row.key }
   return {
     key: row.key,
     signature: [
-      message.version, isFirst, isLast, isRead, mayRemove, mayEdit, name, app.pictures.isOffered,
+      message.version, isFirst, isLast, isRead, name, app.pictures.isOffered,
       !isMine && isLast && chipSignature(store, sender),
     ].join('|'),
-    plain: () => h('li', { class: classes(row), tabIndex: -1, 'data-seq': message.seq },
+    plain: () => h('li', { class: classes(row), ...props },
       h('div', { class: 'bubble' }, h('span', { class: 'text', dir: 'auto' },
         [name, message.content, message.attachment?.url].filter(Boolean).join('\n')))),
     build: () => {
@@ -62,58 +60,57 @@ function describeMessage(app, row, actions) {
         return h('li', { class: 'day', 'data-seq': message.seq }, h('span', {}, message.content))
       }
       return h('li', {
-        class: classes(row, message.deleted_at && 'deleted'), tabIndex: -1, 'data-seq': message.seq,
-        'data-client': message.client_id ?? undefined,
-        onkeydown: (event) => {
-          if (event.target !== event.currentTarget || event.ctrlKey || event.metaKey || event.altKey) return
-          if (event.key === 'e' && mayEdit) {
-            event.preventDefault()
-            actions.edit(message)
-          }
-          if (event.key === 'Delete' && mayRemove) actions.remove(message)
-          if (event.key === 'Enter') event.target.querySelector('button.picture')?.click()
-        },
+        class: classes(row, message.deleted_at && 'deleted'), ...props, 'data-client': message.client_id ?? undefined,
       },
       !isMine && (isLast ? h('button', {
         class: 'chip-button', type: 'button', tabIndex: -1, 'aria-label': `About ${name}`,
-        onclick: () => actions.openPerson(sender),
+        onclick: () => openPerson(sender),
       }, personChip(store, sender, 'small')) : h('span', { class: 'chip-space' })),
-      h('div', { class: 'bubble' },
+      h('div', { class: bubbleClass(message.attachment?.media_id && !message.deleted_at, message.content) },
         isNamed ? h('span', { class: 'sender' }, name) : h('span', { class: 'unseen' }, `${name}: `),
         content(app, message, isMine ? 'Your picture' : `Picture by ${name}`),
         h('span', { class: 'meta' },
           message.edited_at && !message.deleted_at && h('span', { title: full(message.edited_at) }, 'edited'),
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
-          isMine && !message.deleted_at && tick(isRead))),
-      (mayEdit || mayRemove) && h('div', { class: 'row-actions' },
-        mayEdit && actionButton('edit', 'Edit', () => actions.edit(message)),
-        mayRemove && actionButton('trash', 'Delete', () => actions.remove(message))))
+          isMine && !message.deleted_at && tick(isRead))))
     },
   }
 }
 
-function describePending({ outbox, uploads }, row) {
+function describePending(app, row) {
   const { pending } = row
-  const retry = () => (pending.picture ? uploads.retry(pending.clientID) : outbox.retry(pending.clientID))
-  const discard = () => (pending.picture ? uploads.cancel(pending.clientID) : outbox.settle(pending.clientID))
   const hasFailed = pending.failure !== null
   return {
     key: row.key,
     signature: `${pending.failure}|${row.isFirst}|${row.isLast}`,
     build: () => h('li', {
-      class: classes(row, hasFailed ? 'failed' : 'pending'), tabIndex: -1, 'data-client': pending.clientID,
+      class: classes(row, hasFailed ? 'failed' : 'pending'), tabIndex: -1,
+      'data-client': pending.clientID, 'data-key': row.key,
     },
-    h('div', { class: 'bubble' },
+    h('div', { class: bubbleClass(pending.picture, pending.content) },
       h('span', { class: 'unseen' }, 'You: '),
-      pending.picture ? sendingPicture(uploads, pending) : text(pending.content),
+      pending.picture && sendingPicture(app.uploads, pending),
+      pending.content && text(pending.content),
       h('span', { class: 'meta' }, h('time', {}, clock(pending.writtenAt)),
         h('span', { class: 'tick', title: hasFailed ? 'Not sent' : 'On its way' },
           icon(hasFailed ? 'warning' : 'clock'),
           h('span', { class: 'unseen' }, hasFailed ? 'not sent' : 'on its way')))),
     hasFailed && h('p', { class: 'failure' }, pending.failure, ' ',
-      h('button', { class: 'link-button', type: 'button', onclick: retry }, 'Try again'),
-      h('button', { class: 'link-button', type: 'button', onclick: discard }, 'Discard'))),
+      pendingActions(app, pending).filter(({ name }) => name !== 'copy' && name !== 'link').map(({ label, run }) => {
+        return h('button', { class: 'link-button', type: 'button', tabIndex: -1, onclick: run }, label)
+      }))),
   }
+}
+
+/// The title and the actions of the menu of a row.
+export function describeMenu(app, row, handlers) {
+  if (row.kind === 'pending') return { title: full(row.pending.writtenAt), actions: pendingActions(app, row.pending) }
+  return { title: full(row.message.created_at), actions: messageActions(app, row.message, handlers) }
+}
+
+/// A picture fills its bubble, with the time on it or with a caption below it.
+function bubbleClass(picture, caption) {
+  return !picture ? 'bubble' : caption ? 'bubble with-picture captioned' : 'bubble with-picture'
 }
 
 function classes(row, extra) {
@@ -127,10 +124,6 @@ function tick(isRead) {
     icon(isRead ? 'checks' : 'check'), h('span', { class: 'unseen' }, words))
 }
 
-function actionButton(name, label, onclick) {
-  return h('button', { class: 'icon-button', type: 'button', 'aria-label': label, title: label, onclick }, icon(name))
-}
-
 function content(app, message, alt) {
   if (message.deleted_at) return h('span', { class: 'tombstone' }, 'This message was deleted.')
   return [
@@ -139,10 +132,10 @@ function content(app, message, alt) {
   ]
 }
 
-/// The text, with its links to be followed.
 function text(written) {
-  return h('span', { class: 'text', dir: 'auto' }, written.split(link).map((part, at) => {
-    return at % 2 ? h('a', { href: part, target: '_blank', rel: 'noopener noreferrer' }, part) : part
+  return h('span', { class: 'text', dir: 'auto' }, tokenize(written).map((part) => {
+    if (!part.href) return part.text
+    return h('a', { href: part.href, target: '_blank', rel: 'noopener noreferrer', tabIndex: -1 }, part.text)
   }))
 }
 
@@ -163,7 +156,9 @@ function card(attachment) {
   const size = attachment.width && attachment.height ? `${attachment.width} × ${attachment.height}` : null
   const bytes = attachment.bytes ? `${Math.max(1, Math.round(attachment.bytes / 1024)).toLocaleString('en')} KB` : null
   const name = decodeURIComponentOrNot(url.pathname.split('/').pop()) || url.host
-  return h('a', { class: 'card', href: url.href, target: '_blank', rel: 'noopener noreferrer' },
+  return h('a', {
+    class: 'card', href: url.href, target: '_blank', rel: 'noopener noreferrer', tabIndex: -1,
+  },
     h('span', { class: 'card-icon' }, icon('picture')),
     h('span', { class: 'card-text' },
       h('span', { class: 'card-name' }, name),

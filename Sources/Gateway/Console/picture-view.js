@@ -11,7 +11,7 @@ const box = { width: 360, height: 320, least: 96 }
 export function messagePicture({ pictures }, message, alt) {
   const { attachment } = message
   const frame = fitted(h('button', {
-    class: 'picture', type: 'button', 'aria-haspopup': 'dialog',
+    class: 'picture', type: 'button', 'aria-haspopup': 'dialog', tabIndex: -1,
     onclick: () => { if (frame.dataset.state !== 'gone') openLarge(pictures, message, alt) },
   },
   h('img', { alt, decoding: 'async', draggable: false }),
@@ -29,7 +29,7 @@ export function sendingPicture(uploads, upload) {
     fitted(h('div', { class: 'picture', 'data-state': 'shown' },
       h('img', { src: upload.shown, alt: `Your picture, ${upload.name}` })), upload.picture),
     upload.failure === null && h('div', { class: 'sending-line' }, bar, h('button', {
-      class: 'icon-button', type: 'button', 'aria-label': 'Cancel the upload', title: 'Cancel the upload',
+      class: 'icon-button', type: 'button', tabIndex: -1, 'aria-label': 'Cancel the upload', title: 'Cancel the upload',
       onclick: () => {
         uploads.cancel(upload.clientID)
         document.getElementById('compose')?.focus()

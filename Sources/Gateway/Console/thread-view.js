@@ -7,7 +7,8 @@ import { dropZone } from './drop.js'
 import { ConnectionLost, sentence } from './errors.js'
 import { groupDetails } from './group-view.js'
 import { icon } from './icons.js'
-import { describeRow } from './message-row.js'
+import { MessageMenu } from './message-menu.js'
+import { describeMenu, describeRow } from './message-row.js'
 import { MuteMenu } from './mute-menu.js'
 import { confirm } from './dialog.js'
 import { toast } from './notice.js'
@@ -26,11 +27,14 @@ export class ThreadView {
   #mute
   #typing = h('p', { class: 'unseen', role: 'status' })
   #toldTyping = { text: '', at: 0 }
-  #list = h('ol', { class: 'messages', 'aria-label': 'Messages', 'data-enter': 'last' })
+  #list = h('ol', { class: 'messages', 'aria-label': 'Messages' })
   #older = h('div', { class: 'older', hidden: true }, h('span', { class: 'spinner' }), 'Older messages')
   #scroller
   #jump
   #composer
+  #menu
+  /// The rows that are shown, by key.
+  #rows = new Map()
   #blank = h('div', { class: 'blank' })
   #body
   #enter
@@ -49,20 +53,24 @@ export class ThreadView {
     this.#app = app
     this.#mute = new MuteMenu(app)
     this.#composer = new Composer(app, { onSent: () => this.#toEnd() })
-    this.#scroller = h('div', { class: 'thread-scroller', onscroll: () => this.#scrolled() },
+    // Without a tabindex, browsers make an element that scrolls a tab stop.
+    this.#scroller = h('div', { class: 'thread-scroller', tabIndex: -1, onscroll: () => this.#scrolled() },
       this.#older, this.#list)
     this.#jump = h('button', {
       class: 'jump', type: 'button', hidden: true, onclick: () => this.#toEnd(),
     }, icon('down'), h('span', {}))
+    this.#menu = new MessageMenu(this.#list, (element) => this.#describeMenu(element))
+    this.#list.addEventListener('keydown', (event) => this.#key(event))
     this.#body = h('div', { class: 'thread-body', hidden: true },
       h('header', { class: 'thread-head' }, this.#headInside, this.#mute.element),
       h('div', { class: 'thread-frame' }, this.#scroller, this.#jump), this.#typing, this.#composer.element,
-      h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop it to send it'))
+      this.#menu.element,
+      h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop to send'))
     dropZone(this.#body, {
       isOpen: () => app.pictures.isOffered && this.#conversation !== undefined,
       take: (files) => this.#composer.send(files),
     })
-    this.#enter = arrowKeys(this.#list, '.message')
+    this.#enter = arrowKeys(this.#list, '.message', (elements) => elements.at(-1))
     this.element = h('main', { class: 'thread', 'aria-label': 'Conversation' }, this.#blank, this.#body)
     document.addEventListener('visibilitychange', () => this.#considerReading())
     new ResizeObserver(() => {
@@ -96,6 +104,7 @@ export class ThreadView {
       this.#markAtOpening = conversation.last_read_seq
       this.#seen = conversation.last_read_seq
       this.#isAtEnd = true
+      this.#menu.close()
       this.#list.replaceChildren()
       keyed(this.#list, [], () => {})
     }
@@ -178,16 +187,39 @@ export class ThreadView {
     const before = this.#scroller.scrollHeight
     const first = this.#list.querySelector('.message')?.dataset.seq
     const rows = rowsOf(store, conversation, messages, this.#app.pending(conversation.id), this.#markAtOpening)
-    keyed(this.#list, rows, (row) => describeRow(this.#app, row, {
-      edit: (message) => this.#composer.edit(message),
-      remove: (message) => this.#remove(message),
-      openPerson: (id) => personDetails(this.#app, id),
-    }))
+    this.#rows = new Map(rows.map((row) => [row.key, row]))
+    keyed(this.#list, rows, (row) => describeRow(this.#app, row, (id) => personDetails(this.#app, id)))
     this.#older.hidden = !(messages[0]?.seq > 1) && !(messages.length === 0 && conversation.last_seq > 0)
     this.#enter()
     if (this.#isAtEnd) this.#scrollToEnd()
     else if (messages[0] && first > messages[0].seq) this.#scroller.scrollTop += this.#scroller.scrollHeight - before
     this.#renderJump(conversation)
+  }
+
+  #describeMenu(element) {
+    const row = this.#rows.get(element.dataset.key)
+    return describeMenu(this.#app, row, {
+      edit: (message) => this.#composer.edit(message),
+      remove: (message) => this.#remove(message),
+      openPerson: (id) => personDetails(this.#app, id),
+      openPicture: () => this.#list.querySelector(`[data-key="${row.key}"] button.picture`)?.click(),
+    })
+  }
+
+  /// The keys of the focused message.
+  #key(event) {
+    const element = event.target
+    if (!element.matches('.message') || event.ctrlKey || event.metaKey || event.altKey) return
+    if (event.key === ' ') return this.#take(event, () => this.#menu.open(element))
+    const name = { Enter: 'picture', e: 'edit', Delete: 'trash' }[event.key]
+    const action = name && this.#describeMenu(element).actions.find((each) => each.name === name)
+    if (action) this.#take(event, action.run)
+    else if (event.key === 'Enter') this.#take(event, () => this.#menu.open(element))
+  }
+
+  #take(event, act) {
+    event.preventDefault()
+    act()
   }
 
   #renderJump(conversation) {
