@@ -237,6 +237,24 @@ class ThreadTests(ConsoleCase):
         bob.press(Keys.SPACE)
         self.assertEqual(self.menu(bob)[2:4], [f"Open www.example.com/{mark}", "Open bob@example.com"])
 
+    # The divider
+
+    def test_the_divider_goes_with_the_users_reply(self):
+        alice, bob = self.browser(ALICE), self.browser(BOB)
+        alice.open(name_of(BOB))
+        bob.open(name_of(ALICE))
+        bob.write(f"Before {token()}")
+        bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
+        bob.open(ALPS)
+        text = f"News {token()}"
+        alice.write(text)
+        bob.until(lambda: text in bob.row(name_of(ALICE)).text, "the news in the list")
+        bob.open(name_of(ALICE))
+        bob.sees(text)
+        bob.one(".new-mark")
+        bob.write(f"Reply {token()}")
+        bob.until(lambda: not bob.all(".new-mark"), "no divider")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

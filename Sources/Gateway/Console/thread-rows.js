@@ -5,11 +5,14 @@ import { day } from './time.js'
 /// Messages of one person that follow each other within this time look like one.
 const groupMilliseconds = 60 * 60_000
 
-/// `mark` is up to where the user had read when the conversation was opened.
+/// The rows of a conversation. `mark` is up to where the user had read when the conversation was opened: messages after
+/// it are below the divider `New`, until the user replies.
 export function rowsOf(store, conversation, messages, pending, mark) {
   const rows = []
   let above = null
-  let wasMarked = false
+  const isMine = (message) => message.sender_id === store.me?.id
+  let wasMarked = mark === 0 || pending.some(({ failure }) => failure === null)
+    || messages.some((message) => message.seq > mark && isMine(message))
   const sent = new Set()
 
   if (messages[0]?.seq === 1 || conversation.last_seq === 0) {
@@ -17,13 +20,12 @@ export function rowsOf(store, conversation, messages, pending, mark) {
   }
   for (const message of messages) {
     if (message.client_id) sent.add(message.client_id)
-    const isMine = message.sender_id === store.me?.id
     if (!above || day(above.created_at) !== day(message.created_at)) {
       rows.push({ kind: 'day', key: `day ${message.seq}`, text: day(message.created_at) })
       above = null
     }
     // Not above the oldest that is held: there may be more new ones before it.
-    if (!wasMarked && message.seq > mark && mark > 0 && !isMine && rows.some((row) => row.kind === 'message')) {
+    if (!wasMarked && message.seq > mark && rows.some((row) => row.kind === 'message')) {
       rows.push({ kind: 'new', key: 'new' })
       above = null
     }
@@ -32,8 +34,8 @@ export function rowsOf(store, conversation, messages, pending, mark) {
       || new Date(message.created_at) - new Date(above.created_at) > groupMilliseconds
     if (isFirst) closeGroup(rows)
     rows.push({
-      kind: 'message', key: message.id, message, isMine, isFirst, isLast: false,
-      isNamed: isFirst && !isMine && conversation.kind === 'group',
+      kind: 'message', key: message.id, message, isMine: isMine(message), isFirst, isLast: false,
+      isNamed: isFirst && !isMine(message) && conversation.kind === 'group',
     })
     above = message
   }
