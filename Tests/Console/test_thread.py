@@ -206,6 +206,39 @@ class ThreadTests(ConsoleCase):
         bob.write(f"The newest {token()}")
         bob.until(lambda: bob.all(".message")[-1].get_attribute("tabindex") == "0", "Tab enters at the newest")
 
+    # Drafts
+
+    def test_a_draft_survives_another_conversation_and_a_reload(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        draft = f"Half a thought {token()}"
+        bob.one("#compose").send_keys(draft)
+        bob.open(name_of(ALICE))
+        self.assertEqual(bob.one("#compose").get_attribute("value"), "")
+        self.assertIn(f"Draft: {draft}", bob.row(ALPS).text)
+        bob.driver.refresh()
+        bob.open(ALPS)
+        bob.until(lambda: bob.one("#compose").get_attribute("value") == draft, "the draft")
+        bob.one("#compose").send_keys(Keys.ENTER)
+        bob.sees_sent(draft)
+        bob.driver.refresh()
+        bob.sees_sent(draft)
+        self.assertEqual(bob.one("#compose").get_attribute("value"), "")
+
+    def test_drafts_are_gone_at_sign_out(self):
+        bob = self.browser(BOB)
+        bob.open(ALPS)
+        bob.one("#compose").send_keys("A secret")
+        drafts = "return Object.keys(localStorage).filter((key) => key.startsWith('postline.draft')).length"
+        self.assertEqual(bob.driver.execute_script(drafts), 1)
+        bob.one(".me-button").click()
+        bob.click("Sign out")
+        bob.one(".door")
+        self.assertEqual(bob.driver.execute_script(drafts), 0)
+        bob.sign_in(BOB)
+        bob.open(ALPS)
+        self.assertEqual(bob.one("#compose").get_attribute("value"), "")
+
     # Links
 
     def test_links_are_found_in_text(self):

@@ -1,5 +1,6 @@
 // The console: who is signed in, what is open, and which views show it.
 
+import { Drafts } from './drafts.js'
 import { catchStrays } from './drop.js'
 import { Lines } from './lines.js'
 import { Link } from './link.js'
@@ -17,6 +18,7 @@ import { Uploads } from './uploads.js'
 const session = new Session()
 const store = new Store()
 const outbox = new Outbox()
+const drafts = new Drafts()
 const lines = new Lines()
 const link = new Link(session, store, outbox, lines)
 const typing = new TypingSignal(link)
@@ -29,7 +31,7 @@ let isScheduled = false
 let unmuting
 
 const app = {
-  session, store, outbox, lines, link, typing, pictures,
+  session, store, outbox, drafts, lines, link, typing, pictures,
   people: [],
   /// What is on its way in a conversation, in the order in which it was written.
   pending(conversationID) {
@@ -72,6 +74,7 @@ function render() {
   }
   if (!shell) {
     outbox.keepOnly(session.userID)
+    drafts.belongTo(session.userID)
     shell = new Shell(app)
     root.replaceChildren(shell.element)
   }
@@ -99,6 +102,7 @@ link.onState = () => {
   schedule()
 }
 link.onEnded = (message) => {
+  drafts.clear()
   uploads.clear()
   pictures.clear()
   notice = message

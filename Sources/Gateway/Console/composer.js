@@ -13,8 +13,6 @@ export class Composer {
   #onSent
   #conversation = null
   #editing = null
-  /// What is written and not sent, by conversation.
-  #drafts = new Map()
   #input
   #count = h('span', { class: 'count', hidden: true })
   #problem = h('p', { class: 'form-error', role: 'alert', hidden: true })
@@ -31,7 +29,9 @@ export class Composer {
       autocomplete: 'off', dir: 'auto',
       oninput: () => {
         this.#changed()
-        if (!this.#editing) this.#tellTyping(Boolean(this.#input.value.trim()))
+        if (this.#editing) return
+        app.drafts.keep(this.#conversation.id, this.#input.value)
+        this.#tellTyping(Boolean(this.#input.value.trim()))
       },
       onkeydown: (event) => this.#key(event),
       onpaste: (event) => this.#paste(event),
@@ -88,15 +88,13 @@ export class Composer {
       this.#conversation = conversation
       return
     }
-    this.#keepDraft()
     this.#tellTyping(false)
     this.#conversation = conversation
     this.#editing = null
-    this.#write(this.#drafts.get(conversation.id) ?? '')
+    this.#write(this.#app.drafts.of(conversation.id))
   }
 
   edit(message) {
-    this.#keepDraft()
     this.#tellTyping(false)
     this.#editing = message
     this.#write(message.content ?? '')
@@ -105,7 +103,7 @@ export class Composer {
 
   #stopEditing() {
     this.#editing = null
-    this.#write(this.#drafts.get(this.#conversation.id) ?? '')
+    this.#write(this.#app.drafts.of(this.#conversation.id))
     this.focus()
   }
 
@@ -113,8 +111,10 @@ export class Composer {
     if (this.#conversation) this.#app.typing.set(this.#conversation.id, isTyping)
   }
 
-  #keepDraft() {
-    if (this.#conversation && !this.#editing) this.#drafts.set(this.#conversation.id, this.#input.value)
+  #clearDraft(conversationID) {
+    this.#app.drafts.keep(conversationID, '')
+    if (this.#conversation.id === conversationID) this.#write('')
+    this.#tellTyping(false)
   }
 
   #write(text) {
@@ -164,9 +164,7 @@ export class Composer {
     const content = this.#input.value
     if (this.#button.disabled) return
     if (this.#editing) return this.#save(this.#editing, content)
-    this.#drafts.delete(this.#conversation.id)
-    this.#write('')
-    this.#tellTyping(false)
+    this.#clearDraft(this.#conversation.id)
     this.#app.outbox.add(this.#app.session.userID, this.#conversation.id, content)
     this.#onSent()
     this.focus()

@@ -120,13 +120,15 @@ export class ListView {
     const pending = this.#app.pending(conversation.id).at(-1)
     const time = pending?.writtenAt ?? conversation.last_message_time
     const typing = typingText(store, conversation)
-    const preview = this.#preview(conversation, pending)
+    const draft = isOpen ? '' : this.#app.drafts.of(conversation.id)
+    const preview = draft || this.#preview(conversation, pending)
     const isMuted = store.mutedUntil(conversation) !== null
     const other = store.other(conversation)
     return {
       key: conversation.id,
       signature: [
-        title, unread, isOpen, time && short(time), preview, typing, isMuted, other && presentSignature(store, other),
+        title, unread, isOpen, time && short(time), Boolean(draft), preview, typing, isMuted,
+        other && presentSignature(store, other),
       ].join('\n'),
       build: () => h('li', {}, h('button', {
         class: ['row', unread && 'unread', isMuted && 'muted'].filter(Boolean).join(' '),
@@ -143,7 +145,8 @@ export class ListView {
           isMuted && mutedMark(),
           time && h('time', { dateTime: time, title: full(time) }, short(time))),
         h('span', { class: 'row-line' },
-          typing ? h('span', { class: 'row-preview typing' }, typing) : h('span', { class: 'row-preview' }, preview),
+          typing ? h('span', { class: 'row-preview typing' }, typing) : h('span', { class: 'row-preview' },
+            draft && h('span', { class: 'draft-mark' }, 'Draft: '), preview),
           unread > 0 && h('span', { class: 'badge' }, unread > 99 ? '99+' : String(unread),
             h('span', { class: 'unseen' }, ' unread')))))),
     }
