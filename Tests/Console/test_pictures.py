@@ -8,7 +8,7 @@ import zlib
 
 from selenium.webdriver.common.keys import Keys
 
-from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, psql
+from console_case import ALICE, ALPS, BOB, ConsoleCase, kept, name_of, psql, token
 
 PICTURE = ".message .picture[data-media]"
 
@@ -40,6 +40,16 @@ class PictureTests(ConsoleCase):
         data = {"items": [], "files": [path], "dragOperationsMask": 1}
         for kind in ("dragEnter", "dragOver", "drop"):
             browser.driver.execute_cdp_cmd("Input.dispatchDragEvent", {"type": kind, **place, "data": data})
+
+    def send_shown(self, browser):
+        """Sends what the preview shows."""
+        browser.one("dialog.preview")
+        browser.press(Keys.ENTER)
+        browser.until(lambda: not browser.all("dialog.preview"), "no preview")
+
+    def choose(self, browser, *paths):
+        browser.one(".attach")
+        browser.driver.find_element("css selector", ".composer input[type=file]").send_keys("\n".join(paths))
 
     def paste(self, browser, name, type, script):
         """Pastes a file that the page makes."""
@@ -86,6 +96,7 @@ class PictureTests(ConsoleCase):
         path = self.file("valley.png", png(3000, 1500, noise=True))
         self.slow(bob, 400_000)
         self.drop(bob, ".thread-scroller", path)
+        self.send_shown(bob)
         bob.one(".message.pending progress[aria-label='Uploading valley.png']")
         parts = []
 
@@ -109,9 +120,8 @@ class PictureTests(ConsoleCase):
     def test_it_opens_large_and_closes_by_the_keyboard(self):
         alice, bob = self.two_people()
         before = self.pictures(alice)
-        bob.one(".attach")
-        bob.driver.find_element("css selector", ".composer input[type=file]").send_keys(
-            self.file("small.png", png(640, 400)))
+        self.choose(bob, self.file("small.png", png(640, 400)))
+        self.send_shown(bob)
         media = self.sees_one_more(alice, before, 640, 400)
         # Small enough: it stays what it was.
         self.assertEqual(self.attachment(media)[0], "image/png")
@@ -132,8 +142,8 @@ class PictureTests(ConsoleCase):
         alice, bob = self.two_people()
         for number in range(3):
             before = self.pictures(alice)
-            bob.driver.find_element("css selector", ".composer input[type=file]").send_keys(
-                self.file(f"{number}.png", png(80, 60, (number * 90, 90, 140))))
+            self.choose(bob, self.file(f"{number}.png", png(80, 60, (number * 90, 90, 140))))
+            self.send_shown(bob)
             self.sees_one_more(alice, before, 80, 60)
         alice.driver.refresh()
         alice.open(name_of(BOB))
@@ -146,6 +156,7 @@ class PictureTests(ConsoleCase):
         alice, bob = self.two_people()
         before = self.pictures(alice)
         self.paste(bob, "image.png", "image/png", f"new Uint8Array({[*png(300, 200)]})")
+        self.send_shown(bob)
         self.sees_one_more(alice, before, 300, 200)
 
     def test_an_upload_is_cancelled(self):
@@ -154,28 +165,120 @@ class PictureTests(ConsoleCase):
         newest = psql("select count(*) from public.messages")
         self.slow(bob, 20_000)
         self.drop(bob, ".thread-scroller", self.file("slow.png", png(900, 600, noise=True)))
+        self.send_shown(bob)
         bob.one(".message.pending progress")
         bob.click("Cancel the upload")
         bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
         self.assertEqual(bob.driver.switch_to.active_element.get_attribute("id"), "compose")
         self.assertEqual(psql("select count(*) from public.messages"), newest)
 
-    def test_an_upload_that_was_interrupted_is_tried_again(self):
+    def test_an_interrupted_upload_goes_on_by_itself(self):
         self.may_lose_connections = True
         alice, bob = self.two_people()
         before = self.pictures(alice)
         self.slow(bob, 20_000)
         self.drop(bob, ".thread-scroller", self.file("tunnel.png", png(600, 500, noise=True)))
+        self.send_shown(bob)
         bob.until(lambda: bob.driver.execute_script(
             "return document.querySelector('.message.pending progress')?.value > 0"), "progress")
         bob.cable.cut()
-        bob.until(lambda: "interrupted" in bob.one(".message.failed .failure").text, "words about it")
+        bob.until(lambda: "One message waits" in bob.status(), "that it waits")
         self.slow(bob, -1)
         bob.cable.mend()
-        bob.until(bob.is_online, "a connection")
-        bob.click("Try again")
         self.sees_one_more(alice, before, 600, 500)
         bob.until(lambda: not bob.all(".message.failed, .message.pending"), "nothing on its way")
+
+    def test_a_refused_upload_is_tried_again_on_request(self):
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        bob.driver.execute_script("""
+            window.plainOpen = XMLHttpRequest.prototype.open
+            XMLHttpRequest.prototype.open = function () { plainOpen.call(this, 'GET', '/console/icon.svg/none') }""")
+        self.choose(bob, self.file("refused.png", png(60, 50)))
+        self.send_shown(bob)
+        bob.until(lambda: bob.one(".message.failed .failure").text, "words about it")
+        self.assertTrue(bob.complaints())
+        bob.driver.execute_script("XMLHttpRequest.prototype.open = plainOpen")
+        bob.click("Try again")
+        self.sees_one_more(alice, before, 60, 50)
+
+    def test_a_picture_chosen_offline_survives_a_reload(self):
+        self.may_lose_connections = True
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        caption = f"From the tunnel {token()}"
+        bob.cable.deafen()
+        self.choose(bob, self.file("offline.png", png(90, 70)))
+        bob.one("dialog.preview")
+        bob.press(caption, Keys.ENTER)
+        bob.until(lambda: bob.all(".message.pending"), "a picture that waits")
+        stored = "return (await import('/console/picture-storage.js')).storedPictures().then((all) => all.length)"
+        bob.until(lambda: bob.module(stored) == 1, "it stored")
+        bob.cable.cut()
+        bob.cable.mend()
+        bob.driver.refresh()
+        media = self.sees_one_more(alice, before, 90, 70)
+        self.assertIn(caption, alice.one(f".message:has([data-media='{media}'])").text)
+        bob.until(lambda: not bob.all(".message.failed, .message.pending"), "nothing on its way")
+        bob.until(lambda: bob.module(stored) == 0, "nothing stored")
+        self.assertEqual(kept(caption), 1)
+
+    def test_pictures_are_previewed_with_a_caption(self):
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        draft, end = f"Two of us {token()}", " at noon"
+        bob.one("#compose").send_keys(draft)
+        self.choose(bob, *[self.file(f"{width}.png", png(width, 60)) for width in (71, 72, 73)])
+        bob.until(lambda: len(bob.all(".preview-item img[src]")) == 3, "three pictures")
+        self.assertEqual(bob.lines("media.create", out=True), [], "nothing is uploaded yet")
+        bob.click("Remove 72.png")
+        self.assertEqual(bob.driver.execute_script("return document.querySelector('.preview-caption').value"), draft)
+        bob.one(".preview-caption").send_keys(end, Keys.ENTER)
+        self.sees_one_more(alice, before, 73, 60)
+        self.assertEqual([each[2] for each in self.pictures(alice)[len(before):]], [71, 73])
+        self.assertIn(draft + end, alice.texts(".message")[-1])
+        self.assertEqual(bob.one("#compose").get_attribute("value"), "")
+        # The caption can be changed, also to none.
+        bob.until(lambda: not bob.all(".message.pending"), "nothing on its way")
+        bob.driver.execute_script("[...document.querySelectorAll('.message')].at(-1).focus()")
+        bob.press("e")
+        bob.until(lambda: bob.one("#compose").get_attribute("value") == draft + end, "the caption")
+        bob.one("#compose").send_keys(Keys.CONTROL, "a")
+        bob.one("#compose").send_keys(Keys.DELETE, Keys.ENTER)
+        alice.until(lambda: draft not in alice.texts(".message")[-1], "no caption")
+
+    def test_a_preview_that_is_cancelled_sends_nothing(self):
+        bob = self.browser(BOB)
+        bob.open(name_of(ALICE))
+        draft = f"Not yet {token()}"
+        bob.one("#compose").send_keys(draft)
+        self.choose(bob, self.file("no.png", png(60, 60)))
+        bob.one("dialog.preview")
+        bob.press(Keys.ESCAPE)
+        bob.until(lambda: not bob.all("dialog"), "no preview")
+        self.assertEqual(bob.one("#compose").get_attribute("value"), draft)
+        self.assertEqual(bob.all(".message.pending"), [])
+        bob.one("#compose").send_keys(Keys.CONTROL, "a")
+        bob.one("#compose").send_keys(Keys.DELETE)
+
+    def test_the_time_is_on_the_picture(self):
+        alice, bob = self.two_people()
+        before = self.pictures(alice)
+        self.choose(bob, self.file("wide.png", png(300, 200)))
+        self.send_shown(bob)
+        media = self.sees_one_more(alice, before, 300, 200)
+        for browser in (alice, bob):
+            inside, frame = browser.until(lambda: browser.driver.execute_script("""
+                const picture = document.querySelector(`[data-media="${arguments[0]}"]`)
+                if (!picture) return null
+                const bubble = picture.closest('.bubble')
+                const [a, b, c] = [picture, bubble.querySelector('.meta'), bubble].map(
+                    (each) => each.getBoundingClientRect())
+                return [b.left >= a.left && b.right <= a.right && b.top >= a.top && b.bottom <= a.bottom,
+                    Math.max(c.width - a.width, c.height - a.height)]""", media), "the picture")
+            self.assertTrue(inside)
+            # A line around it, at most.
+            self.assertLessEqual(frame, 2)
 
     def test_what_is_no_picture_is_refused_in_words(self):
         bob = self.browser(BOB)

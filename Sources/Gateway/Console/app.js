@@ -75,6 +75,7 @@ function render() {
   if (!shell) {
     outbox.keepOnly(session.userID)
     drafts.belongTo(session.userID)
+    uploads.restore(session.userID)
     shell = new Shell(app)
     root.replaceChildren(shell.element)
   }

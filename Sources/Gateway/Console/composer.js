@@ -1,10 +1,11 @@
-// Where one writes: a new message, or another text for one of one's own.
+// The field at the end of a conversation, for a new message or the new text of one that the user has sent.
 
 import { h } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
 import { icon } from './icons.js'
 import { announce } from './notice.js'
 import { accepted } from './picture-file.js'
+import { previewPictures } from './picture-preview.js'
 
 const mostCharacters = 8000
 
@@ -39,7 +40,7 @@ export class Composer {
     const chooser = h('input', {
       type: 'file', accept: accepted, multiple: true, hidden: true, tabIndex: -1, 'aria-label': 'Pictures to send',
       onchange: () => {
-        this.send([...chooser.files])
+        this.attach([...chooser.files])
         // Or the same one could not be chosen again.
         chooser.value = ''
       },
@@ -66,11 +67,21 @@ export class Composer {
 
   focus() { this.#input.focus() }
 
-  /// Sends pictures to the conversation that is shown.
-  send(files) {
-    this.#app.uploads.add(this.#conversation.id, files)
-    this.#onSent()
-    this.focus()
+  /// Shows pictures before they are sent to the conversation. What is written already becomes their caption.
+  attach(files) {
+    const { id } = this.#conversation
+    const hasText = !this.#editing
+    previewPictures({
+      files,
+      title: this.#app.store.title(this.#conversation),
+      caption: hasText ? this.#input.value : '',
+      onSend: (pictures) => {
+        if (hasText) this.#clearDraft(id)
+        this.#app.uploads.add(id, pictures)
+        this.#onSent()
+        this.focus()
+      },
+    })
   }
 
   #paste(event) {
@@ -78,7 +89,7 @@ export class Composer {
     // What was copied from a document is text with a picture of it: the text is what is meant.
     if (!files.length || event.clipboardData.types.includes('text/plain') || !this.#app.pictures.isOffered) return
     event.preventDefault()
-    this.send(files)
+    this.attach(files)
   }
 
   /// Shows the draft of a conversation.
@@ -131,7 +142,9 @@ export class Composer {
     this.#count.hidden = length < mostCharacters - 500
     this.#count.textContent = String(mostCharacters - length)
     this.#count.classList.toggle('over', length > mostCharacters)
-    this.#button.disabled = !this.#input.value.trim() || length > mostCharacters
+    // Only a caption may be empty.
+    const isEmpty = !this.#input.value.trim() && this.#editing?.kind !== 'image'
+    this.#button.disabled = isEmpty || length > mostCharacters
     // Measured while its surroundings stay as they are, or the messages would jump with every letter.
     this.element.style.minHeight = `${this.element.offsetHeight}px`
     this.#input.style.height = 'auto'
@@ -171,7 +184,7 @@ export class Composer {
   }
 
   async #save(message, content) {
-    if (content === message.content) return this.#stopEditing()
+    if (content === (message.content ?? '')) return this.#stopEditing()
     this.#button.disabled = true
     try {
       const changed = await this.#app.link.call('messages.edit', {

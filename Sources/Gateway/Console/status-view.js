@@ -43,9 +43,9 @@ export class StatusView {
   }
 
   #count() {
-    const { link, outbox } = this.#app
+    const { link, outbox, uploads } = this.#app
     const { state } = link
-    const waiting = outbox.waiting
+    const waiting = outbox.waiting + uploads.waiting
     const kept = waiting === 0 ? 'What you write is kept.'
       : waiting === 1 ? 'One message waits.' : `${waiting} messages wait.`
     if (state.name === 'connecting') return this.#show(`Connecting again… ${kept}`)

@@ -68,7 +68,7 @@ export class ThreadView {
       h('div', { class: 'drop-hint', 'aria-hidden': 'true' }, icon('picture'), 'Drop to send'))
     dropZone(this.#body, {
       isOpen: () => app.pictures.isOffered && this.#conversation !== undefined,
-      take: (files) => this.#composer.send(files),
+      take: (files) => this.#composer.attach(files),
     })
     this.#enter = arrowKeys(this.#list, '.message', (elements) => elements.at(-1))
     this.element = h('main', { class: 'thread', 'aria-label': 'Conversation' }, this.#blank, this.#body)

@@ -45,7 +45,8 @@ function put({ method, url, headers }, blob, onProgress, signal) {
     }
     request.onload = () => {
       if (request.status >= 200 && request.status < 300) resolve()
-      else fail(reason(request))
+      else if (request.status >= 500) fail(reason(request))
+      else reject(new Error(reason(request)))
     }
     request.onerror = () => fail('The upload was interrupted.')
     request.onloadend = () => {
