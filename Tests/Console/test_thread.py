@@ -6,7 +6,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, token
+from console_case import ALICE, ALPS, BOB, ConsoleCase, name_of, psql, token
 
 LINKS = [
     # Text, and the links in it: what is shown, and where it leads.
@@ -287,6 +287,35 @@ class ThreadTests(ConsoleCase):
         bob.one(".new-mark")
         bob.write(f"Reply {token()}")
         bob.until(lambda: not bob.all(".new-mark"), "no divider")
+
+    # Sizes
+
+    def test_targets_are_large_enough_for_fingers(self):
+        bob = self.browser(BOB, width=390, height=844, is_phone=True)
+
+        def small(root):
+            return bob.driver.execute_script("""
+                return [...document.querySelectorAll(`${arguments[0]} :is(button, input, textarea, select)`)].filter(
+                    (each) => each.checkVisibility() && each.type !== 'file').map((each) => {
+                    const { width, height } = each.getBoundingClientRect()
+                    return [each.className || each.ariaLabel, width, height]
+                }).filter(([, width, height]) => width < 43.5 || height < 43.5)""", root)
+        bob.one(".list .row")
+        self.assertEqual(small(".list"), [])
+        psql("""insert into public.messages (conversation_id, sender_id, content)
+                select c.id, p.id, 'From Carol' from public.conversations c, public.user_profiles p
+                 where c.title = :'title' and p.username = 'carol'""", title=ALPS)
+        bob.open(ALPS)
+        bob.one(".chip-button")
+        text = f"Mine {token()}"
+        bob.one("#compose").send_keys(text)
+        bob.click("Send")
+        row = bob.sees_sent(text)
+        self.assertEqual(small(".thread"), [])
+        bob.driver.execute_script("arguments[0].focus()", row)
+        bob.press("e")
+        bob.one(".edit-banner")
+        self.assertEqual(small(".thread"), [])
 
 
 if __name__ == "__main__":
