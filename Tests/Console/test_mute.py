@@ -62,13 +62,13 @@ class MuteTests(ConsoleCase):
         self.sees_mark(alice, ALPS)
         self.assertEqual(self.button(alice).get_attribute("aria-label"), "Muted until tomorrow, 08:00")
 
-    def test_for_good_and_not_any_more(self):
+    def test_always_and_unmute(self):
         alice = self.browser(ALICE)
         alice.open(ALPS)
-        self.choose(alice, "For good")
+        self.choose(alice, "Always")
         self.sees_mark(alice, ALPS)
         self.assertEqual(self.button(alice).get_attribute("aria-label"), "Muted")
-        self.choose(alice, "Not any more")
+        self.choose(alice, "Unmute")
         alice.until(lambda: not alice.has(ALPS, MARK), "no mark")
         self.assertEqual(self.button(alice).get_attribute("aria-label"), "Mute")
 
@@ -77,7 +77,7 @@ class MuteTests(ConsoleCase):
         title = name_of(BOB)
         alice.open(ALPS)
         alice.open(title)
-        self.choose(alice, "For good")
+        self.choose(alice, "Always")
         self.sees_mark(alice, title)
         alice.press(Keys.ESCAPE)
         alice.driver.execute_script("location.hash = ''")
@@ -102,7 +102,7 @@ class MuteTests(ConsoleCase):
     def test_ones_other_windows_follow_and_nobody_else_is_told(self):
         alice, other, bob = self.browser(ALICE), self.browser(ALICE), self.browser(BOB)
         alice.open(ALPS)
-        self.choose(alice, "For good")
+        self.choose(alice, "Always")
         self.sees_mark(other, ALPS)
         text = f"Said {token()}"
         alice.write(text)
@@ -127,7 +127,7 @@ class MuteTests(ConsoleCase):
         alice.open(ALPS)
         alice.cable.cut()
         alice.until(lambda: alice.status(), "words about the connection")
-        self.choose(alice, "For good")
+        self.choose(alice, "Always")
         alice.until(lambda: "connection" in alice.one(".toast").text, "why it is not muted")
         self.assertFalse(alice.has(ALPS, MARK))
 

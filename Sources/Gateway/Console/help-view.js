@@ -1,18 +1,18 @@
-// What the page can be driven with, and what it is connected to.
+// Help: the keyboard shortcuts and the server that the page is connected to.
 
 import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 
 const keys = [
   ['Ctrl K', 'Find people and conversations'],
-  ['↑ ↓', 'Through conversations, messages and lines'],
+  ['↑ ↓', 'Move through conversations, messages and the network pane'],
   ['Enter', 'Open, or send'],
   ['Shift Enter', 'A new line'],
   ['↑', 'In an empty field: edit what you wrote last'],
   ['Space', 'On a message: its menu'],
   ['E', 'On a message of yours: edit it'],
   ['Delete', 'On a message of yours: delete it'],
-  ['Ctrl .', 'The lines that go in and out'],
+  ['Ctrl .', 'Network: the messages between page and server'],
   ['Esc', 'Back, or close'],
 ]
 
@@ -29,7 +29,7 @@ export function help(app) {
       h('p', { class: 'field-hint' }, hello
         ? `Connected to ${hello.server} ${hello.version} on ${location.host}, protocol ${hello.protocol}.`
         : 'Not connected.',
-      ' Everything on this page but pictures goes over one WebSocket; the pane of lines shows all of it.'),
+      ' Everything but pictures goes over one WebSocket; the network pane shows all of it.'),
     ],
   })
 }

@@ -1,4 +1,4 @@
-// The pane of the very lines that go in and out.
+// The network pane: the lines that the page and the server exchange.
 
 import { arrowKeys, h, keyed } from './dom.js'
 import { icon } from './icons.js'
@@ -9,7 +9,7 @@ const arrows = { out: '↑', in: '↓', note: '·' }
 export class LinesView {
   #lines
   #filter
-  #list = h('ol', { class: 'lines-list', 'aria-label': 'Lines' })
+  #list = h('ol', { class: 'lines-list', 'aria-label': 'Network' })
   #scroller
   #pause
   #count = h('span', { class: 'lines-count' })
@@ -22,7 +22,7 @@ export class LinesView {
   constructor(app, close) {
     this.#lines = app.lines
     this.#filter = h('input', {
-      type: 'search', placeholder: 'Filter: a method, a name, error…', 'aria-label': 'Filter the lines',
+      type: 'search', placeholder: 'Filter: a method, a name, error…', 'aria-label': 'Filter network',
       spellcheck: false, autocomplete: 'off', oninput: () => this.render(),
     })
     this.#pause = h('button', {
@@ -33,16 +33,16 @@ export class LinesView {
     })
     this.#scroller = h('div', { class: 'lines-scroller' }, this.#list, this.#empty)
     this.#enter = arrowKeys(this.#list, 'summary', (elements) => elements.at(-1))
-    this.element = h('aside', { class: 'lines', id: 'lines', 'aria-label': 'Lines' },
+    this.element = h('aside', { class: 'lines', id: 'lines', 'aria-label': 'Network' },
       h('header', { class: 'lines-head' },
-        h('h2', {}, 'Lines'), this.#count,
+        h('h2', {}, 'Network'), this.#count,
         this.#pause,
         h('button', {
           class: 'icon-button', type: 'button', 'aria-label': 'Clear', title: 'Clear',
           onclick: () => this.#lines.clear(),
         }, icon('trash')),
         h('button', {
-          class: 'icon-button', type: 'button', 'aria-label': 'Close the lines', title: 'Close', onclick: close,
+          class: 'icon-button', type: 'button', 'aria-label': 'Close network', title: 'Close', onclick: close,
         }, icon('close'))),
       h('div', { class: 'search' }, icon('search'), this.#filter),
       this.#scroller)
@@ -52,7 +52,7 @@ export class LinesView {
 
   focus() { this.#filter.focus() }
 
-  /// Nothing is drawn while nobody looks.
+  /// Draws the pane only while it is shown.
   shown(isShown) {
     this.#isShown = isShown
     this.render()
@@ -80,9 +80,9 @@ export class LinesView {
     keyed(this.#list, shown, (entry) => ({ key: entry.id, signature: '', build: () => row(entry) }))
     this.#count.textContent = wanted ? `${shown.length} of ${entries.length}` : String(entries.length)
     this.#empty.hidden = shown.length > 0
-    this.#empty.textContent = wanted ? 'No line matches.' : isPaused ? 'Paused.'
-      : 'Lines stand here as they go in and out.'
-    const label = isPaused ? 'Go on recording' : 'Pause'
+    this.#empty.textContent = wanted ? 'Nothing matches.' : isPaused ? 'Paused.'
+      : 'What the page sends and receives appears here.'
+    const label = isPaused ? 'Resume' : 'Pause'
     if (this.#pause.title !== label) {
       this.#pause.title = label
       this.#pause.setAttribute('aria-label', label)
@@ -106,7 +106,7 @@ function row(entry) {
     h('span', { class: 'line-method' }, entry.method || 'answer',
       entry.code && h('span', { class: 'line-code' }, ` ${entry.code}`)),
     h('span', { class: 'line-figure' }, entry.latency !== undefined ? milliseconds(entry.latency) : bytes(entry.size))))
-  // What nobody opens is not drawn.
+  // The text is drawn when the line is opened first.
   details.addEventListener('toggle', () => {
     if (!details.open) return
     if (details.childElementCount === 1) details.append(pretty(entry.text))
@@ -119,7 +119,7 @@ function milliseconds(time) { return time < 10 ? `${time.toFixed(1)} ms` : `${Ma
 
 function bytes(size) { return size < 1024 ? `${size} B` : `${(size / 1024).toFixed(1)} KB` }
 
-/// JSON with its names and values told apart by colour.
+/// JSON with names and values in colours of their own.
 function pretty(text) {
   const parts = text.split(/("(?:[^"\\]|\\.)*"(?:\s*:)?|\b(?:true|false|null)\b|-?\b\d[\d.eE+-]*)/)
   return h('pre', { tabIndex: 0 }, parts.map((part, at) => {

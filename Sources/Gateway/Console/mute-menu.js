@@ -1,4 +1,4 @@
-// The button in the head of a conversation that makes it be quiet, and its menu: for how long.
+// The button above a conversation that mutes it, and its menu of durations.
 
 import { arrowKeys, h } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
@@ -6,10 +6,10 @@ import { icon } from './icons.js'
 import { toast } from './notice.js'
 import { soon } from './time.js'
 
-/// At what hour tomorrow begins, for who wants to be left alone until then.
+/// The hour of the day at which "until tomorrow" ends.
 const morning = 8
-/// What the server has for "for good" is in the year 9999.
-const forGood = 9000
+/// The server's value for "always" is in the year 9999.
+const alwaysYear = 9000
 
 export class MuteMenu {
   #app
@@ -57,7 +57,7 @@ export class MuteMenu {
     if (!isSame || this.element.hidden) this.#close()
     if (this.element.hidden) return
     const until = store.mutedUntil(conversation)
-    const state = until === null ? 'Mute' : until.getUTCFullYear() >= forGood ? 'Muted' : `Muted until ${soon(until)}`
+    const state = until === null ? 'Mute' : until.getUTCFullYear() >= alwaysYear ? 'Muted' : `Muted until ${soon(until)}`
     if (state === this.#drawn) return
     this.#drawn = state
     this.#button.setAttribute('aria-label', state)
@@ -68,10 +68,10 @@ export class MuteMenu {
       class: 'menu-item', type: 'button', role: 'menuitem', tabIndex: -1, onclick: () => this.#mute(params),
     }, text)
     this.#items.replaceChildren(
-      ...(until ? [item('Not any more', () => ({ until: null }))] : []),
+      ...(until ? [item('Unmute', () => ({ until: null }))] : []),
       item('For an hour', () => ({ until: new Date(Date.now() + 3_600_000).toISOString() })),
       item(`Until tomorrow, ${morning}:00`, () => ({ until: tomorrow().toISOString() })),
-      item('For good', () => ({})))
+      item('Always', () => ({})))
     this.#enter()
   }
 

@@ -1,4 +1,4 @@
-// What everyone may see of a person.
+// A person's public profile.
 
 import { customAvatar, presentChip, presentSignature } from './avatar.js'
 import { openDialog } from './dialog.js'
@@ -24,7 +24,7 @@ export async function personDetails(app, userID) {
       ['Location', person?.location], ['Language', languageName(person?.language_code)],
       ['Website', person?.website && h('a', { href: person.website, target: '_blank', rel: 'noopener noreferrer' },
         person.website.replace(/^https:\/\//, ''))],
-      ['Here since', person?.created_at && date(person.created_at)],
+      ['Joined', person?.created_at && date(person.created_at)],
       // Of one that is shown the address says nothing.
       ['Picture', person?.avatar_url && !customAvatar(person) && h('a', {
         href: person.avatar_url, target: '_blank', rel: 'noopener noreferrer',
