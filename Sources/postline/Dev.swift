@@ -109,14 +109,16 @@ private struct DevWorld {
         if let admin = settings.adminDatabaseURL { try await Migrator(url: admin, logger: node.logger).seed() }
         let people = try await postgres.psql(
             """
-            select u.email || chr(9) || coalesce(p.full_name, '') from auth.users u \
+            select u.id || chr(9) || u.email || chr(9) || coalesce(p.full_name, '') from auth.users u \
             left join public.user_profiles p on p.id = u.id \
             where u.email is not null and strpos(u.encrypted_password, '\(Self.salt)') > 0 \
             order by u.created_at, u.email
             """, database: Self.database
         ).split(separator: "\n").map { line in
             let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
-            return Console.Person(email: String(fields[0]), password: Self.password, fullName: String(fields[1]))
+            return Console.Person(
+                userID: String(fields[0]), email: String(fields[1]), password: Self.password,
+                fullName: String(fields[2]))
         }
         let psql = "\(postgres.installation.program("psql")) '\(await postgres.url(database: Self.database))'"
         let data = await postgres.dataDirectory

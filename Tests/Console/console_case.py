@@ -69,8 +69,8 @@ class ConsoleCase(unittest.TestCase):
         own = (browser.origin + "/", browser.origin.replace("http:", "ws:") + "/", "data:", "blob:")
         return address.startswith(own)
 
-    def browser(self, email=None, **kinds):
-        browser = Browser(URL, **kinds)
+    def browser(self, email=None, url=URL, **kinds):
+        browser = Browser(url, **kinds)
         self.browsers.append(browser)
         if email:
             browser.sign_in(email)

@@ -36,10 +36,10 @@ export function field({ name, label, hint, optional, options, multiline, ...prop
   return made
 }
 
-/// A form of fields and whatever else stands in it. `submit` may throw; what it throws is shown.
-export function form({ fields, children, action, submit, secondary }) {
+/// A form of fields and other children. An error that `submit` throws is shown at its field or above the buttons.
+export function form({ fields, children, action, submit, secondary, isDangerous }) {
   const error = h('p', { class: 'form-error', role: 'alert', hidden: true })
-  const button = h('button', { class: 'button primary', type: 'submit' }, action)
+  const button = h('button', { class: `button ${isDangerous ? 'danger' : 'primary'}`, type: 'submit' }, action)
   const element = h('form', { class: 'form', noValidate: true },
     children ?? fields.map((each) => each.element), error, h('div', { class: 'form-actions' }, secondary, button))
 

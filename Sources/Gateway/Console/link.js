@@ -43,21 +43,26 @@ export class Link {
 
   get isOnline() { return this.state.name === 'online' && this.#connection?.isOpen === true }
 
-  /// What the server said of itself, on the connection there is.
+  /// The server's greeting on the current connection.
   get hello() { return this.#connection?.hello }
 
-  /// Whether there is a connection, and its server says that it has that.
+  /// Whether the client is online and the server names the feature.
   has(feature) { return this.isOnline && this.hello.features?.includes(feature) === true }
 
-  /// Signs in by `auth.login`, `auth.register` or `auth.guest`, and goes on as that user.
+  /// Signs in by a method that answers with tokens, and stays connected as that user.
   async signIn(method, params) {
+    this.#session.take(await this.callSignedOut(method, params))
+    this.run()
+  }
+
+  /// Calls a method that needs no session. Opens a connection if there is none.
+  async callSignedOut(method, params) {
     if (!this.#connection) {
       const connection = await Connection.open(this.#lines)
       connection.closed.then(() => { if (this.#connection === connection) this.#connection = null })
       this.#connection = connection
     }
-    this.#session.take(await this.#connection.call(method, params))
-    this.run()
+    return this.#connection.call(method, params)
   }
 
   /// Makes the guest a full account, which this connection then belongs to.
@@ -76,7 +81,13 @@ export class Link {
     this.#end(null)
   }
 
-  /// Asks on the connection there is.
+  /// Deletes the account and ends the session.
+  async deleteAccount(params) {
+    await this.call('me.delete', params)
+    this.#end('Your account has been deleted.')
+  }
+
+  /// Calls a method on the authenticated connection. Rejects with `ConnectionLost` while there is none.
   call(method, params) {
     if (!this.isOnline) return Promise.reject(new ConnectionLost())
     return this.#connection.call(method, params)

@@ -1,14 +1,14 @@
-// One's own profile: an edit screen that is saved whole, and knows when it was changed elsewhere meanwhile.
+// The user's own profile: a form that is saved as a whole, and that shows what was changed elsewhere in the meantime.
 
+import { upgrade } from './account-view.js'
 import { avatarChip, customAvatar, nameChip, personChip, pictureChip } from './avatar.js'
-import { confirm, openDialog } from './dialog.js'
+import { openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { dropZone } from './drop.js'
 import { sentence } from './errors.js'
 import { FieldProblem, field, form, need } from './form.js'
-import { announce, toast } from './notice.js'
+import { announce } from './notice.js'
 import { accepted, forAvatar } from './picture-file.js'
-import { checkPassword, emailField, newPasswordField } from './signin-view.js'
 import { date } from './time.js'
 import { UploadInterrupted, upload } from './upload.js'
 
@@ -35,11 +35,11 @@ const parts = [
   },
   {
     path: 'physical.biological_sex', label: 'Sex',
-    options: [['', 'Not said'], ['female', 'Female'], ['male', 'Male'], ['other', 'Other']],
+    options: [['', 'Prefer not to say'], ['female', 'Female'], ['male', 'Male'], ['other', 'Other']],
   },
   {
     path: 'preferred_unit_system', label: 'Units',
-    options: [['', 'Not said'], ['metric', 'Metric'], ['imperial', 'Imperial']],
+    options: [['', 'Prefer not to say'], ['metric', 'Metric'], ['imperial', 'Imperial']],
   },
 ]
 const sections = [
@@ -282,7 +282,7 @@ export function editProfile(app) {
       const byPath = (paths) => h('div', { class: 'field-grid' }, paths.map((path) => fields.get(path).element))
       const own = h('div', { class: 'own-picture', hidden: !app.pictures.isOffered },
         h('button', { class: 'button', type: 'button', onclick: () => chooser.click() }, 'Choose a picture…'),
-        h('p', { class: 'field-hint' }, 'Or drop one here: its middle is taken.'), chooser)
+        h('p', { class: 'field-hint' }, 'or drop one here; it is cropped to a square'), chooser)
       const made = form({
         fields: [...fields.values()],
         action: 'Save',
@@ -298,7 +298,7 @@ export function editProfile(app) {
       })
       // The screen is a view like any other: a change that arrives is in it at once.
       unwatch = store.watch(() => { if (store.me) rebase(store.me) })
-      return [base.is_guest && guestNote(app, close), made.element, accountSection(app, close)]
+      return [base.is_guest && guestNote(app, close), made.element]
     },
   })
   dropZone(element, { isOpen: () => app.pictures.isOffered, take: ([file]) => choose(file) })
@@ -306,55 +306,13 @@ export function editProfile(app) {
 
 function guestNote(app, close) {
   return h('div', { class: 'callout' },
-    h('p', {}, h('strong', {}, 'You are a guest.'), ' When this tab closes, nobody can come back to this account.'),
+    h('p', {}, h('strong', {}, 'You are a guest.'),
+      ' Once this tab is closed, nobody can sign in to this account again.'),
     h('button', {
       class: 'button', type: 'button',
       onclick: () => {
         close()
         upgrade(app)
       },
-    }, 'Keep it: make it an account'))
-}
-
-/// Makes the guest an account with the same conversations.
-export function upgrade(app) {
-  const email = emailField()
-  const password = newPasswordField()
-  openDialog({
-    title: 'Keep your account',
-    kind: 'small',
-    build: (close) => [
-      h('p', {}, 'With an address and a password you can come back from anywhere. Your conversations stay.'),
-      form({
-        fields: [email, password],
-        action: 'Make it an account',
-        submit: async () => {
-          need([email])
-          checkPassword(password)
-          await app.link.upgrade({ email: email.value.trim(), password: password.value })
-          close()
-          toast('This account is yours now.')
-        },
-      }).element,
-    ],
-  })
-  email.input.focus()
-}
-
-function accountSection(app, close) {
-  const signOut = async (everywhere) => {
-    const { me } = app.store
-    const agreed = !me?.is_guest && !everywhere || await confirm({
-      title: everywhere ? 'Sign out everywhere?' : 'Sign out as a guest?',
-      text: everywhere ? 'Every device and tab of this account is signed out.'
-        : 'Nobody can come back to a guest’s account. To keep it, make it an account first.',
-      action: 'Sign out',
-    })
-    if (!agreed) return
-    close()
-    await app.link.signOut(everywhere)
-  }
-  return h('section', { class: 'account' },
-    h('button', { class: 'button', type: 'button', onclick: () => signOut(false) }, 'Sign out'),
-    h('button', { class: 'link-button', type: 'button', onclick: () => signOut(true) }, 'Sign out everywhere'))
+    }, 'Turn into an account…'))
 }

@@ -1,5 +1,6 @@
-// The page of somebody who is signed in: the conversations, the open one, and the pane of lines.
+// The page of a user who is signed in: the list of conversations, the open one, and the network pane.
 
+import { openSettings } from './account-view.js'
 import { chipSignature, personChip } from './avatar.js'
 import { h, keyed } from './dom.js'
 import { help } from './help-view.js'
@@ -8,23 +9,23 @@ import { LinesView } from './lines-view.js'
 import { ListView } from './list-view.js'
 import { editProfile } from './profile-view.js'
 import { StatusView } from './status-view.js'
-import * as theme from './theme.js'
 import { ThreadView } from './thread-view.js'
 
-const linesKey = 'postline.lines'
+const networkKey = 'postline.network'
 const wide = matchMedia('(min-width: 1180px)')
 
 export class Shell {
   #app
   #list
   #thread
-  #lines
+  #network
   #status
   #meButton = h('button', { class: 'me-button', type: 'button', onclick: () => editProfile(this.#app) })
   #me = h('div', { class: 'me' }, this.#meButton)
-  #themeButton
-  #linesButton
-  #showsLines
+  #networkButton
+  #isNetworkShown = false
+  /// On a narrow page the pane covers the others, and is only open after the user has opened it.
+  #isOverlayOpen = false
   element
 
   constructor(app) {
@@ -32,17 +33,10 @@ export class Shell {
     this.#list = new ListView(app)
     this.#status = new StatusView(app)
     this.#thread = new ThreadView(app)
-    this.#lines = new LinesView(app, () => this.toggleLines(false))
-    this.#themeButton = h('button', {
-      class: 'icon-button', type: 'button', 'aria-label': 'Light or dark', title: 'Light or dark',
-      onclick: () => {
-        theme.toggle()
-        this.#renderTheme()
-      },
-    })
-    this.#linesButton = h('button', {
-      class: 'icon-button', type: 'button', 'aria-label': 'Lines', title: 'The lines that go in and out (Ctrl+.)',
-      'aria-controls': 'lines', onclick: () => this.toggleLines(),
+    this.#network = new LinesView(app, () => this.#toggleNetwork(false))
+    this.#networkButton = h('button', {
+      class: 'icon-button', type: 'button', 'aria-label': 'Network', title: 'Network (Ctrl+.)',
+      'aria-controls': 'lines', 'aria-expanded': 'false', onclick: () => this.#toggleNetwork(),
     }, icon('lines'))
     this.element = h('div', { class: 'shell' },
       h('a', { class: 'skip', href: '#', onclick: (event) => this.#skip(event, () => this.#list.focusRows()) },
@@ -52,21 +46,24 @@ export class Shell {
       this.#status.element,
       h('nav', { class: 'side', 'aria-label': 'Conversations' },
         h('header', { class: 'side-head' }, this.#me,
-          h('div', { class: 'side-tools' }, this.#linesButton, this.#themeButton, h('button', {
-            class: 'icon-button', type: 'button', 'aria-label': 'Help and keys', title: 'Help and keys',
-            onclick: () => help(app),
-          }, icon('keyboard')))),
+          h('div', { class: 'side-tools' }, this.#networkButton,
+            h('button', {
+              class: 'icon-button', type: 'button', 'aria-label': 'Help and keys', title: 'Help and keys',
+              onclick: () => help(app),
+            }, icon('keyboard')),
+            h('button', {
+              class: 'icon-button', type: 'button', 'aria-label': 'Settings', title: 'Settings',
+              onclick: () => openSettings(app),
+            }, icon('settings')))),
         this.#list.element),
       this.#thread.element,
-      h('div', { class: 'scrim', onclick: () => this.toggleLines(false) }),
-      this.#lines.element)
+      h('div', { class: 'scrim', onclick: () => this.#toggleNetwork(false) }),
+      this.#network.element)
     this.element.addEventListener('keydown', (event) => this.#key(event))
-    this.#renderTheme()
-    const kept = sessionStorage.getItem(linesKey)
-    // Who comes to the dev world comes to see how it works.
-    this.#setLines(wide.matches && (kept ? kept === 'open' : app.people.length > 0))
-    // Over the other panes it is only there while it is asked for.
-    wide.addEventListener('change', () => { if (!wide.matches) this.#setLines(false) })
+    wide.addEventListener('change', () => {
+      this.#isOverlayOpen = false
+      this.#renderNetwork()
+    })
   }
 
   #skip(event, focus) {
@@ -74,20 +71,29 @@ export class Shell {
     focus()
   }
 
-  #renderTheme() { this.#themeButton.replaceChildren(icon(theme.isDark() ? 'sun' : 'moon')) }
-
-  toggleLines(shows = !this.#showsLines) {
-    this.#setLines(shows)
-    sessionStorage.setItem(linesKey, shows ? 'open' : 'closed')
-    if (shows) this.#lines.focus()
-    else this.#linesButton.focus()
+  /// Whether the network pane is to be shown: as the user chose last in this tab; before that, where there are demo
+  /// accounts, whose users want to see how it works.
+  get #wantsNetwork() {
+    if (!wide.matches) return this.#isOverlayOpen
+    const kept = sessionStorage.getItem(networkKey)
+    return kept ? kept === 'open' : this.#app.start.people.length > 0
   }
 
-  #setLines(shows) {
-    this.#showsLines = shows
+  #toggleNetwork(shows = !this.#isNetworkShown) {
+    this.#isOverlayOpen = shows
+    sessionStorage.setItem(networkKey, shows ? 'open' : 'closed')
+    this.#renderNetwork()
+    if (shows) this.#network.focus()
+    else this.#networkButton.focus()
+  }
+
+  #renderNetwork() {
+    const shows = this.#wantsNetwork
+    if (shows === this.#isNetworkShown) return
+    this.#isNetworkShown = shows
     this.element.classList.toggle('with-lines', shows)
-    this.#linesButton.setAttribute('aria-expanded', String(shows))
-    this.#lines.shown(shows)
+    this.#networkButton.setAttribute('aria-expanded', String(shows))
+    this.#network.shown(shows)
   }
 
   /// Another conversation was opened, or none.
@@ -101,9 +107,9 @@ export class Shell {
       requestAnimationFrame(() => this.#list.focusSearch())
     } else if (isCommand && event.key === '.') {
       event.preventDefault()
-      this.toggleLines()
-    } else if (event.key === 'Escape' && this.#showsLines && !wide.matches) {
-      this.toggleLines(false)
+      this.#toggleNetwork()
+    } else if (event.key === 'Escape' && this.#isNetworkShown && !wide.matches) {
+      this.#toggleNetwork(false)
     } else if (event.key === 'Escape' && !event.defaultPrevented && this.#thread.element.contains(event.target)) {
       if (this.#list.element.offsetParent) this.#list.focusRows()
       else this.#app.open(null)
@@ -115,13 +121,14 @@ export class Shell {
     this.element.classList.toggle('in-thread', Boolean(openID))
     keyed(this.#meButton, store.me ? [store.me] : [], (me) => ({
       key: me.id,
-      signature: `${chipSignature(store, me.id)}${me.username}${me.is_guest}`,
+      signature: `${chipSignature(store, me.id)}${me.username}${me.email}${me.is_guest}`,
       build: () => h('span', { class: 'me-inside' }, personChip(store, me.id),
         h('span', { class: 'row-text' },
           h('span', { class: 'row-title' }, store.name(me.id)),
           h('span', { class: 'row-preview' }, me.is_guest ? 'Guest' : me.username ? `@${me.username}` : me.email)),
         h('span', { class: 'unseen' }, ', edit your profile')),
     }))
+    this.#renderNetwork()
     this.#status.render()
     this.#list.render()
     this.#thread.render()

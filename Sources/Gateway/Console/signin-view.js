@@ -1,54 +1,154 @@
-// The door: sign in, register, come as a guest, or be one of the people of the dev world with one click.
+// The page of a user who is not signed in: sign in, register, continue as a guest, or use a demo account.
 
 import { nameChip } from './avatar.js'
-import { h } from './dom.js'
+import { h, keyed } from './dom.js'
 import { sentence } from './errors.js'
-import { FieldProblem, field, form, need } from './form.js'
+import { field, form, need } from './form.js'
 import { icon } from './icons.js'
-import * as theme from './theme.js'
+import {
+  checkPassword, confirmForm, emailField, newPasswordField, passwordField, requestResetForm, resetForm,
+} from './mail-forms.js'
 import { usernameHint } from './profile-view.js'
+import * as theme from './theme.js'
 
-/// `people` are those of the dev world; elsewhere there are none.
-export function signInView({ link, people, notice }) {
-  const panel = h('div', { class: 'door-panel', role: 'tabpanel', 'aria-labelledby': 'tab-login' })
-  const doors = [['login', 'Sign in', login], ['register', 'Register', register], ['guest', 'As a guest', guest]]
-  const tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'How to come in' },
-    doors.map(([name, label]) => h('button', {
-      class: 'tab', type: 'button', role: 'tab', id: `tab-${name}`, onclick: () => show(name),
-    }, label)))
-  tabs.addEventListener('keydown', (event) => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
-    if (!step) return
-    const at = [...tabs.children].indexOf(document.activeElement)
-    const next = doors[(at + step + doors.length) % doors.length][0]
-    show(next)
-    tabs.querySelector(`#tab-${next}`).focus()
-  })
+const tabNames = [['login', 'Sign in'], ['register', 'Register'], ['guest', 'Guest']]
 
-  function show(name) {
-    for (const tab of tabs.children) {
-      const isShown = tab.id === `tab-${name}`
-      tab.setAttribute('aria-selected', String(isShown))
-      tab.tabIndex = isShown ? 0 : -1
-    }
-    panel.setAttribute('aria-labelledby', `tab-${name}`)
-    panel.replaceChildren(doors.find(([each]) => each === name)[2]())
+export class SignInView {
+  #app
+  #address = ''
+  #tabs
+  #panel = h('div', { class: 'sign-in-panel' })
+  #note = h('p', { class: 'sign-in-note', role: 'status', hidden: true })
+  #content
+  #people = h('section', { class: 'people', 'aria-labelledby': 'people-title', hidden: true })
+  #peopleProblem = h('p', { class: 'form-error', role: 'alert', hidden: true })
+  #forgot = h('button', {
+    class: 'link-button', type: 'button', hidden: true, onclick: () => this.#show('forgot'),
+  }, 'Forgot password?')
+  #isShown = false
+  element
+
+  /// `mailed` is the token of a mailed link, or null; `note` says why the last session ended.
+  constructor(app, { mailed, note }) {
+    this.#app = app
+    this.#tabs = h('div', { class: 'tabs', role: 'tablist', 'aria-label': 'Ways to sign in' },
+      tabNames.map(([name, label]) => h('button', {
+        class: 'tab', type: 'button', role: 'tab', id: `tab-${name}`, 'aria-controls': 'sign-in-panel',
+        onclick: () => this.#show(name),
+      }, label)))
+    this.#tabs.addEventListener('keydown', (event) => this.#key(event))
+    this.#panel.id = 'sign-in-panel'
+    const themeButton = h('button', {
+      class: 'icon-button sign-in-theme', type: 'button', 'aria-label': 'Light or dark',
+      onclick: () => {
+        theme.toggle()
+        themeButton.replaceChildren(icon(theme.isDark() ? 'sun' : 'moon'))
+      },
+    }, icon(theme.isDark() ? 'sun' : 'moon'))
+    this.#content = h('div', { hidden: true }, this.#note, this.#people, this.#tabs, this.#panel)
+    this.element = h('main', { class: 'sign-in' },
+      themeButton,
+      h('div', { class: 'sign-in-card' },
+        h('header', { class: 'brand' },
+          h('img', { src: '/console/icon.svg', alt: '', width: 44, height: 44 }),
+          h('h1', {}, 'Postline'),
+          h('p', {}, 'Messages that arrive once, and profiles that are always up to date.')),
+        this.#content))
+    this.#say(note)
+    const panels = { reset_password: 'reset', confirm_email: 'confirm', change_email: 'confirm' }
+    this.#show(mailed ? panels[mailed.kind] : 'login', mailed?.token)
   }
 
-  function login() {
+  /// Draws what has arrived. What the user has entered stays.
+  render() {
+    const { start } = this.#app
+    this.#forgot.hidden = !start.hasMail
+    this.#renderPeople(start.people)
+    if (this.#isShown || start.state !== 'signed_out') return
+    this.#isShown = true
+    this.#content.hidden = false
+    this.#panel.querySelector('input')?.focus()
+  }
+
+  #say(text) {
+    this.#note.textContent = text ?? ''
+    this.#note.hidden = !text
+  }
+
+  #key(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (!step) return
+    const tabs = [...this.#tabs.children]
+    const next = (tabs.indexOf(document.activeElement) + step + tabs.length) % tabs.length
+    this.#show(tabNames[next][0])
+    tabs[next].focus()
+  }
+
+  /// Shows a panel. `token` is that of a mail.
+  #show(name, token) {
+    const isTab = tabNames.some(([each]) => each === name)
+    this.#tabs.hidden = !isTab
+    for (const tab of this.#tabs.children) {
+      const isSelected = tab.id === `tab-${name}`
+      tab.setAttribute('aria-selected', String(isSelected))
+      tab.tabIndex = isSelected ? 0 : -1
+    }
+    if (isTab) {
+      this.#panel.setAttribute('role', 'tabpanel')
+      this.#panel.setAttribute('aria-labelledby', `tab-${name}`)
+    } else {
+      this.#panel.removeAttribute('role')
+      this.#panel.setAttribute('aria-labelledby', 'panel-title')
+    }
+    const panels = {
+      login: () => this.#login(),
+      register: () => this.#register(),
+      guest: () => this.#guest(),
+      forgot: () => this.#mailPanel('Forgot your password?',
+        'If an account has this address, the server sends a mail with a code to it.',
+        requestResetForm({ link: this.#app.link, address: this.#address, done: () => this.#show('reset') })),
+      reset: () => this.#mailPanel('Set a new password',
+        token ? null : 'If an account has this address, a mail is on its way. Its code is valid for an hour.',
+        resetForm({ link: this.#app.link, token })),
+      confirm: () => this.#mailPanel('Confirm your email address',
+        token ? null : 'Enter the code of the mail that was sent to the address.',
+        confirmForm({
+          token,
+          call: (method, params) => this.#app.link.callSignedOut(method, params),
+          done: (email) => {
+            this.#show('login')
+            this.#say(`${email} is confirmed. You can sign in with it now.`)
+          },
+        })),
+    }
+    this.#panel.replaceChildren(panels[name]())
+    if (!isTab && this.#isShown) this.#panel.querySelector('input')?.focus()
+  }
+
+  #mailPanel(title, text, content) {
+    this.#say(null)
+    return h('div', { class: 'mail-panel' },
+      h('h2', { id: 'panel-title' }, title), text && h('p', {}, text), content,
+      h('button', { class: 'link-button', type: 'button', onclick: () => this.#show('login') }, 'Back to sign in'))
+  }
+
+  #login() {
     const email = emailField()
-    const password = field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })
+    email.input.value = this.#address
+    email.input.addEventListener('input', () => { this.#address = email.value.trim() })
+    const password = passwordField()
     return form({
       fields: [email, password],
       action: 'Sign in',
+      secondary: this.#forgot,
       submit: async () => {
         need([email, password])
-        await link.signIn('auth.login', { email: email.value.trim(), password: password.value })
+        await this.#signIn('auth.login', { email: email.value.trim(), password: password.value })
       },
     }).element
   }
 
-  function register() {
+  #register() {
     const name = field({ name: 'full_name', label: 'Name', autocomplete: 'name', maxLength: 100 })
     const username = field({
       name: 'username', label: 'Username', optional: true, hint: usernameHint, autocomplete: 'off',
@@ -62,7 +162,7 @@ export function signInView({ link, people, notice }) {
       submit: async () => {
         need([name, email])
         checkPassword(password)
-        await link.signIn('auth.register', {
+        await this.#signIn('auth.register', {
           full_name: name.value, email: email.value.trim(), password: password.value,
           ...(username.value.trim() && { username: username.value.trim() }),
         })
@@ -70,76 +170,56 @@ export function signInView({ link, people, notice }) {
     }).element
   }
 
-  function guest() {
+  #guest() {
     const name = field({
       name: 'full_name', label: 'Name', optional: true, maxLength: 100, autocomplete: 'name',
-      hint: 'Write to people at once. You can keep it all later, by giving an address and a password.',
+      hint: 'You can write to people at once, and turn the guest into an account later.',
     })
     return form({
       fields: [name],
-      action: 'Come in as a guest',
-      submit: () => link.signIn('auth.guest', name.value.trim() ? { full_name: name.value } : {}),
+      action: 'Continue as guest',
+      submit: () => this.#app.link.signIn('auth.guest', name.value.trim() ? { full_name: name.value } : {}),
     }).element
   }
 
-  const trouble = h('p', { class: 'form-error', role: 'alert', hidden: true })
-  const person = ({ email, password, full_name: name }) => {
-    const button = h('button', { class: 'person-button', type: 'button', title: email },
-      nameChip(name), h('span', {}, name))
+  /// Signs in. If the server waits for a confirmed address, asks for the mail's code.
+  async #signIn(method, params) {
+    try {
+      await this.#app.link.signIn(method, params)
+    } catch (error) {
+      if (error.code !== 'email_unconfirmed') throw error
+      this.#show('confirm')
+    }
+  }
+
+  #renderPeople(people) {
+    this.#people.hidden = people.length === 0
+    keyed(this.#people, people.length ? [people] : [], () => ({
+      key: 'people',
+      signature: people.map((person) => person.user_id).join(),
+      build: () => h('div', { class: 'people-inside' },
+        h('h2', { id: 'people-title' }, 'Sign in with one click'),
+        h('div', { class: 'people-grid' }, people.map((person) => this.#person(person))),
+        this.#peopleProblem,
+        h('p', { class: 'field-hint' },
+          'Open this page in a second window and choose another account there: the two are in a conversation.')),
+    }))
+  }
+
+  #person(person) {
+    const button = h('button', { class: 'person-button', type: 'button', title: person.email },
+      nameChip(person.full_name), h('span', {}, person.full_name))
     button.addEventListener('click', async () => {
-      trouble.hidden = true
+      this.#peopleProblem.hidden = true
       button.disabled = true
       try {
-        await link.signIn('auth.login', { email, password })
+        await this.#app.demo.signIn(person)
       } catch (error) {
-        trouble.textContent = sentence(error)
-        trouble.hidden = false
+        this.#peopleProblem.textContent = sentence(error)
+        this.#peopleProblem.hidden = false
       }
       button.disabled = false
     })
     return button
   }
-
-  const themeButton = h('button', {
-    class: 'icon-button door-theme', type: 'button', 'aria-label': 'Light or dark',
-    onclick: () => {
-      theme.toggle()
-      themeButton.replaceChildren(icon(theme.isDark() ? 'sun' : 'moon'))
-    },
-  }, icon(theme.isDark() ? 'sun' : 'moon'))
-
-  show('login')
-  return h('main', { class: 'door' },
-    themeButton,
-    h('div', { class: 'door-card' },
-      h('header', { class: 'brand' },
-        h('img', { src: '/console/icon.svg', alt: '', width: 44, height: 44 }),
-        h('h1', {}, 'Postline'),
-        h('p', {}, 'Messages that arrive, once, and profiles that are never stale.')),
-      notice && h('p', { class: 'door-notice', role: 'status' }, notice),
-      tabs, panel,
-      people.length > 0 && h('section', { class: 'people', 'aria-labelledby': 'people-title' },
-        h('h2', { id: 'people-title' }, 'Or be somebody of the dev world'),
-        h('div', { class: 'people-grid' }, people.map(person)),
-        trouble,
-        h('p', { class: 'field-hint' }, 'Each tab is a person of its own: open a second one, and talk to yourself.'))))
-}
-
-export function emailField() {
-  return field({
-    name: 'email', label: 'Email', type: 'email', autocomplete: 'username', inputMode: 'email', autocapitalize: 'none',
-  })
-}
-
-export function newPasswordField() {
-  return field({
-    name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 8 characters.',
-  })
-}
-
-/// The server counts bytes: a letter with an accent is two of them.
-export function checkPassword(password) {
-  const bytes = new TextEncoder().encode(password.value).length
-  if (bytes < 8) throw new FieldProblem('password', 'A password has at least 8 characters.')
-  if (bytes > 72) throw new FieldProblem('password', 'That is too long for a password: 72 bytes are the most.')
 }

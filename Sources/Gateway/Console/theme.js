@@ -1,23 +1,29 @@
-// Light or dark: the system's choice, until the user makes another.
+// Light or dark: as the system is, until the user chooses.
 
 const key = 'postline.theme'
 const system = matchMedia('(prefers-color-scheme: dark)')
 
-function chosen() { return localStorage.getItem(key) }
+/// Returns the user's choice: `light`, `dark`, or an empty string for the system's.
+export function chosen() { return localStorage.getItem(key) ?? '' }
 
 export function isDark() { return chosen() ? chosen() === 'dark' : system.matches }
+
+/// Takes the user's choice; an empty string follows the system.
+export function choose(theme) {
+  if (theme) localStorage.setItem(key, theme)
+  else localStorage.removeItem(key)
+  show()
+}
+
+/// Changes to the other theme. Back at the system's, it follows the system again.
+export function toggle() {
+  const theme = isDark() ? 'light' : 'dark'
+  choose(theme === (system.matches ? 'dark' : 'light') ? '' : theme)
+}
 
 function show() {
   if (chosen()) document.documentElement.dataset.theme = chosen()
   else delete document.documentElement.dataset.theme
-}
-
-/// Changes to the other; back at the system's own, it follows the system again.
-export function toggle() {
-  const theme = isDark() ? 'light' : 'dark'
-  if (theme === (system.matches ? 'dark' : 'light')) localStorage.removeItem(key)
-  else localStorage.setItem(key, theme)
-  show()
 }
 
 show()

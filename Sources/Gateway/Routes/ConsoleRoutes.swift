@@ -55,6 +55,9 @@ extension Console {
 
 extension Console.Person {
     fileprivate var json: JSON {
-        .object(["email": .string(email), "password": .string(password), "full_name": .string(fullName)])
+        .object([
+            "user_id": .string(userID), "email": .string(email), "password": .string(password),
+            "full_name": .string(fullName),
+        ])
     }
 }

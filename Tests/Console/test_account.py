@@ -1,0 +1,187 @@
+"""The settings of the console: password, address, sessions and deletion of an account."""
+
+import unittest
+
+from selenium.webdriver.common.keys import Keys
+
+from console_case import ALICE, ConsoleCase, psql, token
+from server import PROGRAM, SETTINGS, mailed_tokens, node_without_mail
+
+PASSWORD = "a long password"
+
+
+class AccountTests(ConsoleCase):
+    def new_account(self):
+        """A browser that is signed in with an account of its own, and the account's address."""
+        address = f"account-{token()}@example.com"
+        browser = self.browser()
+        browser.come()
+        browser.click("Register")
+        browser.fill("full_name", "Robin Ray")
+        browser.fill("email", address)
+        browser.fill("password", PASSWORD).send_keys(Keys.ENTER)
+        browser.one(".me-button .row-title")
+        browser.until(browser.is_online, "the connection")
+        return browser, address
+
+    def signs_out(self, browser):
+        browser.click("Settings")
+        browser.click("Sign out")
+        browser.one(".sign-in-panel")
+
+    def token_of(self, browser, address, count):
+        """The token of the mail to that address, of which there have been so many."""
+        return browser.until(lambda: len(found := mailed_tokens(address)) >= count and found[count - 1], "the mail")
+
+    def says(self, browser, text):
+        browser.until(lambda: any(text in each for each in browser.texts(".toast")), text)
+
+    @unittest.skipUnless(SETTINGS, "POSTLINE_TEST_SETTINGS is not set")
+    def test_a_forgotten_password_is_replaced_with_a_mailed_code(self):
+        browser, address = self.new_account()
+        self.token_of(browser, address, 1)
+        self.signs_out(browser)
+        browser.fill("email", address)
+        browser.click("Forgot password?")
+        self.assertEqual(browser.one("[name='email']").get_attribute("value"), address)
+        browser.click("Send the mail")
+        code = self.token_of(browser, address, 2)
+        browser.fill("token", "0" * 64)
+        browser.fill("password", "a new password")
+        browser.click("Set the password and sign in")
+        browser.until(lambda: browser.one(".field-error").text, "that the code is wrong")
+        browser.fill("token", code)
+        browser.click("Set the password and sign in")
+        browser.one(".me-button")
+        self.signs_out(browser)
+        browser.sign_in(address, "a new password")
+
+    @unittest.skipUnless(SETTINGS, "POSTLINE_TEST_SETTINGS is not set")
+    def test_a_mailed_link_opens_the_page_for_a_new_password(self):
+        browser, address = self.new_account()
+        self.token_of(browser, address, 1)
+        self.signs_out(browser)
+        browser.click("Forgot password?")
+        browser.fill("email", address).send_keys(Keys.ENTER)
+        code = self.token_of(browser, address, 2)
+        other = self.browser()
+        other.driver.get(f"{other.origin}/#kind=reset_password&token={code}")
+        other.fill("password", "a new password")
+        self.assertNotIn(code, other.driver.current_url)
+        other.click("Set the password and sign in")
+        other.until(lambda: "Robin Ray" in other.one(".me-button").text, "signed in")
+
+    @unittest.skipUnless(SETTINGS, "POSTLINE_TEST_SETTINGS is not set")
+    def test_a_mailed_link_confirms_an_address(self):
+        browser, address = self.new_account()
+        code = self.token_of(browser, address, 1)
+        other = self.browser()
+        other.driver.get(f"{other.origin}/#kind=confirm_email&token={code}")
+        other.click("Confirm the address")
+        other.until(lambda: address in other.one(".sign-in-note").text, "that it is confirmed")
+        self.assertEqual(
+            psql("select email_confirmed_at is not null from auth.users where email = :'email'", email=address), "t")
+        # A user who is signed in gets a dialog, and a token is good once.
+        browser.driver.execute_script("location.hash = arguments[0]", f"kind=confirm_email&token={code}")
+        browser.click("Confirm the address")
+        browser.until(lambda: browser.one(".field-error").text, "that the code was used")
+
+    @unittest.skipUnless(SETTINGS, "POSTLINE_TEST_SETTINGS is not set")
+    def test_the_address_is_changed_with_a_mailed_code(self):
+        browser, address = self.new_account()
+        new = f"new-{address}"
+        browser.click("Settings")
+        browser.click("Change address…")
+        browser.fill("email", new)
+        browser.fill("password", "wrong")
+        browser.click("Send the mail")
+        browser.until(lambda: "password" in browser.one(".form-error, .field-error").text.lower(), "a wrong password")
+        browser.fill("password", PASSWORD)
+        browser.click("Send the mail")
+        browser.fill("token", self.token_of(browser, new, 1))
+        browser.click("Confirm the address")
+        self.says(browser, f"{new} is confirmed")
+        browser.until(lambda: new in browser.one(".dialog.settings").text, "the new address in the settings")
+        browser.press(Keys.ESCAPE)
+        browser.until(lambda: new in browser.one(".me-button").text, "the new address")
+
+    def test_a_new_password_signs_out_other_sessions(self):
+        browser, address = self.new_account()
+        other = self.browser()
+        other.sign_in(address, PASSWORD)
+        other.until(other.is_online, "the connection")
+        browser.click("Settings")
+        browser.click("Change password…")
+        browser.fill("current_password", "wrong")
+        browser.fill("new_password", "short")
+        browser.click("Change password")
+        browser.until(lambda: "8 characters" in browser.one(".field-error").text, "that it is too short")
+        browser.fill("new_password", "a new password")
+        browser.click("Change password")
+        browser.until(lambda: "password" in browser.one(".form-error, .field-error").text.lower(), "a wrong password")
+        browser.fill("current_password", PASSWORD)
+        browser.click("Change password")
+        self.says(browser, "Your password is changed. One other session was signed out.")
+        other.until(lambda: other.one(".sign-in-note").text, "why it is signed out")
+        other.sign_in(address, "a new password")
+
+    def test_other_sessions_are_signed_out_and_this_one_stays(self):
+        browser, address = self.new_account()
+        others = [self.browser(), self.browser()]
+        for other in others:
+            other.sign_in(address, PASSWORD)
+            other.until(other.is_online, "the connection")
+        browser.click("Settings")
+        browser.click("Sign out other sessions…")
+        browser.fill("current_password", PASSWORD)
+        browser.click("Sign out other sessions")
+        self.says(browser, "2 other sessions were signed out.")
+        for other in others:
+            other.one(".sign-in-note")
+        self.assertTrue(browser.is_online())
+
+    def test_an_account_is_deleted_with_its_password(self):
+        browser, address = self.new_account()
+        browser.click("Settings")
+        browser.click("Delete account…")
+        browser.until(lambda: "cannot be undone" in browser.one(".callout.bad").text, "a warning")
+        browser.fill("password", "wrong")
+        browser.click("Delete my account")
+        browser.until(lambda: "password" in browser.one(".form-error, .field-error").text.lower(), "a wrong password")
+        browser.fill("password", PASSWORD)
+        browser.click("Delete my account")
+        browser.until(lambda: "deleted" in browser.one(".sign-in-note").text, "that it is deleted")
+        browser.fill("email", address)
+        browser.fill("password", PASSWORD).send_keys(Keys.ENTER)
+        browser.until(lambda: browser.one(".form-error").text, "no account")
+
+    def test_a_guest_is_deleted_without_a_password(self):
+        guest = self.browser()
+        guest.come()
+        guest.click("Guest")
+        guest.click("Continue as guest")
+        guest.until(guest.is_online, "the connection")
+        guest.click("Settings")
+        guest.one(".dialog.settings")
+        self.assertNotIn("Change password…", guest.texts(".dialog button"))
+        guest.click("Delete account…")
+        guest.click("Delete my account")
+        guest.until(lambda: "deleted" in guest.one(".sign-in-note").text, "that it is deleted")
+
+    @unittest.skipUnless(PROGRAM and SETTINGS, "POSTLINE_TEST_PROGRAM or POSTLINE_TEST_SETTINGS is not set")
+    def test_without_mail_nothing_is_offered_that_needs_it(self):
+        browser = self.browser(url=node_without_mail(self))
+        browser.sign_in(ALICE)
+        browser.until(browser.is_online, "the connection")
+        browser.click("Settings")
+        browser.one(".dialog.settings")
+        labels = browser.texts(".dialog button")
+        self.assertIn("Change password…", labels)
+        self.assertNotIn("Change address…", labels)
+        browser.click("Sign out")
+        browser.one(".sign-in-panel")
+        self.assertFalse([each for each in browser.all("button") if each.is_displayed() and "Forgot" in each.text])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
