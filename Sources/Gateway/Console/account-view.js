@@ -1,10 +1,11 @@
-// The settings: appearance, and the account's address, password, sessions and deletion.
+// The settings: appearance, notifications, and the account's address, password, sessions and deletion.
 
 import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { field, form, need } from './form.js'
 import { checkPassword, confirmForm, emailField, newPasswordField, passwordField } from './mail-forms.js'
 import { toast } from './notice.js'
+import * as notifications from './notifications.js'
 import * as theme from './theme.js'
 
 export function openSettings(app) {
@@ -17,6 +18,7 @@ export function openSettings(app) {
     onClose: app.store.watch(() => { address.textContent = app.store.me?.email ?? '' }),
     build: (close) => [
       appearanceSection(),
+      notificationSection(),
       me.is_guest && section('Account', 'You are a guest. Only this tab can use the account.',
         button('Turn into an account…', () => {
           close()
@@ -52,6 +54,28 @@ function appearanceSection() {
     onchange: () => theme.choose(input.value),
   })
   return h('section', { class: 'settings-section' }, h('h3', {}, 'Appearance'), element)
+}
+
+function notificationSection() {
+  const hint = h('p', { class: 'field-hint', id: 'notifications-hint' })
+  const explain = (isRefused) => {
+    hint.textContent = !notifications.isSupported ? 'This browser shows notifications only on a page with HTTPS.'
+      : isRefused ? 'The browser blocks notifications of this page. Allow them in the browser’s settings of the page.'
+        : 'Shown while this page is not visible, and not for muted conversations.'
+  }
+  const input = h('input', {
+    type: 'checkbox', role: 'switch', id: 'notifications', checked: notifications.isOn(),
+    disabled: !notifications.isSupported, 'aria-describedby': 'notifications-hint',
+    onchange: async () => {
+      const wanted = input.checked
+      input.checked = await notifications.turn(wanted)
+      explain(wanted && !input.checked)
+    },
+  })
+  explain(false)
+  return h('section', { class: 'settings-section' }, h('h3', {}, 'Notifications'),
+    h('div', { class: 'switch' },
+      input, h('label', { for: 'notifications' }, 'Show new messages on the desktop'), hint))
 }
 
 /// Opens a small dialog with one form. `submit` gets what closes the dialog.

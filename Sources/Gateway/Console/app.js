@@ -4,10 +4,12 @@ import { confirmAddress } from './account-view.js'
 import { DemoConversation } from './demo.js'
 import { Drafts } from './drafts.js'
 import { catchStrays } from './drop.js'
+import { showUnread } from './favicon.js'
 import { Lines } from './lines.js'
 import { Link } from './link.js'
 import { mailedToken } from './mail-forms.js'
 import { announce, toast } from './notice.js'
+import { notify } from './notifications.js'
 import { Outbox } from './outbox.js'
 import { learned } from './picture-place.js'
 import { Pictures } from './pictures.js'
@@ -64,7 +66,7 @@ app.demo = new DemoConversation(app)
 function schedule() {
   if (isScheduled) return
   isScheduled = true
-  // A hidden page gets no frames, but its title has the number of unread messages.
+  // A hidden page gets no frames, but its title and icon have the number of unread messages.
   if (document.visibilityState === 'visible') requestAnimationFrame(render)
   else setTimeout(render, 100)
 }
@@ -109,6 +111,7 @@ function renderShell() {
 
 function showCount(unread) {
   document.title = unread ? `(${unread}) Postline` : 'Postline'
+  showUnread(unread)
 }
 
 /// Opens the dialog of a mailed link for a user who is signed in.
@@ -160,7 +163,13 @@ store.onNews = (message) => {
   if (message.sender_id === session.userID) return
   const conversation = store.conversations.get(message.conversation_id)
   if (store.mutedUntil(conversation)) return
-  announce(`${store.name(message.sender_id)}: ${message.content || 'A picture'}`)
+  const sender = store.name(message.sender_id)
+  const text = message.content || 'A picture'
+  announce(`${sender}: ${text}`)
+  notify({
+    title: conversation.kind === 'group' ? `${sender} in ${store.title(conversation)}` : sender,
+    text, conversationID: conversation.id, open: () => app.open(conversation.id),
+  })
 }
 store.onLeft = (title) => {
   toast(`You are no longer in “${title}”.`)
