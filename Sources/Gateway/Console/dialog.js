@@ -1,32 +1,47 @@
-// Dialogs: the browser's own element keeps the focus in, gives it back, and closes by Esc.
+// Dialogs: the browser's own element keeps the focus inside and returns it afterwards.
 
 import { h } from './dom.js'
 import { icon } from './icons.js'
 
 let next = 1
 
-/// Opens a dialog. `build` gives its content, and gets `close`; `onClose` is called once it is gone.
-export function openDialog({ title, build, onClose, kind = '' }) {
+/// Opens a dialog. `build` returns its content and gets `close`; `onClose` is called once the dialog is gone.
+///
+/// `mayClose` is asked when the user dismisses the dialog by Esc, by its button or by a press beside it, and may return
+/// a promise. Returns `close`, `dismiss`, which asks `mayClose` first, and the element.
+export function openDialog({ title, build, onClose, mayClose = () => true, kind = '' }) {
   const id = `dialog-${next++}`
   const heading = h('h2', { id, tabIndex: -1 }, title)
   const element = h('dialog', { class: `dialog ${kind}`, 'aria-labelledby': id })
   const close = () => element.close()
-  const content = build(close, heading)
+  const dismiss = async () => { if (await mayClose()) close() }
+  const content = build(close)
   element.append(
     h('header', { class: 'dialog-head' }, heading,
-      h('button', { class: 'icon-button', type: 'button', 'aria-label': 'Close', onclick: close }, icon('close'))),
+      h('button', { class: 'icon-button', type: 'button', 'aria-label': 'Close', onclick: dismiss }, icon('close'))),
     h('div', { class: 'dialog-body' }, content))
   element.addEventListener('close', () => {
     element.remove()
     onClose?.()
   })
-  // A press beside it; the dialog's own padding is none of it.
-  element.addEventListener('pointerdown', (event) => { if (event.target === element) close() })
+  // The browser's own handling of Esc closes the dialog at the second press, whatever was asked at the first.
+  element.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || event.defaultPrevented) return
+    event.preventDefault()
+    dismiss()
+  })
+  element.addEventListener('cancel', (event) => {
+    if (event.target !== element) return
+    event.preventDefault()
+    dismiss()
+  })
+  // Only a press beside the dialog has the dialog itself as its target.
+  element.addEventListener('pointerdown', (event) => { if (event.target === element) dismiss() })
   document.body.append(element)
   element.showModal()
   const first = element.querySelector('[autofocus]') ?? heading
   first.focus()
-  return { close, element }
+  return { close, dismiss, element }
 }
 
 /// Asks before something that cannot be undone. Resolves with the answer.

@@ -2,7 +2,7 @@
 
 import { upgrade } from './account-view.js'
 import { avatarChip, customAvatar, nameChip, personChip, pictureChip } from './avatar.js'
-import { openDialog } from './dialog.js'
+import { confirm, openDialog } from './dialog.js'
 import { h } from './dom.js'
 import { dropZone } from './drop.js'
 import { sentence } from './errors.js'
@@ -267,9 +267,12 @@ export function editProfile(app) {
     }
   }
 
-  const { element } = openDialog({
+  const { dismiss, element } = openDialog({
     title: 'Your profile',
     kind: 'profile',
+    mayClose: () => patch() === null || confirm({
+      title: 'Discard your changes?', text: 'What you changed in your profile is not saved.', action: 'Discard',
+    }),
     onClose: () => {
       closing.abort()
       if (picture) URL.revokeObjectURL(picture.shown)
@@ -293,7 +296,7 @@ export function editProfile(app) {
             h('label', { for: 'hides-presence' }, 'Hide when I am online'),
             h('p', { class: 'field-hint', id: 'hides-presence-hint' },
               'Nobody sees whether you are online or when you last were, and you do not see it of anybody.')))],
-        secondary: h('button', { class: 'button', type: 'button', onclick: close }, 'Cancel'),
+        secondary: h('button', { class: 'button', type: 'button', onclick: () => dismiss() }, 'Cancel'),
         submit: () => save(close),
       })
       // The screen is a view like any other: a change that arrives is in it at once.
