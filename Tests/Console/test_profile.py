@@ -14,6 +14,7 @@ SMALL = """
             .map((part) => part.getBoundingClientRect())
         const side = (name, pick) => pick(...parts.map((part) => part[name]))
         return [side('right', Math.max) - side('left', Math.min), side('bottom', Math.max) - side('top', Math.min)]
+            .map(Math.round)
     }
     const pressed = [...document.querySelectorAll('button, a, input, select, textarea, summary')].filter((each) => {
         return each.checkVisibility() && !each.matches('.skip') && !each.closest('.thread')
