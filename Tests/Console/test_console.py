@@ -327,6 +327,12 @@ class ConsoleTests(ConsoleCase):
         alice.until(lambda: len(alice.all(".member")) == 2, "two members")
         bob.one(".thread-title").click()
         bob.until(lambda: len(bob.all(".member")) == 2 and bob.all("[aria-label='Rename']"), "an admin's tools")
+        dave = name_of("dave@example.com")
+        events = [f"{name_of(ALICE)} renamed the group to “{renamed}”", f"{name_of(ALICE)} removed {dave}"]
+        bob.until(lambda: bob.texts(".event") == events, "what the group went through")
+        preview = "[aria-label='Conversations'] [aria-current='true'] .row-preview"
+        bob.until(lambda: bob.texts(preview) == events[-1:], "the newest of it in the list")
+        alice.until(lambda: alice.texts(".event")[-1:] == [f"You removed {dave}"], "what oneself did")
         alice.click(f"Remove {name_of(BOB)}")
         alice.click("Remove")
         bob.until(lambda: renamed in bob.one(".toast").text, "words about being out of the group")

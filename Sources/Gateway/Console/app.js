@@ -5,6 +5,7 @@ import { DemoConversation } from './demo.js'
 import { Drafts } from './drafts.js'
 import { catchStrays } from './drop.js'
 import { showUnread } from './favicon.js'
+import { eventText } from './group-event.js'
 import { Lines } from './lines.js'
 import { Link } from './link.js'
 import { mailedToken } from './mail-forms.js'
@@ -163,6 +164,7 @@ store.onNews = (message) => {
   if (message.sender_id === session.userID) return
   const conversation = store.conversations.get(message.conversation_id)
   if (store.mutedUntil(conversation)) return
+  if (message.event) return announce(eventText(store, message))
   const sender = store.name(message.sender_id)
   const text = message.content || 'A picture'
   announce(`${sender}: ${text}`)

@@ -3,6 +3,7 @@
 import { conversationChip, presentChip, presentSignature } from './avatar.js'
 import { arrowKeys, h, keyed } from './dom.js'
 import { ConnectionLost, sentence } from './errors.js'
+import { eventText } from './group-event.js'
 import { createGroup } from './group-view.js'
 import { icon } from './icons.js'
 import { toast } from './notice.js'
@@ -157,6 +158,8 @@ export class ListView {
     if (pending) return `${pending.failure === null ? '' : 'Not sent. '}You: ${pending.content || 'A picture'}`
     if (!conversation.last_seq) return 'No messages yet'
     const sender = conversation.last_message_sender_id
+    const newest = store.messages.get(conversation.id)?.at(-1)
+    if (newest?.seq === conversation.last_seq && newest.event) return eventText(store, newest)
     const content = conversation.last_message_content
     const text = content === null ? 'Message deleted' : content || 'A picture'
     if (sender === store.me?.id) return `You: ${text}`

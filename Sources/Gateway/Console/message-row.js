@@ -2,6 +2,7 @@
 
 import { chipSignature, conversationChip, personChip } from './avatar.js'
 import { h } from './dom.js'
+import { eventText } from './group-event.js'
 import { icon } from './icons.js'
 import { tokenize } from './links.js'
 import { messageActions, pendingActions } from './message-actions.js'
@@ -41,6 +42,7 @@ function describeBeginning({ store }, { conversation, key }) {
 
 function describeMessage(app, row, openPerson) {
   const { store } = app
+  if (row.message.kind === 'system') return describeEvent(store, row)
   const { message, isMine, isFirst, isLast, isNamed } = row
   const sender = message.sender_id
   const name = isMine ? 'You' : store.name(sender)
@@ -56,9 +58,6 @@ function describeMessage(app, row, openPerson) {
       h('div', { class: 'bubble' }, h('span', { class: 'text', dir: 'auto' },
         [name, message.content, message.attachment?.url].filter(Boolean).join('\n')))),
     build: () => {
-      if (message.kind === 'system') {
-        return h('li', { class: 'day', 'data-seq': message.seq }, h('span', {}, message.content))
-      }
       return h('li', {
         class: classes(row, message.deleted_at && 'deleted'), ...props, 'data-client': message.client_id ?? undefined,
       },
@@ -74,6 +73,17 @@ function describeMessage(app, row, openPerson) {
           h('time', { dateTime: message.created_at, title: full(message.created_at) }, clock(message.created_at)),
           isMine && !message.deleted_at && tick(isRead))))
     },
+  }
+}
+
+/// A system message is a line without a bubble and without a menu.
+function describeEvent(store, { key, message }) {
+  const text = eventText(store, message)
+  return {
+    key,
+    signature: text,
+    build: () => h('li', { class: 'day event', 'data-seq': message.seq },
+      h('span', { dir: 'auto', title: full(message.created_at) }, text)),
   }
 }
 

@@ -185,7 +185,7 @@ export class ThreadView {
     const { store } = this.#app
     const messages = store.messages.get(conversation.id) ?? []
     const before = this.#scroller.scrollHeight
-    const first = this.#list.querySelector('.message')?.dataset.seq
+    const first = this.#list.querySelector('[data-seq]')?.dataset.seq
     const rows = rowsOf(store, conversation, messages, this.#app.pending(conversation.id), this.#markAtOpening)
     this.#rows = new Map(rows.map((row) => [row.key, row]))
     keyed(this.#list, rows, (row) => describeRow(this.#app, row, (id) => personDetails(this.#app, id)))
