@@ -82,11 +82,57 @@ struct ScreenTests {
         #expect(TypedLine("/show") == .hide(false))
     }
 
-    @Test("a number opens a conversation")
-    func number() {
+    @Test("letters and digits go to the input from the start")
+    func lettersAreText() {
         var screen = screen()
-        _ = screen.handle(.text("1"))
+        #expect(screen.picture(width: 90, height: 20).cursor != nil)
+        for character in "quick 1 question" { #expect(screen.handle(.text(String(character))).isEmpty) }
+        #expect(screen.editor.text == "quick 1 question" && screen.chat.openID == nil)
+    }
+
+    @Test("a text without an open conversation is kept for the next one")
+    func unaddressed() {
+        var scene = Scene()
+        scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
+        scene.change(Fixture.group) { $0.draft = "Draft" }
+        var screen = screen(scene)
+        #expect(type("quick question", &screen).isEmpty)
+        let shown = text(&screen)
+        #expect(shown.contains("No conversation is open: choose one with ↑↓ and Enter, or /open NAME."))
+        #expect(shown.contains("quick question") && screen.editor.isEmpty)
+        _ = screen.handle(.down)
+        _ = screen.handle(.enter)
+        #expect(screen.chat.openID == Fixture.group && screen.editor.text == "Draft\nquick question")
+        #expect(
+            screen.handle(.enter).contains(.send(conversationID: Fixture.group, content: "Draft\nquick question")))
+    }
+
+    @Test("keys of the list leave letters to the input")
+    func listKeys() {
+        var scene = Scene()
+        scene.add(Fixture.group, title: "Alps", members: [Fixture.alice, Fixture.carol])
+        var screen = screen(scene)
+        _ = screen.handle(.pageDown)
+        #expect(screen.selection == Fixture.group)
+        _ = screen.handle(.up)
+        _ = screen.handle(.right)
         #expect(screen.chat.openID == Fixture.direct)
+        for key in [Key.text("h"), .text("i"), .tab, .down] { _ = screen.handle(key) }
+        #expect(screen.isChoosing && screen.selection == Fixture.group)
+        _ = screen.handle(.text("!"))
+        #expect(screen.editor.text == "hi!" && !screen.isChoosing)
+        for key in [Key.backTab, .up, .enter] { _ = screen.handle(key) }
+        #expect(screen.editor.text == "hi!" && screen.chat.openID == Fixture.direct)
+        #expect(screen.handle(.number(2)).contains(.draft(conversationID: Fixture.direct, content: "hi!")))
+        #expect(screen.chat.openID == Fixture.group)
+    }
+
+    @Test("only Ctrl-C and /quit leave")
+    func leaving() {
+        var screen = screen()
+        for key in [Key.text("q"), .enter, .delete, .escape] { #expect(screen.handle(key).isEmpty) }
+        #expect(screen.handle(.interrupt) == [.quit(saying: nil)])
+        #expect(type("/quit", &screen) == [.quit(saying: nil)])
     }
 
     @Test("a changed name shows at once, in past messages, the list and the head", .covers("B43"))

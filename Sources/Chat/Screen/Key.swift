@@ -20,13 +20,15 @@ enum Key: Sendable, Equatable {
     case pageUp
     case pageDown
     case tab
+    case backTab
     case escape
     case next
     case previous
     case redraw
     case suspend
     case interrupt
-    case endOfInput
+    /// Alt with a digit from 1 to 9.
+    case number(Int)
 }
 
 /// Makes keys of the bytes that a terminal sends, however they are cut.
@@ -92,7 +94,7 @@ struct KeyParser: Sendable {
         case 0x01: return (.home, 1)
         case 0x02: return (.left, 1)
         case 0x03: return (.interrupt, 1)
-        case 0x04: return (.endOfInput, 1)
+        case 0x04: return (.delete, 1)
         case 0x05: return (.end, 1)
         case 0x06: return (.right, 1)
         case 0x0B: return (.deleteToEnd, 1)
@@ -136,6 +138,7 @@ struct KeyParser: Sendable {
             return (Self.sequence("", held[index + 2]), 3)
         case 0x0D, 0x0A: return (.newLine, 2)
         case 0x7F, 0x08: return (.deleteWord, 2)
+        case UInt8(ascii: "1")...UInt8(ascii: "9"): return (.number(Int(held[index + 1] - UInt8(ascii: "0"))), 2)
         case UInt8(ascii: "b"): return (.wordLeft, 2)
         case UInt8(ascii: "f"): return (.wordRight, 2)
         case 0x1B: return (.escape, 1)
@@ -153,7 +156,7 @@ struct KeyParser: Sendable {
         case UInt8(ascii: "D"): return isWord ? .wordLeft : .left
         case UInt8(ascii: "H"): return .home
         case UInt8(ascii: "F"): return .end
-        case UInt8(ascii: "Z"): return .tab
+        case UInt8(ascii: "Z"): return .backTab
         case UInt8(ascii: "~"):
             switch parameters {
             case "1", "7": return .home

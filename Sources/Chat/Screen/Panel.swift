@@ -43,9 +43,10 @@ struct Panel: Sendable, Equatable {
             return line
         }
         let keys = [
-            "  Tab: list and back · ↑ ↓ PgUp PgDn: choose, scroll · Alt-Enter: a new line",
+            "  Tab: list and back · ↑ ↓ PgUp PgDn: choose, scroll · Alt-1 to Alt-9: open one",
             "  ↑ in an empty line: change your last message, and from there the ones before",
             "  Ctrl-N Ctrl-P: the next, the previous conversation · Ctrl-C: leave",
+            "  Alt-Enter: a new line",
         ]
         return Panel(lines: commands + keys.map { StyledLine($0, .dim) })
     }

@@ -18,12 +18,14 @@ extension ScreenModel {
         return [.draft(conversationID: id, content: draft)]
     }
 
-    /// Opens a conversation; what was typed in the one before is kept there.
+    /// Opens a conversation. Text that was typed in the former one stays there as its draft.
     mutating func open(_ id: String) -> [ChatEffect] {
-        let former = chat.openID
+        guard id != chat.openID else {
+            isInList = false
+            return take([])
+        }
         let kept = keepDraft()
-        let effects = take(chat.open(id))
-        return (former == id ? [] : kept) + effects
+        return kept + take(chat.open(id))
     }
 
     /// Does what a line says, which may open another conversation.

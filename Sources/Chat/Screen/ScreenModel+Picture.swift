@@ -26,8 +26,8 @@ extension ScreenModel {
         screenWidth = width
         var rows = [title(width)]
         isNarrow = listWidth == 0
-        let showsList = panel == nil && (!isNarrow || focus == .list)
-        let showsMessages = !isNarrow || focus == .input
+        let showsList = panel == nil && (!isNarrow || isChoosing)
+        let showsMessages = !isNarrow || !isChoosing
         let list = showsList ? listRows(width: listWidth > 0 ? listWidth : width, height: bodyHeight) : []
         let mainWidth = listWidth > 0 && showsList ? width - listWidth - 1 : width
         let main = showsMessages || panel != nil ? mainRows(width: mainWidth, height: bodyHeight) : []
@@ -46,7 +46,7 @@ extension ScreenModel {
         let (input, cursor) = inputRow(width)
         rows.append(input)
         rows += foot
-        return Picture(rows: rows, cursor: cursor.map { (row: height - 1 - foot.count, column: $0) })
+        return Picture(rows: rows, cursor: (row: height - 1 - foot.count, column: cursor))
     }
 
     /// What is said at the bottom, whole where there is room: a refusal may be two sentences.
@@ -87,7 +87,7 @@ extension ScreenModel {
         let conversations = chat.shown.conversations
         let chosen = selection
         for (index, conversation) in conversations.enumerated() {
-            let isChosen = conversation.id == chosen && focus == .list
+            let isChosen = conversation.id == chosen && isChoosing
             let style: Style = isChosen ? .inverse : .plain
             let unread = conversation.id == chat.openID ? 0 : conversation.unreadCount
             var first = StyledLine()
@@ -178,6 +178,7 @@ extension ScreenModel {
     /// What stands in place of messages.
     private var emptyTexts: [String] {
         let choice = "Choose a conversation with ↑ ↓ and Enter."
+        if !unaddressed.isEmpty { return ["Not sent yet:"] + PlainText.lines(unaddressed).prefix(5) + ["", choice] }
         guard chat.shown.me?.isGuest == true else {
             return chat.shown.conversations.isEmpty ? ["Nobody yet. /open NAME begins one."] : [choice]
         }
@@ -198,7 +199,7 @@ extension ScreenModel {
             String(repeating: "─", count: listWidth) + "┴" + String(repeating: "─", count: width - listWidth - 1), .dim)
     }
 
-    private func inputRow(_ width: Int) -> (StyledLine, cursor: Int?) {
+    private func inputRow(_ width: Int) -> (StyledLine, cursor: Int) {
         if let question = chat.question {
             var line = StyledLine(" \(question.label): ", .color(.yellow, bold: true))
             let room = max(4, width - line.width - 1)
@@ -206,11 +207,10 @@ extension ScreenModel {
             line.append(shown.text)
             return (line.fitted(to: width), min(width - 1, line.width - TextWidth.of(shown.text) + shown.cursor))
         }
-        if focus == .list, !digits.isEmpty { return (StyledLine(" open number \(digits)").fitted(to: width), nil) }
-        var line = StyledLine(edited == nil ? " › " : " ✎ ", focus == .input ? .color(.green, bold: true) : .dim)
+        var line = StyledLine(edited == nil ? " › " : " ✎ ", .color(.green, bold: true))
         let window = editor.window(width: width - 4)
-        line.append(window.text, focus == .input ? .plain : .dim)
-        return (line.fitted(to: width), focus == .input ? 3 + window.cursor : nil)
+        line.append(window.text)
+        return (line.fitted(to: width), 3 + window.cursor)
     }
 
     private var hint: StyledLine {
@@ -218,11 +218,19 @@ extension ScreenModel {
         if edited != nil {
             return StyledLine(" Enter changes it · an emptied line deletes it · ↑↓ another · Esc gives up", .dim)
         }
+        if !unaddressed.isEmpty { return unaddressedHint }
         if wasLost { return lossHint }
-        return switch focus {
-        case .list: StyledLine(" ↑↓ choose · Enter or number opens · / command · /help · q leaves", .dim)
-        case .input: StyledLine(" Enter sends · Tab list · ↑ edits the last · PgUp PgDn scroll · /help", .dim)
-        }
+        return StyledLine(
+            isChoosing
+                ? " ↑↓ choose · Enter opens · type to write · /help · Ctrl-C leaves"
+                : " Enter sends · Tab list · ↑ edits the last · PgUp PgDn scroll · /help", .dim)
+    }
+
+    /// Stays until a conversation is open.
+    private var unaddressedHint: StyledLine {
+        var line = StyledLine(" No conversation is open:", .color(.yellow, bold: true))
+        line.append(" choose one with ↑↓ and Enter, or /open NAME. Your text is kept.", .color(.yellow))
+        return line
     }
 
     /// Stays until the connection is back.

@@ -1,41 +1,36 @@
 internal import PostlineClient
 internal import TerminalText
 
-/// The chat as it stands on the screen: what is chosen, what is typed, how far is scrolled.
+/// The state of the chat on the screen: the chosen conversation, the text being typed, the scroll position.
 ///
-/// A value without I/O: events and keys go in, effects and a picture come out.
+/// A value without I/O: events and keys go in, effects and a picture come out. Letters always go to the input line.
 struct ScreenModel: Sendable {
-    /// What an arrow key moves.
-    enum Focus: Sendable {
-        case list
-        case input
-    }
-
     var chat: ChatModel
-    private(set) var focus = Focus.list
+    /// True after Tab: the arrow keys and Enter choose a conversation although one is open.
+    var isInList = false
     private(set) var editor = LineEditor()
-    /// The message of the user's own that the line changes; nil where it is a new one.
+    /// Text that was entered while no conversation was open. It goes to the input line of the next one that is opened.
+    private(set) var unaddressed = ""
+    /// The user's message that the input line edits, or nil for a new message.
     private(set) var edited: Message?
-    /// What stands over everything until the next key: help, found people.
+    /// Rows shown over the conversations until the next key, such as the help.
     var panel: Panel?
     private(set) var status: StyledLine?
     private(set) var selectedID: String?
-    /// Digits typed in the list, for numbers above nine.
-    private(set) var digits = ""
-    /// The lowest row in view; nil where it is the newest.
+    /// The lowest row in view, or nil for the newest.
     var bottom: MessageRows.ID?
-    /// Whether the program has begun to end.
+    /// True once the program has begun to end.
     private(set) var isOver = false
 
-    /// Remembered from the last picture: keys that scroll need them.
+    /// Values of the last picture that keys for scrolling need.
     var rowIDs: [MessageRows.ID] = []
     var pageHeight = 10
     var screenWidth = 80
-    /// Whether the connection was lost and is not back.
+    /// True from the loss of the connection until it is back.
     private(set) var wasLost = false
-    /// Too narrow for two columns: the list or the messages, whichever is in use.
+    /// True if the screen is too narrow for two columns and shows either the list or the messages.
     var isNarrow = false
-    /// Whether it was said that leaving now leaves messages unsent.
+    /// True once the user was warned that leaving now leaves messages unsent.
     private var wasWarned = false
     let address: String
 
@@ -74,57 +69,43 @@ struct ScreenModel: Sendable {
         if panel?.scroll(key, height: pageHeight) == true { return [] }
         if panel != nil {
             panel = nil
-            // Escape only closes the panel; any other key does what it does.
-            if key == .escape || key == .enter && editor.isEmpty && focus == .input { return [] }
+            // Escape, and Enter in an empty line, only close the panel; any other key also does what it always does.
+            if key == .escape || key == .enter && editor.isEmpty { return [] }
         }
         switch key {
         case .interrupt: return [.quit(saying: nil)]
-        case .endOfInput where editor.isEmpty: return [.quit(saying: nil)]
         case .next: return move(by: 1, opening: true)
         case .previous: return move(by: -1, opening: true)
-        case .pageUp: return scroll(by: max(1, pageHeight - 2))
-        case .pageDown: return scroll(by: -max(1, pageHeight - 2))
+        case .pageUp: return isChoosing ? move(by: -pageHeight / 2) : scroll(by: max(1, pageHeight - 2))
+        case .pageDown: return isChoosing ? move(by: pageHeight / 2) : scroll(by: -max(1, pageHeight - 2))
         default: break
         }
-        return focus == .list ? handleInList(key) : handleInInput(key)
+        if chat.question != nil { return handleAnswering(key) }
+        if edited != nil, let effects = handleEditing(key) { return effects }
+        if isChoosing, let effects = handleChoosing(key) { return effects }
+        return handleInInput(key)
     }
 
-    private mutating func handleInList(_ key: Key) -> [ChatEffect] {
+    /// True if the arrow keys choose a conversation: after Tab, and while no conversation is open.
+    var isChoosing: Bool { isInList || chat.openID == nil }
+
+    /// Handles the keys of the list. Returns nil for a key that belongs to the input line.
+    private mutating func handleChoosing(_ key: Key) -> [ChatEffect]? {
         switch key {
-        case .up: return move(by: -1, opening: false)
-        case .down: return move(by: 1, opening: false)
-        case .enter, .right:
-            if !digits.isEmpty { return openNumber() }
-            guard let id = selection else { return [] }
-            return open(id)
-        case .tab, .escape:
-            digits = ""
-            if chat.openID != nil { focus = .input }
+        case .up: return move(by: -1)
+        case .down: return move(by: 1)
+        case .enter where isInList || editor.isEmpty: return selection.map { open($0) } ?? []
+        case .right where editor.isEmpty: return selection.map { open($0) } ?? []
+        case .tab, .backTab, .escape:
+            isInList = !isInList && chat.openID != nil
             return []
-        case .text(let text) where text.allSatisfy({ "0"..."9" ~= $0 }):
-            digits += text
-            // No longer number can be meant.
-            if (Int(digits) ?? 0) * 10 > chat.shown.conversations.count { return openNumber() }
-            return []
-        case .backspace where !digits.isEmpty:
-            digits.removeLast()
-            return []
-        case .text(let text) where text == "q" && chat.openID == nil:
-            return [.quit(saying: nil)]
-        case .text(let text) where text == "/" || chat.openID != nil:
-            focus = .input
-            return handleInInput(key)
-        case .paste where chat.openID != nil:
-            focus = .input
-            return handleInInput(key)
         default:
-            return []
+            isInList = false
+            return nil
         }
     }
 
     private mutating func handleInInput(_ key: Key) -> [ChatEffect] {
-        if chat.question != nil { return handleAnswering(key) }
-        if edited != nil, let effects = handleEditing(key) { return effects }
         switch key {
         case .enter:
             guard let command = TypedLine(editor.text) else { return [] }
@@ -132,15 +113,20 @@ struct ScreenModel: Sendable {
                 say("A message has at most 8,000 characters; this one has more.", .color(.red))
                 return []
             }
-            _ = editor.take()
-            // Who writes wants to see what is written.
-            if case .text = command { bottom = nil }
+            let line = editor.take()
+            guard case .text = command else { return perform(command) }
+            guard chat.openID != nil else {
+                unaddressed += unaddressed.isEmpty ? line : "\n\(line)"
+                return []
+            }
+            // A user who sends a message wants to see it.
+            bottom = nil
             return perform(command)
-        case .escape, .tab:
-            focus = .list
-            digits = ""
+        case .escape, .tab, .backTab:
+            isInList = true
             selectedID = chat.openID ?? selectedID
             return []
+        case .number(let number): return perform(.open("\(number)"))
         case .up where editor.isEmpty && bottom == nil && chat.ownMessages.last != nil:
             edit(chat.ownMessages.last)
             return []
@@ -148,8 +134,6 @@ struct ScreenModel: Sendable {
         case .down: return scroll(by: -1)
         default:
             _ = editor.handle(key)
-            // A command that was begun without a conversation, and rubbed out, leads back to the list.
-            if editor.isEmpty, chat.openID == nil { focus = .list }
             return []
         }
     }
@@ -157,7 +141,7 @@ struct ScreenModel: Sendable {
     private mutating func handleAnswering(_ key: Key) -> [ChatEffect] {
         switch key {
         case .enter: return take(chat.answer(editor.take().trimmingLineEnds))
-        case .escape, .tab:
+        case .escape, .tab, .backTab:
             _ = editor.take()
             return take(chat.answer(""))
         default:
@@ -166,19 +150,13 @@ struct ScreenModel: Sendable {
         }
     }
 
-    private mutating func openNumber() -> [ChatEffect] {
-        defer { digits = "" }
-        return perform(.open(digits))
-    }
-
-    /// Chooses the conversation above or below; with `opening`, opens it.
-    private mutating func move(by step: Int, opening: Bool) -> [ChatEffect] {
+    /// Chooses another conversation of the list, and with `opening` opens it.
+    private mutating func move(by step: Int, opening: Bool = false) -> [ChatEffect] {
         let ids = chat.shown.conversations.map(\.id)
         guard !ids.isEmpty else { return [] }
         let from = (opening ? chat.openID ?? selection : selection).flatMap { ids.firstIndex(of: $0) }
         let to = from.map { min(max($0 + step, 0), ids.count - 1) } ?? 0
         selectedID = ids[to]
-        digits = ""
         return opening ? open(ids[to]) : []
     }
 
@@ -209,36 +187,37 @@ struct ScreenModel: Sendable {
             case .notice(let notice): show(notice)
             }
         }
-        if chat.openID == nil, focus == .input, editor.isEmpty, chat.question == nil { focus = .list }
-        // What stands at the bottom of the open conversation is read.
-        if bottom == nil, panel == nil, !(isNarrow && focus == .list) {
+        // The newest message of the open conversation is marked as read while it is in view.
+        if bottom == nil, panel == nil, !(isNarrow && isChoosing) {
             for case .effect(let effect) in chat.sawNewest() { effects.append(effect) }
         }
         return effects
     }
 
-    /// Puts a message of the user's own into the line, to be changed; nil: a new one is written again.
+    /// Puts one of the user's messages into the input line to edit it; nil returns to writing a new message.
     mutating func edit(_ message: Message?) {
         edited = message
         _ = editor.take()
         if let content = message?.content { _ = editor.handle(.paste(content)) }
-        if message != nil { focus = .input }
+        if message != nil { isInList = false }
     }
 
-    /// Stands in a conversation that was opened, with what was typed there before.
+    /// Moves to a conversation that was opened. Its draft is in the input line, and behind it the unaddressed text.
     mutating func begin(_ id: String) {
         selectedID = id
-        focus = .input
+        isInList = false
         bottom = nil
         edit(nil)
-        if let draft = chat.open?.draft { _ = editor.handle(.paste(draft)) }
+        let texts = [chat.open?.draft ?? "", unaddressed].filter { !$0.isEmpty }
+        _ = editor.handle(.paste(texts.joined(separator: "\n")))
+        unaddressed = ""
     }
 
-    mutating func showList() { focus = .list }
+    mutating func showList() { isInList = chat.openID != nil }
 
     mutating func beginAnswering() {
         panel = nil
-        focus = .input
+        isInList = false
         edit(nil)
     }
 

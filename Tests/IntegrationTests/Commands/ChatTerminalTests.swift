@@ -42,6 +42,32 @@ struct ChatTerminalTests {
         }
     }
 
+    @Test("text typed at the start is sent once a conversation is open")
+    func typedAtStart() async throws {
+        try await withNode { node in
+            let chat = try signedIn(.erin, node)
+            defer { chat.signal(SIGKILL) }
+            try await chat.says("Alice Moreau")
+            try chat.press("quick question\r")
+            try await chat.says("No conversation is open:")
+            try chat.press("/open alice\r")
+            try await chat.says("quick question", then: "Enter sends")
+            try chat.press("\r")
+            try await chat.says("quick question", then: "✓")
+            #expect(
+                try await node.database.column("select count(*) from messages where content = 'quick question'")
+                    == ["1"])
+            try chat.press("/quit\r")
+            #expect(try await chat.exit() == 0)
+        }
+    }
+
+    private func signedIn(_ person: Person, _ node: TestNode) throws -> Command {
+        try terminal(
+            ["chat", person.email, "--port", "\(node.port)"],
+            ["POSTLINE_PASSWORD": TestNode.password, "TERM": "xterm"])
+    }
+
     /// The program on a terminal of its own, whose keys are this command's input and whose screen is its output.
     private func terminal(_ arguments: [String], _ environment: [String: String]) throws -> Command {
         let spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"

@@ -178,7 +178,10 @@ extension Command {
 }
 
 extension Command {
-    func type(_ line: String) throws { try input.write(contentsOf: Data((line + "\n").utf8)) }
+    func type(_ line: String) throws { try press(line + "\n") }
+
+    /// Writes keys as a terminal sends them, without a line end.
+    func press(_ keys: String) throws { try input.write(contentsOf: Data(keys.utf8)) }
 
     func endInput() throws { try input.close() }
 
