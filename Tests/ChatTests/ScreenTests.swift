@@ -42,10 +42,19 @@ struct ScreenTests {
 
     @Test("the help is whole on a terminal of 80 columns")
     func help() {
-        for (usage, meaning) in TypedLine.usages {
-            #expect(TextWidth.of(usage) < TypedLine.usageWidth, "\(usage)")
-            #expect(2 + TypedLine.usageWidth + TextWidth.of(meaning) <= 80, "\(meaning)")
+        let groups = Help.commands + [Help.keys]
+        #expect(groups.map(\.title) == ["Conversations", "Messages", "Profile", "Account", "Keys"])
+        for row in groups.flatMap(\.rows) {
+            #expect(TextWidth.of(row.usage) < Help.usageWidth, "\(row.usage)")
+            #expect(2 + Help.usageWidth + TextWidth.of(row.meaning) <= 80, "\(row.meaning)")
         }
+        var screen = screen()
+        _ = type("/help", &screen)
+        let shown = text(&screen, width: 80, height: 70)
+        for title in groups.map(\.title) { #expect(shown.contains(" \(title) ")) }
+        #expect(shown.contains("  /quit                   leave the chat; you stay signed in"))
+        let lines = LineFormat(showsAvatars: false).lines(.help, screen.chat).map(\.text)
+        #expect(lines.first == "* Conversations" && lines.allSatisfy { TextWidth.of($0) <= 80 })
     }
 
     @Test("who is online, was last seen, types, or is muted is shown in the list and the head; no keys are typed over")

@@ -53,8 +53,9 @@ struct LineFormat: Sendable {
             let how = question.isSecret ? "not shown; " : ""
             return said("? \(question.label) (\(how)an empty line gives up):")
         case .help:
-            return TypedLine.usages.flatMap {
-                said("  \(TextWidth.fit($0.usage, to: TypedLine.usageWidth))\($0.meaning)")
+            return Help.commands.flatMap { group in
+                said("* \(group.title)")
+                    + group.rows.flatMap { said("  \(TextWidth.fit($0.usage, to: Help.usageWidth))\($0.meaning)") }
             }
         case .info(let text): return said("* \(text)")
         case .failed(let reason): return said("! \(reason)")

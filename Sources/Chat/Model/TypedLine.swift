@@ -174,45 +174,6 @@ enum TypedLine: Sendable, Equatable {
     private static func names(_ text: String) -> [String] {
         text.split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
     }
-
-    /// How wide `/help` shows a command.
-    static let usageWidth = 24
-
-    /// What `/help` shows: a command and what it does.
-    static let usages: [(usage: String, meaning: String)] = [
-        ("/open NAME", "open a conversation by number or name, or a person's"),
-        ("/list", "show the conversations"),
-        ("/search NAME", "look for people"),
-        ("/members", "show who is in the open conversation"),
-        ("/older", "show older messages"),
-        ("/edit TEXT", "change your last message; /edit #12 TEXT another"),
-        ("/delete", "delete your last message; /delete #12 another"),
-        ("/image FILE", "send a picture"),
-        ("/mine", "show your messages with their numbers"),
-        ("/group TITLE with NAMES", "make a group; between two names a comma"),
-        ("/add NAMES", "add people to the open group"),
-        ("/remove NAME", "take somebody out of it"),
-        ("/role NAME ROLE", "make somebody member, admin or owner of it"),
-        ("/rename TITLE", "give it another title"),
-        ("/leave", "leave it"),
-        ("/mute [8h]", "no push tells you of what is open; /unmute ends that"),
-        ("/refused", "show what the server refused"),
-        ("/retry NUMBER", "try it again; alone: all of it"),
-        ("/discard NUMBER", "give it up; all: all of it"),
-        ("/me", "show all that is known of you"),
-        ("/name NEW", "change your name, everywhere at once"),
-        ("/username NEW", "change your username; alone: when you can"),
-        ("/avatar NEW", "one that /avatar lists, a picture's file, or none"),
-        ("/bio TEXT", "say something of yourself, or none"),
-        ("/hide", "nobody sees when you are here, nor you of them; /show"),
-        ("/upgrade EMAIL", "as a guest: keep this account; asks for a password"),
-        ("/login EMAIL", "as a guest: bring all into an account that you have"),
-        ("/password", "change your password"),
-        ("/logout [all]", "sign out here, or everywhere; erases what is kept"),
-        ("/delete-account", "delete your account for good; asks first"),
-        ("/quit", "leave"),
-        ("//text", "send a text that begins with a slash"),
-    ]
 }
 
 extension String {

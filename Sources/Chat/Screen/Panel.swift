@@ -34,21 +34,18 @@ struct Panel: Sendable, Equatable {
         }
     }
 
-    /// The commands and the keys.
+    /// The commands and the keys, in groups.
     static var help: Panel {
-        let commands = TypedLine.usages.map { command in
-            var line = StyledLine("  ")
-            line.append(TextWidth.fit(command.usage, to: TypedLine.usageWidth), .bold)
-            line.append(command.meaning)
-            return line
-        }
-        let keys = [
-            "  Tab: list and back · ↑ ↓ PgUp PgDn: choose, scroll · Alt-1 to Alt-9: open one",
-            "  ↑ in an empty line: change your last message, and from there the ones before",
-            "  Ctrl-N Ctrl-P: the next, the previous conversation · Ctrl-C: leave",
-            "  Alt-Enter: a new line",
-        ]
-        return Panel(lines: commands + keys.map { StyledLine($0, .dim) })
+        Panel(
+            lines: (Help.commands + [Help.keys]).enumerated().flatMap { index, group in
+                (index > 0 ? [StyledLine()] : []) + [StyledLine(" \(group.title)", .color(.green, bold: true))]
+                    + group.rows.map { row in
+                        var line = StyledLine("  ")
+                        line.append(TextWidth.fit(row.usage, to: Help.usageWidth), .bold)
+                        line.append(row.meaning)
+                        return line
+                    }
+            })
     }
 
     /// Moves by a key that scrolls; false where it is another, or all is in view.
