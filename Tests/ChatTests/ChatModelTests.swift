@@ -131,16 +131,13 @@ struct ChatModelTests {
         #expect(model.sawNewest() == [.effect(.markRead(conversationID: Fixture.direct, seq: 3))])
     }
 
-    @Test("a refused message is shown with the reason, and can be tried again or given up; a refused mark is forgotten")
+    @Test("a refused message can be sent again or dropped")
     func refused() {
         var scene = Scene()
         var model = Fixture.model(scene)
         #expect(model.perform(.retry(nil)) == [.notice(.info("Nothing is refused."))])
-        scene.refused = [Fixture.refusal(7), Fixture.refusal(9, .profile), Fixture.refusal(11, .readMark)]
-        #expect(
-            model.handle(.shows(scene.shown)) == [
-                .notice(.refused(scene.refused[0])), .notice(.refused(scene.refused[1])), .effect(.discard([11])),
-            ])
+        scene.refused = [Fixture.refusal(7), Fixture.refusal(9), Fixture.refusal(11)]
+        #expect(model.handle(.shows(scene.shown)) == scene.refused.map { .notice(.refused($0)) })
         #expect(model.handle(.shows(scene.shown)).isEmpty)
         #expect(model.perform(.retry(2)) == [.effect(.retry([9]))])
         #expect(model.perform(.retry(nil)) == [.effect(.retry([7, 9, 11]))])
@@ -149,6 +146,30 @@ struct ChatModelTests {
             Issue.record("a number that there is not is taken")
             return
         }
+    }
+
+    @Test("any other refused change is dropped at once, and its error shown")
+    func dropped() {
+        var scene = Scene()
+        var model = Fixture.model(scene)
+        scene.refused = [Fixture.refusal(1, .profile), Fixture.refusal(2, .edit), Fixture.refusal(3, .readMark)]
+        let outputs = model.handle(.shows(scene.shown))
+        #expect(
+            outputs == [
+                .effect(.discard([1])), .notice(.failed("No.")), .effect(.discard([2])),
+                .notice(.failed("Not edited (No.): hello")), .effect(.discard([3])),
+            ])
+        #expect(model.handle(.shows(scene.shown)).isEmpty)
+    }
+
+    @Test("changes that were refused before the start are dropped too, and refused messages are no news")
+    func droppedAtStart() {
+        var scene = Scene()
+        scene.refused = [Fixture.refusal(1), Fixture.refusal(2, .profile)]
+        var model = ChatModel()
+        let outputs = model.handle(.shows(scene.shown))
+        #expect(outputs.prefix(2) == [.effect(.discard([2])), .notice(.failed("No."))])
+        #expect(!outputs.contains(.notice(.refused(scene.refused[0]))))
     }
 
     @Test("the last message of one's own is edited and deleted, or a chosen one, and never another's")

@@ -166,14 +166,14 @@ extension Message {
 }
 
 extension RefusedChange {
-    /// What was not done, and why.
+    /// The change that the server refused, and the reason.
     var sentence: String {
         let text = PlainText.line(content ?? "")
         return switch kind {
-        case .message: "not sent (\(error.sentence)): \(text)"
-        case .edit: "not edited (\(error.sentence)): \(text)"
-        case .deletion: "not deleted (\(error.sentence))"
-        case .readMark: "not marked as read (\(error.sentence))"
+        case .message: "Not sent (\(error.sentence)): \(text)"
+        case .edit: "Not edited (\(error.sentence)): \(text)"
+        case .deletion: "Not deleted (\(error.sentence))"
+        case .readMark: "Not marked as read (\(error.sentence))"
         case .profile: error.sentence
         }
     }

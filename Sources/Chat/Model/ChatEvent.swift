@@ -78,8 +78,9 @@ enum ChatNotice: Sendable, Equatable {
     case help
     case info(String)
     case failed(String)
+    /// A message was refused.
     case refused(RefusedChange)
-    /// What was refused and neither tried again nor discarded.
+    /// The refused messages that were neither sent again nor discarded.
     case refusals
     case older(conversationID: String, [Message])
 }

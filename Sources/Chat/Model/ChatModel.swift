@@ -87,12 +87,13 @@ struct ChatModel: Sendable {
         let isFirst = old.myID != new.myID
         if isFirst { begin(with: new) }
         var outputs: [ChatOutput] = []
+        let isNews = !isFilling && !isFirst
         if isFilling {
             if new.me != nil, new.state == .live { fill() }
-        } else if !isFirst {
-            // What is there from the start is no news.
+        } else if isNews {
             outputs += news(since: old)
         }
+        outputs += refusals(since: isFirst ? [] : old.refused, isNews: isNews)
         outputs += linkNotices()
         if isOpening, let openID, new.chats[openID] != nil {
             isOpening = false
@@ -140,13 +141,24 @@ struct ChatModel: Sendable {
         }
         news += newMessages()
         news += News.ofEdits(from: old, to: shown)
-        var outputs = news.map { ChatOutput.notice(.news($0)) }
-        let refused = Set(old.refused.map(\.id))
-        for change in shown.refused where !refused.contains(change.id) {
-            // A mark in a conversation that is gone is no loss.
-            outputs.append(change.kind == .readMark ? .effect(.discard([change.id])) : .notice(.refused(change)))
+        return news.map { .notice(.news($0)) }
+    }
+
+    /// Returns what follows from changes that the server has refused since.
+    ///
+    /// Only a refused message is kept, in its conversation: it is the only copy of a text. Any other change is dropped at
+    /// once, because the server's value is shown again, and a list of old refusals would only be in the way.
+    private func refusals(since old: [RefusedChange], isNews: Bool) -> [ChatOutput] {
+        let known = Set(old.map(\.id))
+        return shown.refused.filter { !known.contains($0.id) }.flatMap { change -> [ChatOutput] in
+            switch change.kind {
+            case .message: isNews ? [.notice(.refused(change))] : []
+            // A read mark in a conversation that is gone is no loss.
+            case .readMark: [.effect(.discard([change.id]))]
+            case .edit, .deletion, .profile:
+                [.effect(.discard([change.id])), .notice(.failed(change.sentence))]
+            }
         }
-        return outputs
     }
 
     /// Follows conversations in which there is something new, and tells it as soon as it is here.

@@ -15,10 +15,7 @@ extension ScreenModel {
             say(text, .dim)
         case .refused(let change):
             let number = (chat.shown.refused.firstIndex(of: change) ?? 0) + 1
-            let sentence = change.sentence
-            say(
-                "\(sentence.prefix(1).uppercased() + sentence.dropFirst()) · /retry \(number) or /discard \(number)",
-                .color(.red))
+            say("\(change.sentence) · /retry \(number) or /discard \(number)", .color(.red))
         case .refusals:
             guard !chat.shown.refused.isEmpty else { return say("Nothing is refused.", .dim) }
             panel = Panel(Array(chat.shown.refused.enumerated())) {

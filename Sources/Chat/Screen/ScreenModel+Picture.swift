@@ -75,7 +75,9 @@ extension ScreenModel {
         case .offline, .ended: sign = "○ offline"
         }
         if chat.shown.waiting > 0, chat.link != .online { sign = "\(chat.shown.waiting) waiting  \(sign)" }
-        if !chat.shown.refused.isEmpty { sign = "\(chat.shown.refused.count) refused  \(sign)" }
+        // Other changes are dropped when they are refused.
+        let refused = chat.shown.refused.count { $0.kind == .message }
+        if refused > 0 { sign = "\(refused) refused  \(sign)" }
         sign = TextWidth.truncate(sign, to: max(0, width - line.width - 3))
         line.append(String(repeating: " ", count: max(1, width - line.width - TextWidth.of(sign) - 1)), .inverse)
         line.append(sign + " ", .inverse)

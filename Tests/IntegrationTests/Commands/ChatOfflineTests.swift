@@ -103,14 +103,18 @@ struct ChatOfflineTests {
         }
     }
 
-    @Test("what the server refuses is said with its sentence, listed, tried again and given up")
+    @Test("a refused username is dropped with its error; a refused message is listed, sent again and dropped")
     func refused() async throws {
         try await withNode { node in
             let home = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
             defer { try? FileManager.default.removeItem(at: home) }
             let alice = try chat(.alice, port: node.port, home: home)
             defer { alice.signal(SIGKILL) }
-            try alice.type("/username bob")
+            try alice.type("/username al")
+            try await alice.says("! A username has 3 to 30")
+            try alice.type("/refused")
+            try await alice.says("! A username has 3 to 30", then: "* nothing is refused")
+            try alice.type("/open bob\n\(String(repeating: "x", count: 8_001))")
             try await alice.says("* /retry 1 tries it again, /discard 1 gives it up")
             let first = alice.output.count
             try alice.type("/retry 1")
@@ -118,7 +122,7 @@ struct ChatOfflineTests {
             try alice.type("/refused")
             try await alice.says("\n  1  ")
             try alice.type("/discard 1\n/refused")
-            try await alice.says("* nothing is refused")
+            try await alice.says("/discard 1 gives it up", then: "* nothing is refused")
             try alice.type("/quit")
             #expect(try await alice.exit() == 0)
         }
