@@ -57,6 +57,43 @@ struct KeyTests {
         #expect(editor.isEmpty)
     }
 
+    @Test("rows break at line ends and behind blanks, and the cursor moves between them")
+    func rows() {
+        var editor = LineEditor()
+        _ = editor.handle(.paste("the quick brown fox\nand 日本語日本語日本\n"))
+        let layout = editor.layout(width: 10)
+        #expect(layout.rows == ["the quick ", "brown fox", "and ", "日本語日本", "語日本", ""])
+        #expect(layout.cursor == (5, 0))
+        #expect(editor.moveRow(by: 1, width: 10) == false)
+        for row in [4, 3, 2, 1, 0] {
+            #expect(editor.moveRow(by: -1, width: 10) == true)
+            #expect(editor.layout(width: 10).cursor == (row, 0))
+        }
+        #expect(editor.moveRow(by: -1, width: 10) == false)
+        _ = editor.handle(.end)
+        #expect(editor.layout(width: 10).cursor == (1, 9))
+        _ = editor.moveRow(by: -1, width: 10)
+        #expect(editor.layout(width: 10).cursor == (0, 9))
+        _ = editor.moveRow(by: 1, width: 10)
+        _ = editor.moveRow(by: 1, width: 10)
+        #expect(editor.layout(width: 10).cursor == (2, 3))
+        _ = editor.moveRow(by: 1, width: 10)
+        #expect(editor.layout(width: 10).cursor == (3, 2))
+        _ = editor.handle(.home)
+        #expect(editor.layout(width: 10).cursor == (2, 0))
+    }
+
+    @Test("no row is wider than asked, and together they hold the text")
+    func rowsOfAnyWidth() {
+        var editor = LineEditor()
+        let text = "some words, 日本語 and averyveryverylongone   with  blanks 日本日本"
+        _ = editor.handle(.paste(text))
+        for width in 2...30 {
+            let rows = editor.layout(width: width).rows
+            #expect(rows.allSatisfy { TextWidth.of($0) <= width } && rows.joined() == text)
+        }
+    }
+
     @Test("the window follows the cursor and never exceeds its width")
     func window() {
         var editor = LineEditor()

@@ -144,6 +144,40 @@ struct ScreenTests {
         #expect(type("/quit", &screen) == [.quit(saying: nil)])
     }
 
+    @Test("the input grows to five rows and scrolls; line breaks are sent")
+    func composer() {
+        var screen = screen()
+        _ = screen.handle(.enter)
+        for key in [Key.text("1"), .newLine, .text("2"), .newLine, .paste("3\n4\n5\n6\n7")] { _ = screen.handle(key) }
+        func input() -> [String] {
+            screen.picture(width: 90, height: 20).rows.suffix(6).dropLast().map(\.text.trimmed)
+        }
+        #expect(input() == ["↑ 3", "4", "5", "6", "7"])
+        for _ in 0..<5 { #expect(screen.handle(.up).isEmpty) }
+        #expect(input() == ["↑ 2", "3", "4", "5", "↓ 6"])
+        #expect(screen.picture(width: 90, height: 20).cursor?.row == 14)
+        _ = screen.handle(.up)
+        #expect(input() == ["› 1", "2", "3", "4", "↓ 5"])
+        for (width, height) in [(90, 20), (64, 6), (40, 7), (20, 8)] {
+            let picture = screen.picture(width: width, height: height)
+            #expect(picture.rows.count == height && picture.rows.allSatisfy { $0.width == width })
+            #expect(picture.cursor.map { $0.row < height - 1 && $0.column < width } == true)
+        }
+        #expect(
+            screen.handle(.enter) == [.send(conversationID: Fixture.direct, content: "1\n2\n3\n4\n5\n6\n7")])
+        #expect(input().last == "›")
+    }
+
+    @Test("a refused change of the profile is dropped, and its error shown")
+    func refusedProfile() {
+        var scene = Scene()
+        var screen = screen(scene)
+        scene.refused = [Fixture.refusal(1, .profile)]
+        #expect(screen.handle(.shows(scene.shown)) == [.discard([1])])
+        let shown = text(&screen)
+        #expect(shown.contains(" No.") && !shown.contains("refused") && !shown.contains("/discard"))
+    }
+
     @Test("a changed name shows at once, in past messages, the list and the head", .covers("B43"))
     func rename() {
         var scene = Scene()

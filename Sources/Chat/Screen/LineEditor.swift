@@ -1,6 +1,6 @@
 internal import TerminalText
 
-/// The text that a person is typing, and where in it the cursor stands. Moves and deletes by whole characters.
+/// The text that the user types, and the position of the cursor. Moves and deletes by whole characters.
 struct LineEditor: Sendable, Equatable {
     private(set) var characters: [Character] = []
     private(set) var cursor = 0
@@ -22,8 +22,8 @@ struct LineEditor: Sendable, Equatable {
         case .right: cursor = min(characters.count, cursor + 1)
         case .wordLeft: cursor = wordStart
         case .wordRight: cursor = wordEnd
-        case .home: cursor = 0
-        case .end: cursor = characters.count
+        case .home: cursor = characters[..<cursor].lastIndex(of: "\n").map { $0 + 1 } ?? 0
+        case .end: cursor = characters[cursor...].firstIndex(of: "\n") ?? characters.count
         default: return false
         }
         return true
@@ -35,9 +35,74 @@ struct LineEditor: Sendable, Equatable {
         return text
     }
 
-    /// The part of the text to show in `width` cells, and the cell in it where the cursor stands.
+    /// Replaces the characters before the cursor.
+    mutating func replace(last count: Int, with text: String) {
+        remove(from: cursor - count, to: cursor)
+        insert(text)
+    }
+
+    /// The text in rows of at most `width` cells, and the row and cell of the cursor.
+    ///
+    /// The cursor may be behind the last cell of a row.
+    func layout(width: Int) -> (rows: [String], cursor: (row: Int, column: Int)) {
+        let rows = rows(width: width)
+        let row = cursorRow(in: rows)
+        return (rows.map { String(characters[$0].map(Self.shown)) }, (row, cells(rows[row].lowerBound..<cursor)))
+    }
+
+    /// Moves the cursor to another row of the layout. Returns false if there is none.
+    mutating func moveRow(by step: Int, width: Int) -> Bool {
+        let rows = rows(width: width)
+        let row = cursorRow(in: rows)
+        guard rows.indices.contains(row + step) else { return false }
+        let column = cells(rows[row].lowerBound..<cursor)
+        let target = rows[row + step]
+        cursor = target.lowerBound
+        // A wrapped row ends before the character that begins the next.
+        let isWrapped = row + step + 1 < rows.count && rows[row + step + 1].lowerBound == target.upperBound
+        let last = isWrapped ? target.upperBound - 1 : target.upperBound
+        while cursor < last, cells(target.lowerBound..<(cursor + 1)) <= column { cursor += 1 }
+        return true
+    }
+
+    /// The characters of each row, without the line breaks. A row ends at a line break, else behind its last blank.
+    private func rows(width: Int) -> [Range<Int>] {
+        var rows: [Range<Int>] = []
+        var start = 0
+        var used = 0
+        var word = 0
+        for (index, character) in characters.enumerated() {
+            if character == "\n" {
+                rows.append(start..<index)
+                (start, used, word) = (index + 1, 0, index + 1)
+                continue
+            }
+            let next = cells(index..<(index + 1))
+            while used + next > width, index > start {
+                let cut = word > start ? word : index
+                rows.append(start..<cut)
+                (start, used, word) = (cut, cells(cut..<index), cut)
+            }
+            used += next
+            if character == " " { word = index + 1 }
+        }
+        return rows + [start..<characters.count]
+    }
+
+    private func cursorRow(in rows: [Range<Int>]) -> Int { rows.lastIndex { $0.lowerBound <= cursor } ?? 0 }
+
+    private func cells(_ range: Range<Int>) -> Int {
+        characters[range].reduce(0) { $0 + TextWidth.of(Self.shown($1)) }
+    }
+
+    /// A character as the terminal may show it.
+    private static func shown(_ character: Character) -> Character {
+        character == "\n" ? "⏎" : PlainText.line(String(character)).first ?? " "
+    }
+
+    /// The part of the text to show in one row of `width` cells, and the cell of the cursor in it.
     func window(width: Int) -> (text: String, cursor: Int) {
-        let shown = characters.map { $0 == "\n" ? "⏎" : PlainText.line(String($0)).first ?? " " }
+        let shown = characters.map(Self.shown)
         var start = cursor
         var used = 0
         // As much before the cursor as there is room for, and one cell for the cursor itself.

@@ -21,9 +21,10 @@ extension ScreenModel {
         let height = max(6, height)
         let listWidth = width >= 64 ? min(34, width * 2 / 5) : 0
         let foot = foot(width: width, height: height)
-        let bodyHeight = height - 3 - foot.count
-        pageHeight = bodyHeight
         screenWidth = width
+        let (input, cursor) = inputRows(atMost: max(1, min(5, height - 4 - foot.count)))
+        let bodyHeight = height - 2 - input.count - foot.count
+        pageHeight = bodyHeight
         var rows = [title(width)]
         isNarrow = listWidth == 0
         let showsList = panel == nil && (!isNarrow || isChoosing)
@@ -43,10 +44,9 @@ extension ScreenModel {
             rows.append(row)
         }
         rows.append(rule(width, listWidth: showsList ? listWidth : 0))
-        let (input, cursor) = inputRow(width)
-        rows.append(input)
-        rows += foot
-        return Picture(rows: rows, cursor: (row: height - 1 - foot.count, column: cursor))
+        rows += input + foot
+        return Picture(
+            rows: rows, cursor: (row: height - foot.count - input.count + cursor.row, column: cursor.column))
     }
 
     /// What is said at the bottom, whole where there is room: a refusal may be two sentences.
@@ -201,18 +201,28 @@ extension ScreenModel {
             String(repeating: "─", count: listWidth) + "┴" + String(repeating: "─", count: width - listWidth - 1), .dim)
     }
 
-    private func inputRow(_ width: Int) -> (StyledLine, cursor: Int) {
+    /// The question, or the text that is typed: the rows around the cursor, of longer texts with arrows beside them.
+    private mutating func inputRows(atMost limit: Int) -> (rows: [StyledLine], cursor: (row: Int, column: Int)) {
         if let question = chat.question {
             var line = StyledLine(" \(question.label): ", .color(.yellow, bold: true))
-            let room = max(4, width - line.width - 1)
+            let column = line.width
+            let room = max(4, screenWidth - column - 1)
             let shown = question.isSecret ? editor.masked(width: room) : editor.window(width: room)
             line.append(shown.text)
-            return (line.fitted(to: width), min(width - 1, line.width - TextWidth.of(shown.text) + shown.cursor))
+            return ([line.fitted(to: screenWidth)], (0, min(screenWidth - 1, column + shown.cursor)))
         }
-        var line = StyledLine(edited == nil ? " › " : " ✎ ", .color(.green, bold: true))
-        let window = editor.window(width: width - 4)
-        line.append(window.text)
-        return (line.fitted(to: width), 3 + window.cursor)
+        let (texts, cursor) = editor.layout(width: inputWidth)
+        let count = min(texts.count, limit)
+        let top = min(max(inputTop, cursor.row - count + 1), cursor.row, texts.count - count)
+        inputTop = top
+        let rows = (top..<(top + count)).map { index in
+            let isCut = index == top && top > 0 || index == top + count - 1 && index < texts.count - 1
+            let sign = index == 0 ? (edited == nil ? "›" : "✎") : isCut ? (index == top ? "↑" : "↓") : " "
+            var line = StyledLine(" \(sign) ", index == 0 ? .color(.green, bold: true) : .dim)
+            line.append(texts[index])
+            return line.fitted(to: screenWidth)
+        }
+        return (rows, (cursor.row - top, 3 + cursor.column))
     }
 
     private var hint: StyledLine {
@@ -226,13 +236,13 @@ extension ScreenModel {
         return StyledLine(
             isChoosing
                 ? " ↑↓ choose · Enter opens · type to write · /help · Ctrl-C leaves"
-                : " Enter sends · Tab list · ↑ edits the last · PgUp PgDn scroll · /help", .dim)
+                : " Enter sends · Alt-Enter new line · Tab list · ↑ edits the last · /help", .dim)
     }
 
     /// Stays until a conversation is open.
     private var unaddressedHint: StyledLine {
         var line = StyledLine(" No conversation is open:", .color(.yellow, bold: true))
-        line.append(" choose one with ↑↓ and Enter, or /open NAME. Your text is kept.", .color(.yellow))
+        line.append(" choose one with ↑↓ and Enter, or /open NAME.", .color(.yellow))
         return line
     }
 

@@ -8,7 +8,7 @@ struct ScreenModel: Sendable {
     var chat: ChatModel
     /// True after Tab: the arrow keys and Enter choose a conversation although one is open.
     var isInList = false
-    private(set) var editor = LineEditor()
+    var editor = LineEditor()
     /// Text that was entered while no conversation was open. It goes to the input line of the next one that is opened.
     private(set) var unaddressed = ""
     /// The user's message that the input line edits, or nil for a new message.
@@ -26,6 +26,9 @@ struct ScreenModel: Sendable {
     var rowIDs: [MessageRows.ID] = []
     var pageHeight = 10
     var screenWidth = 80
+    /// The first row of the input line that is in view.
+    var inputTop = 0
+    var inputWidth: Int { screenWidth - 4 }
     /// True from the loss of the connection until it is back.
     private(set) var wasLost = false
     /// True if the screen is too narrow for two columns and shows either the list or the messages.
@@ -81,6 +84,9 @@ struct ScreenModel: Sendable {
         default: break
         }
         if chat.question != nil { return handleAnswering(key) }
+        if !isInList, key == .up || key == .down, editor.moveRow(by: key == .up ? -1 : 1, width: inputWidth) {
+            return []
+        }
         if edited != nil, let effects = handleEditing(key) { return effects }
         if isChoosing, let effects = handleChoosing(key) { return effects }
         return handleInInput(key)
