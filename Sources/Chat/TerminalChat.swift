@@ -92,11 +92,13 @@ package struct TerminalChat {
             : await LineChat(effects: effects, events: events, sink: sink, isTemporary: isTemporary).run()
     }
 
-    /// Asks for what is missing, and again where the password was wrong and a person typed it.
+    /// Signs in. A password that the user has to type is asked for once the server was found to answer, and up to three
+    /// times if it is wrong.
     private func signIn(_ client: PostlineClient, email: String?) async throws {
         if isGuest { return try await client.signInAsGuest(fullName: who) }
         if let token { return try await client.signIn(accessToken: token) }
         var attempts = 0
+        if givenPassword == nil, Terminal.isInteractive { try await client.checkServer() }
         while let email {
             attempts += 1
             let (password, wasTyped) = try self.password(of: email)
@@ -144,8 +146,10 @@ package struct TerminalChat {
         return email
     }
 
+    private var givenPassword: String? { password ?? Terminal.environment("POSTLINE_PASSWORD") }
+
     private func password(of email: String) throws -> (String, wasTyped: Bool) {
-        if let password = password ?? Terminal.environment("POSTLINE_PASSWORD") { return (password, false) }
+        if let givenPassword { return (givenPassword, false) }
         guard Terminal.isInteractive, let typed = Terminal.readSecret(prompt: "Password: ") else {
             throw ChatEnded(description: "The password is missing: set POSTLINE_PASSWORD or give --password.")
         }

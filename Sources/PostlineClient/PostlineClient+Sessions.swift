@@ -45,6 +45,13 @@ extension PostlineClient {
         try await signIn("auth.login", ["email": .string(email), "password": .string(password)])
     }
 
+    /// Connects to the server and closes the connection again, without signing in.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, or `not_trusted` if no Postline server answers, or TLS fails.
+    package func checkServer() async throws {
+        try await LineConnection.connect(to: server, by: connector).close()
+    }
+
     /// Signs in with Apple, to an account that Apple's user has or gets. A guest's data come along: where there is no account
     /// yet the guest becomes it, with the same id.
     ///
