@@ -49,8 +49,9 @@ extension ScreenModel {
             rows: rows, cursor: (row: height - foot.count - input.count + cursor.row, column: cursor.column))
     }
 
-    /// What is said at the bottom, whole where there is room: a refusal may be two sentences.
+    /// The rows at the bottom: candidates, a status in up to three rows, or a hint.
     private func foot(width: Int, height: Int) -> [StyledLine] {
+        if let completion { return [completion.row(width: width)] }
         guard let status, status.width > width else { return [(status ?? hint).fitted(to: width)] }
         let style = status.spans.first?.style ?? .plain
         return TextWidth.wrap(status.text.trimmed, to: width - 2).prefix(max(1, min(3, height - 5)))

@@ -11,6 +11,8 @@ struct ScreenModel: Sendable {
     var editor = LineEditor()
     /// Text that was entered while no conversation was open. It goes to the input line of the next one that is opened.
     private(set) var unaddressed = ""
+    /// The completion whose candidates are shown.
+    var completion: Completion?
     /// The user's message that the input line edits, or nil for a new message.
     private(set) var edited: Message?
     /// Rows shown over the conversations until the next key, such as the help.
@@ -74,6 +76,13 @@ struct ScreenModel: Sendable {
             panel = nil
             // Escape, and Enter in an empty line, only close the panel; any other key also does what it always does.
             if key == .escape || key == .enter && editor.isEmpty { return [] }
+        }
+        if key == .tab || key == .backTab, chat.question == nil, !isInList, complete(by: key == .tab ? 1 : -1) {
+            return []
+        }
+        if completion != nil {
+            endCompletion(undoing: key == .escape)
+            if key == .escape { return [] }
         }
         switch key {
         case .interrupt: return [.quit(saying: nil)]

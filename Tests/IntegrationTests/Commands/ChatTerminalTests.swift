@@ -62,6 +62,51 @@ struct ChatTerminalTests {
         }
     }
 
+    @Test("Tab completes a command and a name, and a pasted text keeps its line breaks")
+    func completionAndPaste() async throws {
+        try await withNode { node in
+            let chat = try signedIn(.erin, node)
+            defer { chat.signal(SIGKILL) }
+            try await chat.says("Alice Moreau")
+            try chat.press("/op\tal\t")
+            try await chat.says("/open Alice Moreau")
+            try chat.press("\r")
+            try await chat.says("Enter sends")
+            try chat.press("\u{1B}[200~one\r\ntwo\u{1B}[201~\u{1B}\rthree")
+            try await chat.says(" › \u{1B}[0mone", then: "   \u{1B}[0mthree")
+            try chat.press("\r")
+            try await chat.says("three", then: "✓")
+            #expect(
+                try await node.database.column(
+                    "select count(*) from messages where content = E'one\\ntwo\\nthree'") == ["1"])
+            try chat.press("/username al\r")
+            try await chat.says("A username has 3 to 30")
+            try chat.press("/quit\r")
+            #expect(try await chat.exit() == 0)
+            #expect(!chat.output.contains("1 refused"))
+        }
+    }
+
+    @Test("a server that cannot be used is told before the password is asked for")
+    func serverCheck() async throws {
+        try await withNode { node in
+            for (options, reason) in [
+                (["--port", "1"], "No server can be reached at 127.0.0.1:1."),
+                (["--port", "\(node.httpPort)"], "speaks HTTP."),
+                (["--port", "\(node.port)", "--tls"], "does not speak TLS"),
+            ] {
+                let chat = try terminal(["chat", Person.erin.email] + options, ["TERM": "xterm"])
+                defer { chat.signal(SIGKILL) }
+                try await chat.says(reason)
+                #expect(try await chat.exit() == 1)
+                #expect(!chat.output.contains("Password"))
+            }
+            let chat = try terminal(["chat", Person.erin.email, "--port", "\(node.port)"], ["TERM": "xterm"])
+            defer { chat.signal(SIGKILL) }
+            try await chat.says("Password: ")
+        }
+    }
+
     private func signedIn(_ person: Person, _ node: TestNode) throws -> Command {
         try terminal(
             ["chat", person.email, "--port", "\(node.port)"],
