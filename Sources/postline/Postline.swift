@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import Messaging
 
 @main
 struct Postline: AsyncParsableCommand {
@@ -14,6 +15,11 @@ struct Postline: AsyncParsableCommand {
 
     static func main() async {
         ProcessCrash.endsAtOnce()
+        let words = Array(CommandLine.arguments.dropFirst())
+        if let (sentence, isAdmin) = unknownCommand(in: words) {
+            let code = isAdmin ? AdminFailure.usage : ExitCode.validationFailure
+            ProcessEnd.end(Failure.say(sentence, code).rawValue)
+        }
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {
@@ -23,7 +29,7 @@ struct Postline: AsyncParsableCommand {
             }
         } catch {
             let text = fullMessage(for: error)
-            if CommandLine.arguments.dropFirst().first == Admin.configuration.commandName,
+            if words.first == name(of: Admin.self),
                 exitCode(for: error) == .validationFailure
             {
                 ProcessEnd.end(AdminFailure.usage.rawValue, saying: text)
@@ -41,8 +47,33 @@ struct Postline: AsyncParsableCommand {
 
     /// The command that was called, as it is written.
     private static var named: String {
-        let names = configuration.subcommands.map { $0.configuration.commandName ?? "\($0)".lowercased() }
+        let names = configuration.subcommands.map(name)
         let name = CommandLine.arguments.dropFirst().first { names.contains($0) }
         return ["postline", name].compactMap(\.self).joined(separator: " ")
+    }
+
+    /// Returns a sentence with the nearest command if the first words name none, and whether it is one of `admin`.
+    ///
+    /// The parser would blame the options that follow an unknown command.
+    static func unknownCommand(in words: [String]) -> (sentence: String, isAdmin: Bool)? {
+        var command: any ParsableCommand.Type = self
+        for (index, word) in words.prefix(2).enumerated() {
+            let subcommands = command.configuration.subcommands
+            guard !subcommands.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
+            guard let next = subcommands.first(where: { name(of: $0) == word }) else {
+                let names = subcommands.map(name)
+                let path = (["postline"] + words.prefix(index)).joined(separator: " ")
+                let hint =
+                    Suggestion.nearest(to: word, among: names).map { "Did you mean '\($0)'?" }
+                    ?? "`\(path) --help` lists the commands."
+                return ("`\(path)` has no command '\(word)'. \(hint)", index > 0)
+            }
+            command = next
+        }
+        return nil
+    }
+
+    private static func name(of command: any ParsableCommand.Type) -> String {
+        command.configuration.commandName ?? "\(command)".lowercased()
     }
 }

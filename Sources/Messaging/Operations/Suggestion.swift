@@ -100,17 +100,18 @@ public enum Suggestion {
         name.lowercased().utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "-") }
     }
 
-    /// The Levenshtein distance: how many bytes must be put in, taken out or changed.
+    /// The edit distance: the number of bytes to insert, delete, change, or swap with the next one.
     private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
+        var former: [Int] = []
         var row = Array(0...b.count)
         for (i, x) in a.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
+            var next = [i + 1]
             for (j, y) in b.enumerated() {
-                let substituted = diagonal + (x == y ? 0 : 1)
-                diagonal = row[j + 1]
-                row[j + 1] = min(substituted, row[j] + 1, diagonal + 1)
+                var best = min(row[j] + (x == y ? 0 : 1), row[j + 1] + 1, next[j] + 1)
+                if i > 0, j > 0, x == b[j - 1], y == a[i - 1] { best = min(best, former[j - 1] + 1) }
+                next.append(best)
             }
+            (former, row) = (row, next)
         }
         return row[b.count]
     }

@@ -198,7 +198,7 @@ struct AdminTests {
         "what is asked for wrongly is told with what to do, and exits with 2",
         arguments: [
             (["user"], "Missing expected argument"), (["user", "x", "--pull"], "Unknown option '--pull'"),
-            (["users", "--pull"], "Usage: postline admin <subcommand>"),
+            (["users", "--pull"], "`postline admin` has no command 'users'. Did you mean 'user'?"),
             (["user", "x", "--pull"], "Usage: postline admin user"),
             (["mail", "--limit", "0"], "A limit is between 1 and 1000."), (["retry-mail"], "or --all"),
             (["retry-push", nobody, "--all"], "or --all"),

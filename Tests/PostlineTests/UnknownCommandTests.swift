@@ -1,0 +1,32 @@
+import Testing
+
+@testable import postline
+
+@Suite("An unknown command")
+struct UnknownCommandTests {
+    @Test(
+        "is told with the nearest one",
+        arguments: [
+            (["chta"], "`postline` has no command 'chta'. Did you mean 'chat'?", false),
+            (["doctro", "--json"], "`postline` has no command 'doctro'. Did you mean 'doctor'?", false),
+            (["xyzzy"], "`postline` has no command 'xyzzy'. `postline --help` lists the commands.", false),
+            (
+                ["admin", "disabel", "--directory", "x"],
+                "`postline admin` has no command 'disabel'. Did you mean 'disable'?", true
+            ),
+        ])
+    func nearest(words: [String], sentence: String, isAdmin: Bool) {
+        let unknown = Postline.unknownCommand(in: words)
+        #expect(unknown?.sentence == sentence && unknown?.isAdmin == isAdmin)
+    }
+
+    @Test(
+        "is none of those that there are, nor an option",
+        arguments: [
+            [], ["chat", "chta"], ["admin", "disable", "x"], ["admin"], ["--version"], ["help", "chat"],
+            ["admin", "--help"], ["token", "x"],
+        ])
+    func known(words: [String]) {
+        #expect(Postline.unknownCommand(in: words) == nil)
+    }
+}
