@@ -103,6 +103,17 @@ public actor PrivatePostgres {
         try await stop(running, of: place, mode)
     }
 
+    /// Removes the data and sockets of a server that was stopped, or did not start. `directory` itself stays.
+    ///
+    /// - Returns: false if the directory was never this server's, as when another process had its lock.
+    public func erase() -> Bool {
+        guard let place else { return false }
+        for path in [place.data, place.sockets] + (place.directory == directory ? [] : [place.directory]) {
+            try? FileManager.default.removeItem(atPath: path)
+        }
+        return true
+    }
+
     /// Kills the server process with SIGKILL, as a crash would, and returns when it is gone.
     ///
     /// Its backends notice by themselves; `start` recovers.

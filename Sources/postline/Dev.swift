@@ -4,6 +4,7 @@ internal import Gateway
 internal import LineServer
 internal import Messaging
 internal import PrivatePostgres
+internal import Synchronization
 internal import SystemPackage
 
 /// `postline dev`.
@@ -24,18 +25,22 @@ struct Dev: AsyncParsableCommand {
         try await Failure.reported {
             let settings = try Settings(options)
             try settings.requireNoDatabase()
-            try Self.requireWorld(directory)
+            let isNew = try Self.requireWorld(directory)
+            let wasThere = FileManager.default.fileExists(atPath: directory)
             // The world's own URL names its server whole; libpq would take the rest from the environment.
             PrivatePostgres.clearEnvironment()
             // With so little to do most of the log is whole pages, of which compression leaves two thirds. `on` is the
             // one way that every PostgreSQL has.
             let postgres = PrivatePostgres(
                 installation: try await .find(), directory: directory, settings: ["wal_compression": "on"])
-            try await postgres.start()
+            let hasServed = DevWorld.Mark()
             do {
-                try await DevWorld(settings, postgres: postgres, directory: directory).serve()
+                try await postgres.start()
+                try await DevWorld(settings, postgres: postgres, directory: directory, hasServed: hasServed).serve()
             } catch {
                 try? await postgres.stop()
+                // A start that was refused, such as for a port in use, leaves nothing behind.
+                if isNew, !hasServed.isSet, await postgres.erase() { Self.erase(directory, itself: !wasThere) }
                 throw error
             }
             try await postgres.stop()
@@ -44,14 +49,25 @@ struct Dev: AsyncParsableCommand {
 
     /// A directory that is missing or empty becomes a world. One that has been one has its lock.
     ///
+    /// - Returns: true if the directory is missing or empty.
     /// - Throws: where it has anything else in it, which would be mixed with the world's files.
-    private static func requireWorld(_ directory: String) throws {
+    private static func requireWorld(_ directory: String) throws -> Bool {
         guard !directory.isEmpty else { throw SettingsError("--directory must name a directory.") }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         guard names.isEmpty || names.contains(PrivatePostgres.lockName) else {
             throw SettingsError(
                 "\(directory) is not empty and holds no dev world: let --directory name one that is, or is not there yet."
             )
+        }
+        return names.isEmpty
+    }
+
+    /// Removes all that is in the directory, and with `itself` the directory too.
+    private static func erase(_ directory: String, itself: Bool) {
+        let files = FileManager.default
+        if itself { return _ = try? files.removeItem(atPath: directory) }
+        for name in (try? files.contentsOfDirectory(atPath: directory)) ?? [] {
+            try? files.removeItem(atPath: "\(directory)/\(name)")
         }
     }
 }
@@ -80,10 +96,19 @@ private struct DevWorld {
 
     private let postgres: PrivatePostgres
     private let directory: String
+    private let hasServed: Mark
     private var settings: Settings
 
-    init(_ settings: Settings, postgres: PrivatePostgres, directory: String) async throws {
+    /// Set once the world is served.
+    final class Mark: Sendable {
+        private let value = Atomic(false)
+        var isSet: Bool { value.load(ordering: .acquiring) }
+        func set() { value.store(true, ordering: .releasing) }
+    }
+
+    init(_ settings: Settings, postgres: PrivatePostgres, directory: String, hasServed: Mark) async throws {
         self.postgres = postgres
+        self.hasServed = hasServed
         self.directory = directory
         self.settings = settings
         self.settings.databaseURL = await postgres.url(user: "postline", database: Self.database)
@@ -124,6 +149,7 @@ private struct DevWorld {
         let data = await postgres.dataDirectory
         try await node.observed { [directory] operations in
             try await node.serve(console: Console(people: people)) { address, http in
+                hasServed.set()
                 let greeting = Self.greeting(
                     address: address, http: http, operations: operations, psql: psql, emails: people.map(\.email),
                     data: data,

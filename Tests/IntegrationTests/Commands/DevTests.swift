@@ -31,6 +31,26 @@ struct DevTests {
         #expect(!FileManager.default.fileExists(atPath: "\(directory)/new"))
     }
 
+    @Test("a refused start leaves nothing behind, and a world that was there stays")
+    func refusedStart() async throws {
+        let parent = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))").path
+        try FileManager.default.createDirectory(atPath: "\(parent)/empty", withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: parent) }
+        try await withNode { node in
+            for directory in ["\(parent)/new", "\(parent)/empty"] {
+                let refused = try await Command.run(["dev", "--directory", directory, "--port", "\(node.port)"])
+                #expect(refused.status != 0 && refused.errors.contains("\(node.port)"), "\(refused.errors)")
+            }
+            let weak = try await Command.run(["dev", "--directory", "\(parent)/new", "--jwt-secret", "short"])
+            #expect(weak.status == 78)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: parent) == ["empty"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: "\(parent)/empty").isEmpty)
+            _ = try await Self.greeted(in: "\(parent)/world") { _ in }
+            let again = try await Command.run(["dev", "--directory", "\(parent)/world", "--port", "\(node.port)"])
+            #expect(again.status != 0 && FileManager.default.fileExists(atPath: "\(parent)/world/data/PG_VERSION"))
+        }
+    }
+
     // E19, E20
     @Test("it serves whatever libpq's variables say, on an IPv6 address that it prints in brackets")
     func environment() async throws {
