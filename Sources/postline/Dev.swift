@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import FoundationEssentials
 internal import Gateway
 internal import LineServer
+internal import Logging
 internal import Messaging
 internal import PrivatePostgres
 internal import Synchronization
@@ -123,7 +124,7 @@ private struct DevWorld {
             self.settings.mail.from = settings.mail.from ?? "Postline <postline@localhost>"
             if !settings.mail.isGiven { self.settings.mail.directory = "\(directory)/mail" }
         }
-        try writeSettings()
+        try writeSettings([:])
     }
 
     func serve() async throws {
@@ -150,6 +151,12 @@ private struct DevWorld {
         try await node.observed { [directory] operations in
             try await node.serve(console: Console(people: people)) { address, http in
                 hasServed.set()
+                do {
+                    try writeSettings(places(lines: address, http: http, operations: operations))
+                } catch {
+                    // They are for other commands alone: the world itself is served.
+                    node.logger.error("settings.json cannot be written", metadata: ["error": "\(error)"])
+                }
                 let greeting = Self.greeting(
                     address: address, http: http, operations: operations, psql: psql, emails: people.map(\.email),
                     data: data,
@@ -207,9 +214,23 @@ private struct DevWorld {
         return secret
     }
 
-    /// What the other commands take with `--config`.
-    private func writeSettings() throws {
-        var object: [String: String] = [:]
+    /// The addresses that the world listens on, which may be others than were asked for, and its certificate.
+    private func places(
+        lines: LineServer.Address, http: LineServer.Address?, operations: LineServer.Address?
+    ) -> [String: String] {
+        var places = ["host": lines.host, "port": "\(lines.port)"]
+        places["http_host"] = http?.host
+        places["http_port"] = http.map { "\($0.port)" } ?? "off"
+        places["operations_host"] = operations?.host
+        places["operations_port"] = operations.map { "\($0.port)" } ?? "off"
+        places["tls_certificate"] = settings.tlsCertificate.map { URL(fileURLWithPath: $0).path }
+        places["tls_key"] = settings.tlsKey.map { URL(fileURLWithPath: $0).path }
+        return places
+    }
+
+    /// Writes the settings that other commands read by `--config`, or `doctor` and `admin` by `--directory`.
+    private func writeSettings(_ places: [String: String]) throws {
+        var object = places
         object["database_url"] = settings.databaseURL
         object["admin_database_url"] = settings.adminDatabaseURL
         object["jwt_secret"] = settings.jwtSecret

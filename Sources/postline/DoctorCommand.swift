@@ -15,6 +15,11 @@ struct DoctorCommand: AsyncParsableCommand {
 
     @OptionGroup var options: SettingOptions
 
+    @Option(
+        help: "The directory of a dev world, such as .postline, whose settings are to be checked.",
+        completion: .directory)
+    var directory: String?
+
     @Flag(help: "Print each finding as a JSON object: level, check, message, advice.")
     var json = false
 
@@ -23,13 +28,16 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reported {
-            let settings = await SettingsUnderTest(try Settings(options))
+            let settings = await SettingsUnderTest(try Settings(try directory.map(options.ofDevWorld) ?? options))
             let run = DoctorRun(settings, openTransactionSeconds: openTransactionSeconds)
             if await run.report(asJSON: json) { throw ExitCode.failure }
         }
     }
 
     func validate() throws {
+        if directory != nil, options.config != nil {
+            throw ValidationError("--directory names a dev world, which has its own settings: leave --config out.")
+        }
         if openTransactionSeconds < 0 { throw ValidationError("--open-transaction-seconds must not be negative.") }
     }
 }

@@ -73,14 +73,10 @@ extension AdminOptions {
     /// Where the database is.
     private func place() throws -> AdminDatabase {
         if let directory {
-            let path = "\(directory)/settings.json"
-            guard FileManager.default.fileExists(atPath: path) else {
-                throw SettingsError(
-                    "\(directory) holds no dev world: let --directory name one that `postline dev` has made.")
-            }
             // No variable of the environment leads to another database.
-            guard let url = try ConfigFile(path).values["admin_database_url"] else {
-                throw SettingsError("\(path) names no database: start `postline dev` once, which writes it anew.")
+            let file = try ConfigFile(devWorld: directory)
+            guard let url = file.values["admin_database_url"] else {
+                throw SettingsError("\(file.path) names no database: start `postline dev` once, which writes it anew.")
             }
             return AdminDatabase(url: url, isExternal: false, isDevWorld: true)
         }

@@ -8,6 +8,18 @@ struct ConfigFile: Sendable {
     /// The settings' values as texts, by key.
     let values: [String: String]
 
+    /// The settings that `postline dev` wrote for its world.
+    ///
+    /// - Throws: `SettingsError` if the directory holds no dev world, or its file cannot be read.
+    init(devWorld directory: String) throws {
+        let path = "\(directory)/settings.json"
+        guard FileManager.default.fileExists(atPath: path) else {
+            throw SettingsError(
+                "\(directory) holds no dev world: let --directory name one that `postline dev` has made.")
+        }
+        try self.init(path)
+    }
+
     /// - Throws: `SettingsError` where the file cannot be read, or has a key that nothing reads: it would be a setting
     ///   that its author believes in.
     init(_ path: String) throws {

@@ -19,6 +19,14 @@ struct SettingOptions: ParsableArguments, CustomReflectable {
         self.given = given
     }
 
+    /// These options over the settings of a dev world, which no variable of the environment replaces.
+    ///
+    /// - Throws: `SettingsError` if the directory holds no dev world.
+    func ofDevWorld(in directory: String) throws -> SettingOptions {
+        let file = try ConfigFile(devWorld: directory)
+        return SettingOptions(config: file.path, given: file.values.merging(given) { $1 })
+    }
+
     init(from decoder: any Decoder) throws {
         let flags = try decoder.container(keyedBy: Flag.self)
         config = try flags.decode(Option<String?>.self, forKey: Self.config).wrappedValue

@@ -51,6 +51,30 @@ struct DevTests {
         }
     }
 
+    @Test("doctor --directory checks the ports that the world listens on")
+    func doctor() async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "dev-\(UUID().uuidString.prefix(8))")
+            .path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let dev = try Command([
+            "dev", "--directory", directory, "--port", "0", "--http-port", "0", "--operations-port", "off",
+        ])
+        defer { dev.signal(SIGKILL) }
+        let greeting = try await dev.says("stop: ")
+        let port = try #require(greeting.firstMatch(of: /lines: 127\.0\.0\.1:(\d+)/)?.1)
+        // A variable that leads elsewhere is not used.
+        let doctor = try await Command.run(
+            ["doctor", "--directory", directory], environment: ["POSTLINE_PORT": "1", "POSTLINE_DATABASE_URL": "x"])
+        #expect(doctor.status == 0, "\(doctor.output)\(doctor.errors)")
+        #expect(doctor.output.contains(":\(port)"), "\(doctor.output)")
+        let both = try await Command.run(["doctor", "--directory", directory, "--config", "x.json"])
+        #expect(both.status == 64 && both.errors.contains("leave --config out"))
+        let none = try await Command.run(["doctor", "--directory", "\(directory)-none"])
+        #expect(none.status == 78 && none.errors.contains("holds no dev world"))
+        dev.signal(SIGINT)
+        #expect(try await dev.exit() == 0)
+    }
+
     // E19, E20
     @Test("it serves whatever libpq's variables say, on an IPv6 address that it prints in brackets")
     func environment() async throws {
