@@ -361,7 +361,7 @@ let package = Package(
         .testTarget(
             name: "LineServerTests",
             dependencies: [
-                "BoundedWait", "FuzzedLines", "LineServer", "Messaging", "Metering",
+                "BoundedWait", "EventLoops", "FuzzedLines", "LineServer", "Messaging", "Metering",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics", condition: server),
                 .product(name: "NIOCore", package: "swift-nio"),

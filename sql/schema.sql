@@ -5137,7 +5137,7 @@ begin
      cross join lateral (
             select o.object from app.message_objects o
              where o.conversation_id = m.conversation_id and o.seq = coalesce(my_message.seq, m.sent_seq) offset 0) o
-     where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid();
+     where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid() and not m.is_deleted;
     return message;
 end
 $$;
@@ -6308,6 +6308,7 @@ declare
 begin
     select c.id into room from public.conversations c
      where c.participant1_id = least(auth.uid(), other) and c.participant2_id = greatest(auth.uid(), other)
+       and not exists (select from public.user_profiles p where p.id = auth.uid() and p.is_deleted)
        for no key update;
     insert into public.conversation_members (conversation_id, user_id)
     select room, u.id from unnest(array[auth.uid(), other]) as u (id)

@@ -67,11 +67,16 @@ actor GatewayConversation: HTTPConversation {
 
     private func routed(_ request: HTTPRequest) async -> (route: String, HTTPAnswer) {
         let cross = CrossOrigin(request.headers, gateway.configuration)
+        let clientAddress = gateway.configuration.trustedProxies.client(of: request)
+        let match = request.target.isServerWide ? nil : gateway.routes.match(request.method, request.target.segments)
+        if match?.route?.usesSession != true {
+            await gateway.sessions.countRequest(peerAddress: clientAddress)
+        }
         if request.target.isServerWide {
             let answer = HTTPAnswer(.noContent, ["Allow": "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"])
             return ("options", cross.completed(answer))
         }
-        guard let match = gateway.routes.match(request.method, request.target.segments) else {
+        guard let match else {
             return ("none", cross.completed(ErrorStyle.protocol.answer(.noPath(request.target.segments))))
         }
         let allowed = match.allowed.map(\.rawValue).joined(separator: ", ")
@@ -90,7 +95,7 @@ actor GatewayConversation: HTTPConversation {
         }
         let exchange = Exchange(
             request: request, captures: match.captures, conversation: self,
-            clientAddress: gateway.configuration.trustedProxies.client(of: request))
+            clientAddress: clientAddress)
         do throws(ProtocolError) {
             try request.requireSingleFields()
             try cross.check(route)

@@ -89,11 +89,26 @@ public protocol LineSession: Sendable {
     /// - Parameter ids: as many as requests.
     func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer]
 
+    /// Counts an item of a line that is no request, as ``answer(_:_:)`` counts requests.
+    ///
+    /// - Throws: `rate_limited`, `timeout`.
+    func countInvalidRequest() async throws(ProtocolError)
+
     /// Ends the session: no push comes after it.
     func close() async
 }
 
 extension LineSession {
+    /// Counts an item of a line that is no request, and returns its error, or that its client has sent too many.
+    public func counted(_ error: ProtocolError) async -> ProtocolError {
+        do throws(ProtocolError) {
+            try await countInvalidRequest()
+            return error
+        } catch {
+            return error
+        }
+    }
+
     /// One after another.
     public func answer(_ sends: [Request], _ ids: [RequestID]) async -> [Answer] {
         var answers: [Answer] = []
@@ -106,4 +121,7 @@ extension LineSession {
 public protocol SessionFactory: Sendable {
     /// - Parameter peerAddress: the client's address without the port, for limits and logs.
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession
+
+    /// Counts a request that reaches no session, and waits until its client may have it looked at.
+    func countRequest(peerAddress: String) async
 }

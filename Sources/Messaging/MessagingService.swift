@@ -240,6 +240,11 @@ public final class MessagingService: Service, SessionFactory {
     public func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
         Session(service: self, sink: sink, peerAddress: peerAddress)
     }
+
+    public func countRequest(peerAddress: String) async {
+        // An address is not refused. A request that was given up meanwhile goes nowhere.
+        try? await limits.waitForTurn(of: nil, at: AddressKey(peerAddress))
+    }
 }
 
 /// What a server says of itself: the params of `server.hello`.

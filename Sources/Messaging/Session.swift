@@ -67,6 +67,10 @@ actor Session: LineSession {
         return answer
     }
 
+    func countInvalidRequest() async throws(ProtocolError) {
+        try await limits.waitForTurn(of: userID, at: addressKey)
+    }
+
     func currentRequest(_ id: RequestID, _ operation: Operation) -> CurrentRequest {
         let client = if case .user(let user, _) = caller { user } else { addressKey.description }
         return CurrentRequest(id: id, method: operation.method, client: client)

@@ -288,6 +288,19 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(call("server.info").status, 200)
         bare.socket.close()
 
+    async def test_a_flood_of_frames_without_content_ends_the_connection(self):
+        for name, flood in [("pings", frame(9, b"")), ("pongs", frame(10, b"")), ("empty fragments", frame(0, b"", fin=False))]:
+            with self.subTest(name):
+                bare = Bare()
+                bare.message()
+                first = frame(1, b"{", fin=False) if name == "empty fragments" else b""
+                bare.socket.sendall(first + flood * 1_000)
+                opcode, payload = bare.frame()[:2]
+                while opcode == 10:
+                    opcode, payload = bare.frame()[:2]
+                self.assertEqual((opcode, payload[:2]), (8, (1008).to_bytes(2, "big")))
+                bare.socket.close()
+
     async def test_pings_that_nobody_reads_the_answers_of_cost_nothing(self):
         bare = Bare()
         bare.message()

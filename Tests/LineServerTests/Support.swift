@@ -43,6 +43,8 @@ final class StubSession: LineSession {
         return await self.body(request, self)
     }
 
+    func countInvalidRequest() {}
+
     func close() async { self.closed.succeed(()) }
 
     /// Starts pushes from cursor c0.
@@ -73,6 +75,8 @@ final class StubSessions: SessionFactory {
         (self.made, self.continuation) = AsyncStream.makeStream()
         self.body = body
     }
+
+    func countRequest(peerAddress: String) {}
 
     func makeSession(sink: any ClientSink, peerAddress: String) -> any LineSession {
         let session = StubSession(sink: sink, peerAddress: peerAddress, body: self.body)

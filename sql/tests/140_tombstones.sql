@@ -91,6 +91,8 @@ select is((select count(*) from public.user_profiles where is_deleted and not (u
     0::bigint, 'no tombstone has a name');
 
 -- By psql, and a guest.
+select alike(tests.as('bob', format('app.my_message(%L, 1)', tests.id('direct'))), '%hello%',
+    'a member reads a message');
 update public.user_profiles set is_deleted = true where id = tests.id('bob');
 select results_eq($$
     select u.email::text, s.email, p.username from auth.users u
@@ -98,6 +100,8 @@ select results_eq($$
       join public.user_profiles p using (id)
      where id = tests.id('bob')
 $$, $$values (null::text, null::text, null::text)$$, 'setting is_deleted is all it takes');
+select is(tests.as('bob', format('app.my_message(%L, 1)', tests.id('direct'))), null, 'a deleted user reads none');
+select is(tests.as('bob', format('app.seat_participants(%L)', tests.id('alice'))), null, 'nor comes back');
 select is((select role::text from public.conversation_members where conversation_id = tests.id('group')),
     'owner', 'the last member of a group owns it');
 select tests.make_user('visitor', true);

@@ -1,3 +1,4 @@
+internal import EventLoops
 import LineServer
 import Messaging
 import NIOCore
@@ -131,8 +132,9 @@ extension HTTPConnection {
         guard keepsAlive else { return leave() }
         phase = .idle
         expire(after: bounds.idleTimeout) { $0.cut() }
-        // The next request may be there.
-        decoding.resume()
+        guard decoding.hasBegunRequest else { return decoding.resume() }
+        // The next request has come before this one was answered. It may cost as much as many lines.
+        TurnBudget.of(context.eventLoop).begin(cost: TurnBudget.whole) { self.decoding.resume() }
     }
 
     /// Answers, and closes: what the client sends is not understood, or not wanted.

@@ -1,3 +1,4 @@
+internal import EventLoops
 import NIOCore
 import NIOHTTP1
 
@@ -38,6 +39,7 @@ final class HTTPRequestDecoding: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        TurnBudget.of(context.eventLoop).hasRead()
         if case .discarding = state { return }
         let bytes = Self.unwrapInboundIn(data)
         if received.readableBytes == 0 { received = bytes } else { received.writeImmutableBuffer(bytes) }

@@ -29,7 +29,11 @@ extension Console {
             Route(.GET, "/console/{file}", query: .any) { exchange throws(ProtocolError) in
                 try Self.file(exchange.captures["file"] ?? "", policy)
             },
-        ]
+        ].map { route in
+            var route = route
+            route.usesSession = false
+            return route
+        }
     }
 
     /// Nothing but what comes from this server, or where its pictures are, and nobody's frame.

@@ -12,7 +12,9 @@ enum OpenAPIRoutes {
         let document = OpenAPIDocument.text(
             version: version, adding: JSONObject(paths), schemas: JSONObject(schemas.members + Dialects.schemas.members)
         )
-        return [Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in .json(document) }]
+        var route = Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in .json(document) }
+        route.usesSession = false
+        return [route]
     }
 
     /// The paths that are no methods.

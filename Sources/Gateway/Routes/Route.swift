@@ -27,6 +27,9 @@ struct Route: Sendable {
     /// True if a request may have a body.
     var takesBody: Bool
 
+    /// True if its requests are done in a session, which counts them.
+    var usesSession = true
+
     /// How its errors are written.
     let style: ErrorStyle
     private let perform: @Sendable (Exchange) async throws(ProtocolError) -> HTTPAnswer

@@ -29,6 +29,8 @@ final class WebSocketFraming: ChannelDuplexHandler {
     /// A ping's payload that is still to be given back: the newest, where the client takes nothing.
     private var owedPong: ByteBuffer?
 
+    private var emptyFrames = EmptyFrameAllowance()
+
     /// What the close frame says; nil once it is sent.
     private var closeCode: WebSocketErrorCode? = .normalClosure
 
@@ -39,6 +41,9 @@ final class WebSocketFraming: ChannelDuplexHandler {
         guard !isOver else { return }
         guard frame.rsv1 == false, frame.rsv2 == false, frame.rsv3 == false, frame.maskKey != nil else {
             return fail(context, .protocolError)
+        }
+        if frame.opcode != .text, frame.opcode != .continuation || frame.length == 0, !emptyFrames.take(.now()) {
+            return fail(context, .policyViolation)
         }
         switch frame.opcode {
         case .text where messageBytes == nil:
@@ -142,6 +147,25 @@ final class WebSocketFraming: ChannelDuplexHandler {
     private func fail(_ context: ChannelHandlerContext, _ code: WebSocketErrorCode) {
         if closeCode != nil { closeCode = code }
         close(context: context, mode: .all, promise: nil)
+    }
+}
+
+/// How many frames a client may send that bring nothing of a message: pings, pongs and empty fragments. All frames of one
+/// read are handled before the loop's other connections are.
+struct EmptyFrameAllowance {
+    private static let most = 256.0
+    private static let perSecond = 32.0
+
+    private var left = Self.most
+    private var updated = NIODeadline.uptimeNanoseconds(0)
+
+    /// Returns false if the client has sent too many.
+    mutating func take(_ now: NIODeadline) -> Bool {
+        left = min(Self.most, left + Double((now - updated).nanoseconds) / 1e9 * Self.perSecond)
+        updated = now
+        guard left >= 1 else { return false }
+        left -= 1
+        return true
     }
 }
 

@@ -1,3 +1,4 @@
+internal import EventLoops
 import Messaging
 import NIOCore
 import NIOSSL
@@ -86,6 +87,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { state.read(Self.unwrapInboundIn(data)) }
 
     func channelReadComplete(context: ChannelHandlerContext) {
+        loop.turnBudget.hasRead()
         state.readIsOver()
         proceed()
     }
@@ -244,11 +246,10 @@ extension ConnectionHandler {
 
     private func perform(_ action: ConnectionState.Action) {
         switch action {
-        case .begin(let event): begin(event)
+        case .begin(let event): loop.turnBudget.begin { self.begin(event) }
         case .goOn:
-            let batch = self.batch
-            self.batch = nil
-            batch?.resume()
+            loop.turnBudget.begin { [batch] in batch?.resume() }
+            batch = nil
         case .giveUp: giveUp()
         case .read: context?.read()
         case .flush: flush()
@@ -281,7 +282,7 @@ extension ConnectionHandler {
         server.metrics.line()
         switch event {
         case .line(let line):
-            guard let session else { return state.lineIsDone() }
+            guard let session else { return lineIsDone() }
             let apart = LineTask(
                 connection: NIOLoopBound(self, eventLoop: loop.eventLoop), session: session, turn: state.turn)
             // It ends with the line, and the server does not end before it.
@@ -290,10 +291,10 @@ extension ConnectionHandler {
             let maximum = server.configuration.maxLineBytes
             let error = ProtocolError(.lineTooLong, "A line has at most \(maximum) bytes; this one was discarded.")
             state.answer(.failure(error), id: .null, isWhole: true)
-            state.lineIsDone()
+            lineIsDone()
         case .endless:
             state.leave(.lineTooLong, keepingAnswers: true)
-            state.lineIsDone()
+            lineIsDone()
         }
     }
 
@@ -364,7 +365,6 @@ extension ConnectionHandler {
         return lastRequest
     }
 
-    /// What follows an answer begins, which must end as a request must.
     func hookBegins() { state.requestBegan(at: .now()) }
 
     /// A request is done, and its answer is put on its way out. What the session asked of its connection before takes

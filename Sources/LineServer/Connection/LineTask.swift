@@ -57,7 +57,8 @@ struct LineTask: Sendable {
         let answers: [Answer]
         switch items[0].content {
         case .failure(let error):
-            answers = [Answer(.failure(error))]
+            answers = [Answer(.failure(await session.counted(error)))]
+            guard isAtWork else { return false }
         case .success(let request) where items.count == 1:
             answers = [await session.answer(request, connection.value.requestBegins())]
             guard isAtWork else { return false }

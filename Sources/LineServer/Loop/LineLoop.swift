@@ -11,6 +11,7 @@ final class LineLoop: PushTarget {
     /// That of its sessions, and of all tasks that serve its connections.
     let executor: LoopExecutor
     private let actor: LoopActor
+    private let budget: NIOLoopBound<TurnBudget>
 
     private let metrics: LineMetrics
     private let answers: UnwrittenAnswers
@@ -65,10 +66,14 @@ final class LineLoop: PushTarget {
         self.eventLoop = eventLoop
         executor = LoopExecutor(eventLoop)
         actor = LoopActor(executor)
+        budget = NIOLoopBound(TurnBudget.of(eventLoop), eventLoop: eventLoop)
         self.metrics = metrics
         self.answers = answers
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }
+
+    /// Only for the loop.
+    var turnBudget: TurnBudget { budget.value }
 
     /// Gives a connection an order, from any thread. However many come before the loop gets to them cost it one
     /// wake-up.

@@ -11,7 +11,7 @@ begin
      cross join lateral (
             select o.object from app.message_objects o
              where o.conversation_id = m.conversation_id and o.seq = coalesce(my_message.seq, m.sent_seq) offset 0) o
-     where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid();
+     where m.conversation_id = my_message.conversation_id and m.user_id = auth.uid() and not m.is_deleted;
     return message;
 end
 $$;

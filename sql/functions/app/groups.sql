@@ -60,6 +60,7 @@ declare
 begin
     select c.id into room from public.conversations c
      where c.participant1_id = least(auth.uid(), other) and c.participant2_id = greatest(auth.uid(), other)
+       and not exists (select from public.user_profiles p where p.id = auth.uid() and p.is_deleted)
        for no key update;
     insert into public.conversation_members (conversation_id, user_id)
     select room, u.id from unnest(array[auth.uid(), other]) as u (id)

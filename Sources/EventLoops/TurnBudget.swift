@@ -1,0 +1,62 @@
+package import NIOCore
+internal import Synchronization
+
+/// Bounds the work that begins on an event loop before the loop looks at its sockets again.
+///
+/// NIO runs queued and due tasks until none is left, and only then looks at sockets. A line that follows a line, or an
+/// HTTP request that follows one, queues its own task: without a bound, a connection that has sent many of them keeps the
+/// loop from all its other connections. Beyond the bound further work waits 1 ms, in which the loop runs out of tasks and
+/// looks at its sockets. What waits goes on in the order in which it came.
+///
+/// Each event loop has one. It is used on that loop alone.
+package final class TurnBudget {
+    /// The cost of the work that may begin in one turn; a line costs 1.
+    package static let whole = 32
+
+    private static let pause = TimeAmount.milliseconds(1)
+
+    /// Those of all event loops, which live as long as the process.
+    private static let all = Mutex<[ObjectIdentifier: NIOLoopBound<TurnBudget>]>([:])
+
+    private let eventLoop: any EventLoop
+    private var spent = 0
+    private var waiting: [(cost: Int, start: () -> Void)] = []
+    private var isPaused = false
+
+    private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    /// Returns the budget of an event loop; called on that loop.
+    package static func of(_ eventLoop: any EventLoop) -> TurnBudget {
+        all.withLock { all in
+            if let budget = all[ObjectIdentifier(eventLoop)] { return budget }
+            let budget = NIOLoopBound(TurnBudget(eventLoop), eventLoop: eventLoop)
+            all[ObjectIdentifier(eventLoop)] = budget
+            return budget
+        }.value
+    }
+
+    /// Notes that the loop has read from a socket, which it does only between turns.
+    package func hasRead() { spent = 0 }
+
+    /// Runs `start` now, or in a later turn if this turn's budget is spent.
+    package func begin(cost: Int = 1, _ start: @escaping () -> Void) {
+        guard spent < Self.whole else { return wait(cost, start) }
+        spent += cost
+        start()
+    }
+
+    private func wait(_ cost: Int, _ start: @escaping () -> Void) {
+        waiting.append((cost, start))
+        guard !isPaused else { return }
+        isPaused = true
+        eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.resume() }
+    }
+
+    private func resume() {
+        isPaused = false
+        spent = 0
+        let waited = waiting
+        waiting = []
+        for (cost, start) in waited { begin(cost: cost, start) }
+    }
+}
