@@ -8,6 +8,9 @@
 
 sources := Package.swift Plugins Sources Tests Examples
 
+# With colors a build on a terminal has other options than one in a pipe, and compiles everything anew.
+swift-build := swift build --no-color-diagnostics
+
 # The version of PostgreSQL that tests run on: `make test POSTGRES=17`. Without it, that which is installed.
 ifdef POSTGRES
 export POSTLINE_TEST_POSTGRES := $(POSTGRES)
@@ -18,8 +21,8 @@ help: ## Show this list.
 
 run: ## Build Postline and start it with a PostgreSQL of its own (ARGS="--port 7000 …").
 	@scripts/install-dependencies
-	swift build -c release --product postline
-	swift build -c release --product postline-chat
+	$(swift-build) -c release --product postline
+	$(swift-build) -c release --product postline-chat
 	@.build/release/postline dev $(ARGS)
 
 # The suites that expect something within a time of the source documents
@@ -59,7 +62,7 @@ fuzz: ## Fuzz framing and envelope with a million inputs (ARGS="-runs=…" for o
 	@scripts/fuzz $(ARGS)
 
 soak: build ## Run the model test long (CHANGES=100000 FAULTS=60 SEED=1; a new seed each time unless one is given).
-	swift build -c release --product postline
+	$(swift-build) -c release --product postline
 	@POSTLINE_TEST_PROGRAM=.build/release/postline POSTLINE_MODEL_CHANGES=$(or $(CHANGES),100000) \
 	POSTLINE_MODEL_FAULTS=$(or $(FAULTS),60) POSTLINE_MODEL_SEED=$(or $(SEED),$(shell date +%s)) \
 	scripts/run-tests --filter '^IntegrationTests[.]ModelTests'
@@ -72,8 +75,8 @@ schema: build ## Write sql/schema.sql anew from the migrations.
 
 bench: ## Measure Postline beside pgbench, nats-server and bare C (ARGS="sends reads --seconds 10 …").
 	@scripts/install-dependencies bench
-	swift build -c release --product postline
-	swift build -c release --product postline-bench
+	$(swift-build) -c release --product postline
+	$(swift-build) -c release --product postline-bench
 	@.build/release/postline-bench $(ARGS)
 
 # The suites of these folders, whose files are named after them.
@@ -110,7 +113,7 @@ lint:
 
 build:
 	@scripts/install-dependencies test
-	swift build --build-tests
+	$(swift-build) --build-tests
 
 schema-check: build
 	@scripts/with-postgres scripts/schema check
