@@ -5,7 +5,8 @@ import { icon } from './icons.js'
 
 let next = 1
 
-/// Opens a dialog. `build` returns its content and gets `close`; `onClose` is called once the dialog is gone.
+/// Opens a dialog. `build` returns its content and gets `close` and the heading; `onClose` is called once the dialog
+/// is gone.
 ///
 /// `mayClose` is asked when the user dismisses the dialog by Esc, by its button or by a press beside it, and may return
 /// a promise. Returns `close`, `dismiss`, which asks `mayClose` first, and the element.
@@ -15,7 +16,7 @@ export function openDialog({ title, build, onClose, mayClose = () => true, kind 
   const element = h('dialog', { class: `dialog ${kind}`, 'aria-labelledby': id })
   const close = () => element.close()
   const dismiss = async () => { if (await mayClose()) close() }
-  const content = build(close)
+  const content = build(close, heading)
   element.append(
     h('header', { class: 'dialog-head' }, heading,
       h('button', { class: 'icon-button', type: 'button', 'aria-label': 'Close', onclick: dismiss }, icon('close'))),
