@@ -1,20 +1,43 @@
 import Messaging
 import NIOCore
 import NIOHTTP1
+import Synchronization
 
-/// The description of all that is served here, made once.
+/// The OpenAPI document of everything the gateway serves.
 enum OpenAPIRoutes {
     /// - Parameters:
-    ///   - version: the server's.
-    ///   - hasPictures: whether the server itself keeps pictures.
+    ///   - version: the server's version.
+    ///   - hasPictures: whether the server itself stores pictures.
     static func all(version: String, hasPictures: Bool) -> [Route] {
-        let paths = paths.members + (hasPictures ? pictures.members : []) + Dialects.paths.members
-        let document = OpenAPIDocument.text(
-            version: version, adding: JSONObject(paths), schemas: JSONObject(schemas.members + Dialects.schemas.members)
-        )
-        var route = Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in .json(document) }
+        let document = Document(version: version, hasPictures: hasPictures)
+        var route = Route(.GET, "/v1/openapi.json") { _ throws(ProtocolError) in .json(document.text) }
         route.usesSession = false
         return [route]
+    }
+
+    /// The document, written for the first request. Most servers never get one, and to write it takes longer than the
+    /// rest of a start.
+    private final class Document: Sendable {
+        private let version: String
+        private let hasPictures: Bool
+        private let written = Mutex<ByteBuffer?>(nil)
+
+        init(version: String, hasPictures: Bool) {
+            self.version = version
+            self.hasPictures = hasPictures
+        }
+
+        var text: ByteBuffer {
+            written.withLock { written in
+                if let written { return written }
+                let paths = paths.members + (hasPictures ? pictures.members : []) + Dialects.paths.members
+                let text = OpenAPIDocument.text(
+                    version: version, adding: JSONObject(paths),
+                    schemas: JSONObject(schemas.members + Dialects.schemas.members))
+                written = text
+                return text
+            }
+        }
     }
 
     /// The paths that are no methods.
