@@ -118,7 +118,9 @@ struct TestDatabase: Sendable {
     }
 
     private static func create(_ name: String, template: String) async throws {
-        try await execute("create database \(name) template \(template)", at: url(user: nil, database: "postgres"))
+        // By `file_copy` a copy takes half the time that it takes through the log.
+        try await execute(
+            "create database \(name) template \(template) strategy file_copy", at: url(user: nil, database: "postgres"))
     }
 
     private static func drop(_ name: String) async throws {
