@@ -38,7 +38,8 @@ actor GatewayConversation: HTTPConversation {
         return answer
     }
 
-    nonisolated func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer {
+    nonisolated func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer {
+        let status = refusal.status
         let code: ErrorCode =
             switch status {
             case .payloadTooLarge, .requestHeaderFieldsTooLarge: .lineTooLong
@@ -48,7 +49,8 @@ actor GatewayConversation: HTTPConversation {
             case .forbidden: .forbidden
             default: .invalidRequest
             }
-        var answer = ErrorStyle.protocol.answer(ProtocolError(code, why))
+        let error = refusal.field.map { .refused($0, refusal.why) } ?? ProtocolError(code, refusal.why)
+        var answer = ErrorStyle.protocol.answer(error)
         answer.status = status
         gateway.metrics.answered("none", status.code, after: .zero)
         return CrossOrigin(headers, gateway.configuration).completed(answer)

@@ -178,6 +178,7 @@ ROWS = [
                    "POST /v1/server.info", "GET /", "GET /console/app.js", "GET /console/config.json",
                    "GET /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77", "POST /api/v1/auth/guest"]],
     ("a key of an upload", ask("PUT /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77 HTTP/1.1", HOST, "Idempotency-Key: a", "Content-Length: 0"), 400, CLOSED),
+    ("a field of an upload's query twice", ask("PUT /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77?expires=1&expires=2 HTTP/1.1", HOST, "Content-Length: 0"), 400, CLOSED),
     ("an upload without a key", ask("PUT /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77 HTTP/1.1", HOST, "Content-Length: 0"), 403, CLOSED),
     *[(f"a query: {line}", ask(f"{line} HTTP/1.1", HOST, "Content-Length: 0"), 400, KEPT)
       for line in ["GET /v1/openapi.json?a=1", "GET /v1/openapi.json?a", "GET /v1/line?token=a", "POST /v1/rpc?a=1",
@@ -246,6 +247,17 @@ class Requests(unittest.TestCase):
             self.assertIn(b"HTTP/1.1 101 ", answer)
             self.assertIn(b'"method":"server.hello"', answer)
             self.assertIn(b'{"jsonrpc":"2.0","id":7,"result":{"server":"postline"', answer)
+
+    def test_a_refused_upload_names_the_field_that_is_wrong(self):
+        line = "PUT /v1/media/5e0a7b1c-93d4-4a5e-8f21-0c6a4d2b9e77{} HTTP/1.1"
+        for query, fields, named in [
+            ("?expires=1&expires=2", [], b"expires"), ("", ["Idempotency-Key: a"], b"Idempotency-Key"),
+            ("", ["Content-Type: image/png", "Content-Type: image/jpeg"], b"Content-Type"),
+        ]:
+            with self.subTest(named):
+                answer = raw(ask(line.format(query), HOST, "Content-Length: 0", *fields))
+                self.assertIn(b'"code":"invalid_params"', answer)
+                self.assertIn(b'"field":"' + named + b'"', answer)
 
 
 class Keys(unittest.TestCase):

@@ -47,8 +47,8 @@ private struct LargeAnswers: HTTPConversation {
 
     func answer(_ request: HTTPRequest) async -> HTTPAnswer { HTTPAnswer(.ok, body: Self.body) }
 
-    func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer {
-        HTTPAnswer(status, text: why)
+    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer {
+        HTTPAnswer(refusal.status, text: refusal.why)
     }
 
     func close() async {}

@@ -18,9 +18,13 @@ package struct HTTPRefusal: Error {
     /// A sentence for a person.
     package let why: String
 
-    package init(_ status: HTTPResponseStatus, _ why: String) {
+    /// The query or header field that is wrong, if it is one.
+    package let field: String?
+
+    package init(_ status: HTTPResponseStatus, _ why: String, field: String? = nil) {
         self.status = status
         self.why = why
+        self.field = field
     }
 }
 

@@ -138,8 +138,8 @@ extension HTTPConnection {
     }
 
     /// Answers, and closes: what the client sends is not understood, or not wanted.
-    func refuse(_ status: HTTPResponseStatus, _ why: String) {
-        let answer = conversation.refusal(status, why, of: phase.head?.headers ?? [:])
+    func refuse(_ refusal: HTTPRefusal) {
+        let answer = conversation.answer(refusal, of: phase.head?.headers ?? [:])
         discardBody()
         setReading(true)
         var headers = answer.headers
@@ -148,6 +148,8 @@ extension HTTPConnection {
         writeRaw(HTTPResponseHead(version: .http1_1, status: answer.status, headers: headers), answer.body)
         leave()
     }
+
+    func refuse(_ status: HTTPResponseStatus, _ why: String) { refuse(HTTPRefusal(status, why)) }
 
     /// The client has its time to read the last answer before the connection is gone.
     private func leave() {

@@ -100,7 +100,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case let refusal as HTTPRefusal: refuse(refusal.status, refusal.why)
+        case let refusal as HTTPRefusal: refuse(refusal)
         // The client ended its side without TLS's own end, which the channel tells in a moment.
         case NIOSSLError.uncleanShutdown: break
         default: cut()
@@ -140,7 +140,7 @@ extension HTTPConnection {
         phase = .closed
         deadline?.cancel()
         deadline = nil
-        // What was asked is done, whoever asked is gone; but the server ends in its time.
+        // A request is completed though its client is gone; but a server that stops does not wait for it.
         let work = self.work
         if connections.isStopping { work?.cancel() }
         place?.leave()
@@ -179,7 +179,7 @@ extension HTTPConnection {
                 expire(after: bounds.bodyTimeout) { $0.refuse(.requestTimeout, "The request's body took too long.") }
             }
         } catch {
-            return refuse(error.status, error.why)
+            return refuse(error)
         }
         if head.version != .http1_0, length != 0, head.headers.first(name: "Expect")?.lowercased() == "100-continue" {
             writeRaw(HTTPResponseHead(version: .http1_1, status: .continue))
@@ -213,8 +213,7 @@ extension HTTPConnection {
     }
 
     private func refuseLargeBody() {
-        let refusal = HTTPRefusal.largeBody(bounds)
-        refuse(refusal.status, refusal.why)
+        refuse(HTTPRefusal.largeBody(bounds))
     }
 
     private func take(_ head: HTTPRequestHead, _ body: ByteBuffer, _ receiver: (any HTTPBodyReceiver)? = nil) {

@@ -59,7 +59,7 @@ package protocol HTTPConversation: Sendable {
     /// The answer to a request that is refused before anybody has seen it: it is none, or too large, or came too slowly.
     ///
     /// - Parameter headers: the request's, as far as they came.
-    func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer
+    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer
 
     /// What takes a request's body in place of its being held; nil: it is held. Asked before any of it has come.
     ///

@@ -40,11 +40,11 @@ enum MediaRoutes {
             target.segments.starts(with: ["v1", "media"])
         else { return nil }
         if let name = target.repeatedField ?? head.headers.repeatedField {
-            throw HTTPRefusal(.badRequest, "\"\(name.prefix(60))\" has several values: give one.")
+            throw HTTPRefusal(.badRequest, "has several values: give one.", field: name)
         }
         guard !head.headers.contains(name: "Idempotency-Key") else {
             throw HTTPRefusal(
-                .badRequest, "Idempotency-Key is for sending a message alone: an upload does not read it.")
+                .badRequest, "is for sending a message alone: an upload does not read it.", field: "Idempotency-Key")
         }
         guard let id = ID(target.segments[2]), let (picture, expires) = store.picture(id, putBy: target.query) else {
             throw HTTPRefusal(.forbidden, "This is no address that media.create gave, or its time is over.")

@@ -42,7 +42,8 @@ struct OperationsServer: Sendable {
         configuration.bounds.bodyTimeout = patience
         configuration.bounds.writeTimeout = patience
         configuration.bounds.idleTimeout = patience
-        let conversation = OperationsConversation(server: self, memory: ProcessMemory(registry))
+        let page = MetricsPage(registry, measure: measure)
+        let conversation = OperationsConversation(server: self, metrics: page)
         let server = HTTPServer(configuration: configuration, sharing: nil) { _ in conversation }
         try await server.run { [logger] address in
             logger.info(
@@ -52,10 +53,30 @@ struct OperationsServer: Sendable {
     }
 }
 
+/// The metrics as text. It is written one request after another and on no event loop, so that many requests for it keep
+/// no client waiting.
+private actor MetricsPage {
+    private let registry: MetricsRegistry
+    private let memory: ProcessMemory
+    private let measure: @Sendable () -> Void
+
+    init(_ registry: MetricsRegistry, measure: @escaping @Sendable () -> Void) {
+        self.registry = registry
+        self.measure = measure
+        memory = ProcessMemory(registry)
+    }
+
+    func text() -> String {
+        memory.measure()
+        measure()
+        return registry.text
+    }
+}
+
 /// The answers of the operations port, which are the same for everybody.
 private struct OperationsConversation: HTTPConversation {
     let server: OperationsServer
-    let memory: ProcessMemory
+    let metrics: MetricsPage
 
     func answer(_ request: HTTPRequest) async -> HTTPAnswer {
         guard isTrusted(request) else {
@@ -106,15 +127,14 @@ private struct OperationsConversation: HTTPConversation {
             case .notReady(let why): HTTPAnswer(.serviceUnavailable, text: why + "\n")
             }
         case ["metrics"]:
-            memory.measure()
-            server.measure()
-            return HTTPAnswer(.ok, text: server.registry.text, type: "text/plain; version=0.0.4; charset=utf-8")
+            let text = await withTaskExecutorPreference(globalConcurrentExecutor) { await metrics.text() }
+            return HTTPAnswer(.ok, text: text, type: "text/plain; version=0.0.4; charset=utf-8")
         default: return HTTPAnswer(.notFound, text: "There are /healthz, /readyz and /metrics.\n")
         }
     }
 
-    func refusal(_ status: HTTPResponseStatus, _ why: String, of headers: HTTPHeaders) -> HTTPAnswer {
-        HTTPAnswer(status, text: why + "\n")
+    func answer(_ refusal: HTTPRefusal, of headers: HTTPHeaders) -> HTTPAnswer {
+        HTTPAnswer(refusal.status, text: refusal.why + "\n")
     }
 
     func close() async {}
