@@ -25,6 +25,11 @@ class Methods(unittest.TestCase):
             ("conversations.get", {"conversation_id": str(uuid.uuid4())}), ("no.such", {}),
             ("messages.send", {"conversation_id": ALICE_BOB}), ("me.update", {"if_version": 0, "bio": "x"}),
         ]
+        paths = request("GET", "/v1/openapi.json").json["paths"]
+        methods = sorted(path[len("/v1/"):] for path in paths if path.startswith("/v1/") and "." in path)
+        methods.remove("openapi.json")
+        self.assertGreater(len(methods), 40)
+        cases += [(method, {"no_such_param": 1}) for method in methods]
         for method, params in cases:
             with self.subTest(method=method, params=params):
                 on_line = line.call(method, params)
