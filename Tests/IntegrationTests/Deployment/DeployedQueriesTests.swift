@@ -34,7 +34,9 @@ struct DeployedQueriesTests {
     /// Prometheus gives these to each series by itself.
     private static let added: Set = ["job", "instance"]
 
-    @Test("each series, label and value that an alert or the dashboard asks for is one that a node which served has")
+    @Test(
+        "each series, label and value that an alert or the dashboard asks for is one that a node which served has",
+        .covers("D29"))
     func exist() async throws {
         let queries = try Self.alerts().map(\.query) + Self.panels()
         #expect(queries.count > 30)
@@ -44,6 +46,10 @@ struct DeployedQueriesTests {
                 try await bob.sync()
                 try await alice.send("a message", to: Room.aliceBob)
                 try await bob.follow { $0.has("a message", in: Room.aliceBob) }
+                for method in ["me.get", "me.update", "me.update_physical"] { try await alice.call(method) }
+                try await alice.call("me.save", ["bio": "New."])
+                try await alice.call("profiles.get", ["ids": [.string(Person.bob.id)]])
+                try await alice.call("profiles.search", ["query": "bob"])
                 let http = try await node.command.port(of: "serving HTTP")
                 #expect(try await HTTPAnswer.get("/v1/openapi.json", port: http).status == 200)
                 let shown = try await Self.labels(ofMailsAndPushesToo: node)
