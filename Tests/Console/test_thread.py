@@ -231,7 +231,7 @@ class ThreadTests(ConsoleCase):
         bob.one("#compose").send_keys("A secret")
         drafts = "return Object.keys(localStorage).filter((key) => key.startsWith('postline.draft')).length"
         self.assertEqual(bob.driver.execute_script(drafts), 1)
-        bob.one(".me-button").click()
+        bob.click("Settings")
         bob.click("Sign out")
         bob.one(".door")
         self.assertEqual(bob.driver.execute_script(drafts), 0)
