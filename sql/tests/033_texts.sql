@@ -25,6 +25,18 @@ select is(tests.field_of('alice', format('select api.update_me(%L)', json_build_
     'PL001 full_name',
     'no name of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
         e'\U000e0100']) text;
+-- Without their bound these took PostgreSQL half a minute each, whatever its timeouts.
+set local statement_timeout = '5s';
+select is(tests.field_of('alice', format('select api.%s', call)), 'PL001 ' || field, field || ' of 64 kB of accents')
+  from (select 'a' || repeat(e'\u0301\u0316', 16000) as text) accents,
+       lateral (values
+            ('full_name', format('update_me(%L)', json_build_object('full_name', text))),
+            ('bio', format('update_me(%L)', json_build_object('bio', text))),
+            ('location', format('update_me(%L)', json_build_object('location', text))),
+            ('title', format('create_group(%L, array[tests.id(''bob'')])', text)),
+            ('query', format('search_profiles(%L, 20)', text))) as c (field, call);
+select is(app.normalized(e' \u3000' || repeat(' ', 3000) || e'e\u0301\n'), 'é', 'blanks do not count against the bound');
+set local statement_timeout = 0;
 select is(tests.field_of('alice', format('select api.create_group(%L, array[tests.id(''bob'')])', text)), 'PL001 title',
     'no title of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',
         e'\U000e0100']) text;

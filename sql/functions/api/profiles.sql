@@ -45,9 +45,11 @@ language plpgsql stable set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set enable_indexscan = on set jit = off as $$
 declare
     me uuid := app.caller();
-    wanted text := app.folded(query);
+    -- A query has at most 50 characters, normalized.
+    bounded text := left(app.normalized(query), 51);
+    wanted text := app.folded(bounded);
     -- The ways it may be spelled: a `ü` is found as "u" and as "ue".
-    forms text[] := array[wanted] || app.spelled_out(query);
+    forms text[] := array[wanted] || app.spelled_out(bounded);
     form text;
     -- After all that begin so, in the order of code points.
     beyond text;
@@ -60,7 +62,7 @@ declare
     third text[];
     candidates uuid[] := '{}';
 begin
-    if not coalesce(char_length(app.normalized(query)) <= 50 and char_length(wanted) >= 2, false) then
+    if not coalesce(char_length(bounded) <= 50 and char_length(wanted) >= 2, false) then
         perform app.refuse_param('query', 'Search for 2 to 50 characters.');
     end if;
     if not coalesce(max_results between 1 and 50, false) then

@@ -1,11 +1,16 @@
 -- Texts that people read are stored in one form: NFC, trimmed.
 
+-- Returns a text in that form. One that is longer than 2,000 characters is only trimmed: normalization makes no text
+-- shorter than a quarter, so that it is beyond the bound of every field still (500 characters at most), and PostgreSQL
+-- takes minutes, deaf to timeouts, to normalize 64 kB of accents.
 create or replace function app.normalized(value text) returns text
 language sql immutable parallel safe
 begin atomic
-    select pg_catalog.btrim(pg_catalog.normalize(value, 'NFC'),
-        e' \t\n\u000b\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a'
-        '\u2028\u2029\u202f\u205f\u3000');
+    select case when pg_catalog.char_length(t.trimmed) <= 2000 then pg_catalog.normalize(t.trimmed, 'NFC')
+                else t.trimmed end
+      from (select pg_catalog.btrim(value,
+                e' \t\n\u000b\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009'
+                '\u200a\u2028\u2029\u202f\u205f\u3000') as trimmed) t;
 end;
 
 -- Returns a text with A to Z in small letters and all else as it is, whatever the database's locale. Usernames and
