@@ -390,7 +390,7 @@ grant execute on function
     app.message_hash(text, text, jsonb), app.is_news(xid8, pg_snapshot, pg_snapshot),
     app.my_sight(), app.users_in_sight(), app.news(pg_snapshot), app.register_device(text, text, text, text),
     app.checked_time(text, text), app.media_id(jsonb), app.is_media_url(text, uuid),
-    app.create_media(text, text, bigint, uuid, integer, integer), app.whole_attachment(jsonb),
+    app.create_media(text, text, bigint, uuid, integer, integer), app.whole_attachment(jsonb), app.counted(jsonb),
     app.sync_page(text, pg_snapshot, pg_snapshot, text, integer, integer),
     app.live_page(text, pg_snapshot, pg_snapshot, text, integer, integer) to authenticated;
 grant execute on function public.is_read(public.messages), public.unread_count(public.conversations)

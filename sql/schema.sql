@@ -1900,9 +1900,11 @@ CREATE FUNCTION api.search_profiles(query text, max_results integer DEFAULT 20) 
     AS $$
 declare
     me uuid := app.caller();
-    wanted text := app.folded(query);
+    -- A query has at most 50 characters, normalized.
+    bounded text := left(app.normalized(query), 51);
+    wanted text := app.folded(bounded);
     -- The ways it may be spelled: a `ü` is found as "u" and as "ue".
-    forms text[] := array[wanted] || app.spelled_out(query);
+    forms text[] := array[wanted] || app.spelled_out(bounded);
     form text;
     -- After all that begin so, in the order of code points.
     beyond text;
@@ -1915,7 +1917,7 @@ declare
     third text[];
     candidates uuid[] := '{}';
 begin
-    if not coalesce(char_length(app.normalized(query)) <= 50 and char_length(wanted) >= 2, false) then
+    if not coalesce(char_length(bounded) <= 50 and char_length(wanted) >= 2, false) then
         perform app.refuse_param('query', 'Search for 2 to 50 characters.');
     end if;
     if not coalesce(max_results between 1 and 50, false) then
@@ -2056,6 +2058,7 @@ begin
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.whole_attachment(attachment);
     end if;
+    attachment := app.counted(attachment);
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;
@@ -3069,6 +3072,14 @@ begin
                and m.sender_id = guest);
 end
 $$;
+
+CREATE FUNCTION app.counted(attachment jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (attachment || COALESCE(( SELECT jsonb_object_agg(name.name, trunc(((counted.attachment ->> name.name))::numeric)) AS jsonb_object_agg
+            FROM unnest('{width,height,bytes}'::text[]) name(name)
+           WHERE ((counted.attachment ->> name.name) ~ '^[0-9]{1,16}\.0{1,8}$'::text)), '{}'::jsonb));
+END;
 
 CREATE FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) RETURNS uuid
     LANGUAGE plpgsql SECURITY DEFINER
@@ -4125,6 +4136,7 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
+        new.attachment := app.counted(new.attachment);
         if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
            and app.media_id(new.attachment) is not null then
             perform app.take_picture(new);
@@ -5262,8 +5274,13 @@ $$;
 CREATE FUNCTION app.normalized(value text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
- SELECT btrim("normalize"(value, 'NFC'::text), ' 	
-                 　'::text) AS btrim;
+ SELECT
+         CASE
+             WHEN (char_length(t.trimmed) <= 2000) THEN "normalize"(t.trimmed, 'NFC'::text)
+             ELSE t.trimmed
+         END AS trimmed
+    FROM ( SELECT btrim(normalized.value, ' 	
+                 　'::text) AS trimmed) t;
 END;
 
 CREATE FUNCTION app.note_arrivals() RETURNS trigger
@@ -5588,6 +5605,7 @@ begin
     end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
+        new.attachment := app.counted(new.attachment);
     end if;
     if new.deleted_at is not null then
         new.content := null;
@@ -8884,6 +8902,9 @@ GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO authenticated;
 GRANT ALL ON FUNCTION app.conversation_member(id uuid) TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.count_messages(conversation_id uuid, guest uuid, after_seq bigint, last_seq bigint) FROM PUBLIC;
+
+REVOKE ALL ON FUNCTION app.counted(attachment jsonb) FROM PUBLIC;
+GRANT ALL ON FUNCTION app.counted(attachment jsonb) TO authenticated;
 
 REVOKE ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.create_media(purpose text, mime_type text, bytes bigint, conversation_id uuid, width integer, height integer) TO authenticated;

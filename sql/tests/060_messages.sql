@@ -232,5 +232,10 @@ select is(app.quoted_utc(time), '"' || app.utc(time) || '"', time::text)
 select is(app.quoted_utc('2026-11-23T15:00:01.000017Z'), '"2026-11-23T15:00:01.000017Z"', 'to the microsecond, in UTC');
 select is(app.quoted_utc('2026-11-23T15:00:01.5Z'), '"2026-11-23T15:00:01.500000Z"', 'with six digits always');
 
+select is(tests.as('alice', format($$
+        (api.send_message(%L, '', %L, 'image',
+            '{"bytes":5.0,"width":1e2,"height":3.00000000,"url":"https://x.example/a"}') -> 'attachment')::jsonb
+        - '{url,mime_type,media_id,blurhash}'::text[]$$, tests.id('group'), '00000000-0000-4000-8000-00000000f10a')),
+    '{"bytes": 5, "width": 100, "height": 3}', 'counts are integers, however they are written');
 select * from finish();
 rollback;

@@ -60,6 +60,7 @@ begin
     if attachment is not null and attachment ? 'media_id' then
         attachment := app.whole_attachment(attachment);
     end if;
+    attachment := app.counted(attachment);
     select m.* into sent from public.messages m
      where m.conversation_id = sent_message.conversation_id and m.sender_id = me
        and m.client_id = sent_message.client_id;

@@ -18,6 +18,16 @@ begin atomic
         else false end;
 end;
 
+-- Returns an attachment whose counts are written as integers: 10 for 10.0.
+create or replace function app.counted(attachment jsonb) returns jsonb
+language sql immutable parallel safe
+begin atomic
+    select attachment operator(pg_catalog.||) coalesce(
+        (select pg_catalog.jsonb_object_agg(name, pg_catalog.trunc((attachment ->> name)::numeric))
+           from pg_catalog.unnest('{width,height,bytes}'::text[]) as name
+          where attachment ->> name operator(pg_catalog.~) '^[0-9]{1,16}\.0{1,8}$'), '{}');
+end;
+
 -- What an attachment may be.
 create or replace function app.check_attachment(attachment jsonb) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -70,6 +80,7 @@ begin
     end if;
     if new.attachment is not null then
         perform app.check_attachment(new.attachment);
+        new.attachment := app.counted(new.attachment);
     end if;
     if new.deleted_at is not null then
         new.content := null;
@@ -176,6 +187,7 @@ begin
     end if;
     if new.attachment is distinct from old.attachment and new.attachment is not null then
         perform app.check_attachment(new.attachment);
+        new.attachment := app.counted(new.attachment);
         if app.media_id(new.attachment) is distinct from app.media_id(old.attachment)
            and app.media_id(new.attachment) is not null then
             perform app.take_picture(new);
