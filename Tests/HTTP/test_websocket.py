@@ -289,7 +289,8 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         bare.socket.close()
 
     async def test_a_flood_of_frames_without_content_ends_the_connection(self):
-        for name, flood in [("pings", frame(9, b"")), ("pongs", frame(10, b"")), ("empty fragments", frame(0, b"", fin=False))]:
+        for name, flood in [("pings", frame(9, b"")), ("pongs", frame(10, b"")), ("empty messages", frame(1, b"")),
+                            ("empty fragments", frame(0, b"", fin=False))]:
             with self.subTest(name):
                 bare = Bare()
                 bare.message()

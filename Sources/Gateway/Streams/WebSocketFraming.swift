@@ -42,9 +42,8 @@ final class WebSocketFraming: ChannelDuplexHandler {
         guard frame.rsv1 == false, frame.rsv2 == false, frame.rsv3 == false, frame.maskKey != nil else {
             return fail(context, .protocolError)
         }
-        if frame.opcode != .text, frame.opcode != .continuation || frame.length == 0, !emptyFrames.take(.now()) {
-            return fail(context, .policyViolation)
-        }
+        let hasContent = [.text, .continuation].contains(frame.opcode) && frame.length > 0
+        guard hasContent || emptyFrames.take(.now()) else { return fail(context, .policyViolation) }
         switch frame.opcode {
         case .text where messageBytes == nil:
             messageBytes = 0
@@ -150,8 +149,8 @@ final class WebSocketFraming: ChannelDuplexHandler {
     }
 }
 
-/// How many frames a client may send that bring nothing of a message: pings, pongs and empty fragments. All frames of one
-/// read are handled before the loop's other connections are.
+/// How many frames a client may send that bring nothing of a message: pings, pongs, empty messages and empty fragments.
+/// All frames of one read are handled before the loop's other connections are.
 struct EmptyFrameAllowance {
     private static let most = 256.0
     private static let perSecond = 32.0
