@@ -124,7 +124,7 @@ ROWS = [
         " gzip, chunked", " x, chunked", " identity, chunked", " deflate,chunked", " chunked, chunked", " gzip;q=1, chunked"]],
     *[(f"Transfer-Encoding{value!r}", encoded(value), 400, CLOSED) for value in [
         "", " ", " ,", " identity", " gzip", " chunked, gzip", " chunked, identity", " xchunked", " chunked;q=1",
-        " \"chunked\"", " chunked,"]],
+        " \"chunked\"", " chunked,", " chun\xe2\x84\xaaed"]],
     ("two fields, of which one is not known", encoded(" gzip", "Transfer-Encoding: chunked"), 501, CLOSED),
     ("chunked in two fields", encoded(" chunked", "Transfer-Encoding: chunked"), 501, CLOSED),
     ("chunked beside an empty field", encoded(" chunked", "Transfer-Encoding:"), 400, CLOSED),
@@ -163,6 +163,8 @@ ROWS = [
     ("another version", ask("GET /v1/line HTTP/1.1", HOST, *UPGRADE[:2], "Sec-WebSocket-Version: 8", KEY), 426, KEPT),
     ("no upgrade", ask("GET /v1/line HTTP/1.1", HOST), 426, KEPT),
     ("an upgrade to another protocol", ask("GET /v1/line HTTP/1.1", HOST, "Upgrade: h2c", "Connection: Upgrade"), 426, KEPT),
+    ("an upgrade with a Kelvin sign", ask("GET /v1/line HTTP/1.1", HOST, "Upgrade: websoc\xe2\x84\xaaet", *UPGRADE[1:], KEY), 426, KEPT),
+    ("a host with a Kelvin sign", ask(INFO, "Host: \xe2\x84\xaax", "Content-Length: 0"), 400, CLOSED),
     ("an upgrade in HTTP/1.0", ask("GET /v1/line HTTP/1.0", HOST, *UPGRADE, KEY), 426, CLOSED),
     ("an upgrade that no path takes", info("Upgrade: h2c", "Connection: Upgrade", "Content-Length: 2", body=b"{}"), 200, KEPT),
     # Fields that are read as one value.

@@ -146,7 +146,7 @@ extension UserDialect {
     }
 
     @Sendable private static func refusePicture(_ request: HTTPRequest) throws(ProtocolError) {
-        let type = request.header("Content-Type")?.lowercased() ?? ""
+        let type = request.header("Content-Type")?.lowercasedASCII ?? ""
         guard ["multipart/", "image/", "application/octet-stream"].contains(where: type.hasPrefix) else { return }
         throw ProtocolError(
             .invalidRequest,

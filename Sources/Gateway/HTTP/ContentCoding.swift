@@ -1,4 +1,5 @@
 import CZlib
+import Messaging
 import NIOCore
 import NIOHTTP1
 import Synchronization
@@ -17,7 +18,7 @@ enum ContentCoding: String {
     init?(acceptedBy headers: HTTPHeaders) {
         var weights: [Substring: Double] = [:]
         for element in headers[canonicalForm: "Accept-Encoding"] {
-            let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            let parts = element.split(separator: ";").map { $0.filter { $0 != " " && $0 != "\t" }.lowercasedASCII }
             guard let name = parts.first else { continue }
             let weight = parts.dropFirst().first { $0.hasPrefix("q=") }.map { Double($0.dropFirst(2)) ?? 0 } ?? 1
             weights[name.hasPrefix("x-") ? name.dropFirst(2) : name[...]] = weight

@@ -11,7 +11,7 @@ package struct HTTPAuthority: Sendable, Equatable {
 
     /// - Returns: nil where the text is not in the grammar. Names may be of any host.
     package init?(_ text: String) {
-        let text = text.lowercased()
+        let text = text.lowercasedASCII
         let port: Substring
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else { return nil }

@@ -184,10 +184,10 @@ extension HTTPRequestParser {
             guard version == .http1_1 else {
                 throw HTTPRefusal(.badRequest, "A request of HTTP/1.0 has no Transfer-Encoding.")
             }
-            if codings.count == 1, codings[0].lowercased() == "chunked" { return .chunkSize }
+            if codings.count == 1, codings[0].lowercasedASCII == "chunked" { return .chunkSize }
             let names = codings.joined(separator: ",").utf8.split(
                 separator: UInt8(ascii: ","), omittingEmptySubsequences: false
-            ).map { Substring($0.trimmingBlanks).lowercased() }
+            ).map { Substring($0.trimmingBlanks).lowercasedASCII }
             guard names.last == "chunked", !names.contains("") else {
                 throw HTTPRefusal(.badRequest, "The last Transfer-Encoding of a request must be chunked.")
             }

@@ -1,3 +1,5 @@
+import Messaging
+
 /// The target of a request: a path and a query (RFC 9112, section 3.2: origin form, or absolute form), or the server as a
 /// whole (asterisk form).
 package struct RequestTarget: Sendable, Equatable {
@@ -24,7 +26,7 @@ package struct RequestTarget: Sendable, Equatable {
         guard !text.utf8.contains(UInt8(ascii: "#")) else { return nil }
         var text = Substring(text)
         var authority: HTTPAuthority?
-        for scheme in ["http://", "https://"] where text.lowercased().hasPrefix(scheme) {
+        for scheme in ["http://", "https://"] where text.lowercasedASCII.hasPrefix(scheme) {
             let rest = text.dropFirst(scheme.count)
             let place = rest.prefix { $0 != "/" && $0 != "?" }
             guard let named = HTTPAuthority(String(place)), !named.host.isEmpty else { return nil }

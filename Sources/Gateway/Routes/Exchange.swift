@@ -26,7 +26,7 @@ struct Exchange: Sendable {
         get throws(ProtocolError) {
             guard let value = request.header("Authorization") else { return nil }
             let parts = value.split(separator: " ", omittingEmptySubsequences: true)
-            guard parts.count == 2, parts[0].lowercased() == "bearer", parts[1].isBearerToken else {
+            guard parts.count == 2, parts[0].lowercasedASCII == "bearer", parts[1].isBearerToken else {
                 throw ProtocolError(.invalidToken, "Authorization must be \"Bearer\" and an access token.")
             }
             return String(parts[1])

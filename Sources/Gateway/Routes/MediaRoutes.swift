@@ -56,7 +56,7 @@ enum MediaRoutes {
             throw HTTPRefusal(.badRequest, "There are \(length) bytes in place of the \(picture.bytes) promised.")
         }
         let type = head.headers.first(name: "Content-Type") ?? picture.type.rawValue
-        guard type.lowercased() == picture.type.rawValue else {
+        guard type.lowercasedASCII == picture.type.rawValue else {
             throw HTTPRefusal(.badRequest, "It was to be \(picture.type.rawValue): let Content-Type be that.")
         }
         do {

@@ -41,8 +41,8 @@ enum StreamRoutes {
         let headers = exchange.request.headers
         // RFC 9110, section 7.8: an upgrade of HTTP/1.0 is ignored.
         guard exchange.request.version == .http1_1,
-            headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercased() == "websocket" }),
-            headers[canonicalForm: "Connection"].contains(where: { $0.lowercased() == "upgrade" }),
+            headers[canonicalForm: "Upgrade"].contains(where: { $0.lowercasedASCII == "websocket" }),
+            headers[canonicalForm: "Connection"].contains(where: { $0.lowercasedASCII == "upgrade" }),
             exchange.request.header("Sec-WebSocket-Version") == "13"
         else {
             // RFC 9110, section 15.5.22, and RFC 6455, section 4.4.

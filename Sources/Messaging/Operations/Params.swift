@@ -155,8 +155,9 @@ extension JSON {
     }
 }
 
-extension String {
-    /// The text with A to Z in small letters, and all else as it is.
+extension StringProtocol {
+    /// The text with A to Z in small letters and all else as it is, which is how names in HTTP are compared: to
+    /// `lowercased()` the Kelvin sign is a k.
     package var lowercasedASCII: String {
         let capitals = UInt8(ascii: "A")...UInt8(ascii: "Z")
         return String(decoding: utf8.map { capitals.contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
