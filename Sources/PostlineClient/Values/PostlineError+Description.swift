@@ -1,0 +1,45 @@
+public import Foundation
+
+extension PostlineError: LocalizedError {
+    /// A sentence to show to the user, in English, chosen by the code. ``message`` is for the log.
+    ///
+    /// For a code that this version does not know, and for `invalid_request`, it is the message.
+    public var errorDescription: String? {
+        switch code {
+        case .invalidParams, .clientIDReused: Self.invalid(field)
+        case .lineTooLong: "This is too long to send."
+        case .unknownMethod: "The server is too old for this version of the app."
+        case .parseError, .invalidUTF8, .internalError, .malformedAnswer:
+            "Something went wrong at the server. Try again later."
+        case .unauthenticated, .signedOut: "You are not signed in."
+        case .invalidCredentials: "The email address or the password is wrong."
+        case .invalidToken, .tokenExpired, .sessionRevoked: "Your session has ended. Sign in again."
+        case .forbidden: "You are not allowed to do this."
+        case .notFound: "This does not exist any more, or you cannot see it."
+        case .usernameTaken: "This username is taken."
+        case .usernameCooldown: "Your username was changed recently and cannot be changed again yet."
+        case .emailTaken: "An account with this email address exists already."
+        case .emailUnconfirmed: "Confirm your email address first, by the link in the mail that was sent to you."
+        case .versionConflict: "This was changed elsewhere in the meantime. Try again."
+        case .rateLimited: "Too many attempts. \(Self.again(after: retryAfter))"
+        case .unavailable, .timeout: "The server is busy. \(Self.again(after: retryAfter))"
+        case .offline: "There is no connection to the server."
+        case .notTrusted: "The server cannot be trusted, or is no Postline server."
+        case .storeUnusable: "The data on this device cannot be read or written. Check the free storage."
+        default: message
+        }
+    }
+
+    private static func invalid(_ field: String?) -> String {
+        // Such as `full_name`, or `avatar.avatar_id`.
+        guard let name = field?.split(separator: ".").last else { return "A value is missing or cannot be used." }
+        return "This value is missing or cannot be used: \(name.replacing("_", with: " "))."
+    }
+
+    private static func again(after seconds: Double?) -> String {
+        guard let seconds, let whole = Int(exactly: seconds.rounded(.up)), whole > 0 else { return "Try again later." }
+        if whole < 60 { return whole == 1 ? "Try again in a second." : "Try again in \(whole) seconds." }
+        let minutes = whole / 60 + (whole % 60 == 0 ? 0 : 1)
+        return minutes == 1 ? "Try again in a minute." : "Try again in \(minutes) minutes."
+    }
+}

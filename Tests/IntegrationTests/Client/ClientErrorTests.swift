@@ -1,0 +1,47 @@
+import Foundation
+import PostlineClient
+import Testing
+
+@Suite("Errors for the user of an app")
+struct ClientErrorTests {
+    @Test("every code has a sentence for the user, and it is the localized description")
+    func sentences() {
+        let codes: [PostlineError.Code] = [
+            .parseError, .invalidUTF8, .unknownMethod, .invalidParams, .internalError, .unauthenticated,
+            .invalidCredentials, .invalidToken, .tokenExpired, .sessionRevoked, .forbidden, .notFound, .usernameTaken,
+            .emailTaken, .emailUnconfirmed, .versionConflict, .clientIDReused, .lineTooLong, .usernameCooldown,
+            .rateLimited, .unavailable, .timeout, .offline, .signedOut, .notTrusted, .malformedAnswer, .storeUnusable,
+        ]
+        for code in codes {
+            let error = PostlineError(code, "errno 5 in shard 7")
+            let sentence = error.errorDescription ?? ""
+            #expect(sentence.first?.isUppercase == true && sentence.hasSuffix("."), "\(code): \(sentence)")
+            #expect(!sentence.contains("shard") && !sentence.contains("_"), "\(code): \(sentence)")
+            #expect((error as any Error).localizedDescription == sentence)
+        }
+    }
+
+    @Test("a sentence names the field, and when to try again")
+    func details() {
+        let expected: [(PostlineError, String)] = [
+            (
+                PostlineError(.invalidParams, "No.", field: "avatar.avatar_id"),
+                "This value is missing or cannot be used: avatar id."
+            ),
+            (PostlineError(.invalidParams, "No."), "A value is missing or cannot be used."),
+            (PostlineError(.rateLimited, "No.", retryAfter: 0.2), "Too many attempts. Try again in a second."),
+            (PostlineError(.rateLimited, "No.", retryAfter: 29.5), "Too many attempts. Try again in 30 seconds."),
+            (PostlineError(.rateLimited, "No.", retryAfter: 60), "Too many attempts. Try again in a minute."),
+            (PostlineError(.rateLimited, "No.", retryAfter: 61), "Too many attempts. Try again in 2 minutes."),
+            (PostlineError(.rateLimited, "No.", retryAfter: .nan), "Too many attempts. Try again later."),
+            (PostlineError(.unavailable, "No."), "The server is busy. Try again later."),
+        ]
+        for (error, sentence) in expected { #expect(error.errorDescription == sentence) }
+    }
+
+    @Test("of a code of a newer server the user is shown the message")
+    func newerServer() {
+        #expect(PostlineError("moon_phase", "Wait for the new moon.").errorDescription == "Wait for the new moon.")
+        #expect(PostlineError(.invalidRequest, "Sign out first.").localizedDescription == "Sign out first.")
+    }
+}
