@@ -8,6 +8,23 @@ extension PostlineClient {
         var avatars: [BuiltInAvatar]
     }
 
+    /// Fetches what has changed at the server, as for pull-to-refresh. All of it is in the store, and shown, when this
+    /// returns. While ``state`` is live changes come by themselves, and nothing needs to call this.
+    ///
+    /// - Throws: ``PostlineError``: `offline`, `not_trusted`, `signed_out`.
+    public func refresh() async throws {
+        wake.ring()
+        let engine = try currentEngine()
+        guard await engine.refresh() else {
+            let store = try currentStore()
+            guard store === engine.store, let connectionError else {
+                throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)
+            }
+            throw connectionError
+        }
+        await reload()
+    }
+
     /// People by their names or usernames, the best match first; never guests, the deleted, or the user itself.
     ///
     /// - Parameters:
@@ -165,6 +182,6 @@ extension PostlineClient {
     /// Takes an answer into the store of whom it was given to.
     func keep(_ changes: Changes, by engine: SyncEngine) async throws {
         try await engine.keep(changes)
-        await refresh()
+        await reload()
     }
 }

@@ -83,7 +83,7 @@ extension PostlineClient {
             // It was read somewhere; never more than what is known to be there.
             try? await write(isDurable: false) { try $0.mark(conversationID, min(seq, before)) }
         }
-        await refresh()
+        await reload()
         let seq = push.number("seq") ?? 0
         return push["read_seq"] != nil || before < seq && seq <= newest()
     }

@@ -58,7 +58,7 @@ extension PostlineClient {
                     report.finish()
                     change.finish()
                 }
-                group.addTask { for await _ in changes { await self?.refresh() } }
+                group.addTask { for await _ in changes { await self?.reload() } }
                 group.addTask {
                     while !Task.isCancelled {
                         guard let next = await self?.endTyping() else { return }
@@ -76,12 +76,12 @@ extension PostlineClient {
         switch report {
         case .state(let state):
             // What was written before is shown before the state that follows from it.
-            if state == .live { await refresh() }
+            if state == .live { await reload() }
             let wasLive = self.state == .live
             if self.state != state { self.state = state }
             if wasLive, !typing.isEmpty { typing = [:] }
             // Who is online is known while it is live.
-            if wasLive != (state == .live) { await refresh() }
+            if wasLive != (state == .live) { await reload() }
             if state == .live { connectionError = nil }
         case .notConnected(let error): connectionError = error
         case .typing(let notice): take(notice)

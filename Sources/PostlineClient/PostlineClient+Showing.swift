@@ -39,21 +39,21 @@ extension PostlineClient {
     /// Shows the store's newest state: everything that changes changes in one turn, so that no two views disagree.
     ///
     /// When it returns, all that was written before is shown.
-    func refresh() async {
+    func reload() async {
         isStale = true
         // Whoever is at it lets the others go on, and the first of them is at it then.
         while await suspended({ waiter -> Suspension<Bool> in
-            guard isRefreshing else {
-                isRefreshing = true
+            guard isReloading else {
+                isReloading = true
                 return .over(false)
             }
-            refreshWaiters.append(waiter)
+            reloadWaiters.append(waiter)
             return .kept
         }) {}
         defer {
-            isRefreshing = false
-            for waiter in refreshWaiters { waiter.resume(returning: true) }
-            refreshWaiters = []
+            isReloading = false
+            for waiter in reloadWaiters { waiter.resume(returning: true) }
+            reloadWaiters = []
         }
         while isStale, let store {
             isStale = false

@@ -8,9 +8,12 @@ extension PostlineClient {
         do {
             try await store.write(isDurable: isDurable, body)
             engine?.ringOutbox()
-            await refresh()
+            await reload()
         } catch let error as PostlineError {
             throw error
+        } catch is CancellationError {
+            // The caller's task was cancelled: nothing is written, and nothing is wrong with the store.
+            throw CancellationError()
         } catch let error as EncodingError {
             throw PostlineError(.invalidParams, "This cannot be said in JSON: \(error)")
         } catch {
@@ -87,6 +90,19 @@ extension PostlineClient {
             "conversation_id": .string(conversationID), "seq": .integer(conversation.lastSeq),
         ]
         try await write { try $0.enqueue(.markRead, lane: conversationID, params) }
+    }
+
+    /// Notes that the user has read a conversation up to a message. A mark never goes back, and a message that the server
+    /// does not have yet moves none.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func markRead(upTo message: Message) async throws {
+        let id = message.conversationID
+        guard let conversation = conversations.first(where: { $0.id == id }), let seq = message.seq,
+            seq > conversation.lastReadSeq
+        else { return }
+        let params: [String: JSONValue] = ["conversation_id": .string(id), "seq": .integer(seq)]
+        try await write { try $0.enqueue(.markRead, lane: id, params) }
     }
 
     /// Changes the user's own data: the fields that the body changes and no others, all of them or none.

@@ -41,8 +41,8 @@ public final class PostlineClient {
 
     /// Whether something was written since what is shown was read.
     @ObservationIgnored var isStale = false
-    @ObservationIgnored var isRefreshing = false
-    @ObservationIgnored var refreshWaiters: [CheckedContinuation<Bool, Never>] = []
+    @ObservationIgnored var isReloading = false
+    @ObservationIgnored var reloadWaiters: [CheckedContinuation<Bool, Never>] = []
     @ObservationIgnored var chats: [String: WeakChat] = [:]
     @ObservationIgnored var store: Store?
     @ObservationIgnored var engine: SyncEngine?

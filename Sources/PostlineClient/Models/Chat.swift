@@ -76,6 +76,11 @@ public final class Chat: Identifiable {
     /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
     public func markRead() async throws { try await client.markRead(conversationID) }
 
+    /// Notes that the user has read up to a message, such as the last one on the screen. A mark never goes back.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`, `store_unusable`.
+    public func markRead(upTo message: Message) async throws { try await client.markRead(upTo: message) }
+
     /// Shows 50 more messages of the past: what the device has, else what the server has. Without older ones it does
     /// nothing.
     ///
@@ -100,6 +105,6 @@ public final class Chat: Identifiable {
             return try await client.keep(changes, by: engine)
         }
         limit += Self.page
-        await client.refresh()
+        await client.reload()
     }
 }

@@ -58,6 +58,48 @@ extension SyncEngine {
         }
     }
 
+    /// Waits until all that the server has now is in the store. Pushes alone do not tell: they may be on their way.
+    ///
+    /// - Returns: whether it is; false if there is no connection, or it was lost.
+    func refresh() async -> Bool {
+        await suspended { waiter -> Suspension<Bool> in
+            if isOver || isInBackground { return .over(false) }
+            refreshes.append(waiter)
+            refreshBell.ring()
+            wake.ring()
+            return .kept
+        }
+    }
+
+    /// Fetches what is new whenever somebody asks for it, until the connection ends.
+    ///
+    /// It belongs to the connection and not to the task that asks: a sync that was cut off would leave the connection
+    /// without pushes.
+    func keepRefreshing(_ connection: LineConnection) async {
+        while true {
+            await refreshBell.wait()
+            if Task.isCancelled { return }
+            let waiters = refreshes
+            refreshes = []
+            if waiters.isEmpty { continue }
+            var isHere = false
+            defer { for waiter in waiters { waiter.resume(returning: isHere) } }
+            do {
+                try await catchUp(connection)
+                isHere = true
+            } catch {
+                if !(error is PostlineError) { failed(error) }
+                return connection.close()
+            }
+        }
+    }
+
+    /// Lets those go on who wait for a refresh.
+    func endRefreshes(_ isHere: Bool) {
+        for waiter in refreshes { waiter.resume(returning: isHere) }
+        refreshes = []
+    }
+
     private func fetchAll() async throws -> Bool {
         let connection = try await LineConnection.connect(to: server, by: connector)
         defer { connection.close() }

@@ -56,6 +56,9 @@ actor SyncEngine {
     var lastFetch = 0
     /// Rings when a fetch in the background is wanted no more.
     let fetchBell = Bell()
+    /// Those who wait for what the server has now, whether it is live or not.
+    var refreshes: [CheckedContinuation<Bool, Never>] = []
+    let refreshBell = Bell()
 
     init(
         server: Server, connector: any Connector, store: Store, keeper: TokenKeeper,
@@ -80,6 +83,7 @@ actor SyncEngine {
             isOver = true
             give(nil)
             endFetches(false)
+            endRefreshes(false)
         }
         var asksWhetherRevoked = false
         var mayReconnect = true
@@ -111,6 +115,7 @@ actor SyncEngine {
                 failed(error)
             }
             give(nil)
+            endRefreshes(false)
             if !isInBackground { endFetches(false) }
             guard !Task.isCancelled, !isStoreDamaged else { break }
             if asksWhetherRevoked { continue }
@@ -181,6 +186,7 @@ actor SyncEngine {
                 group.addTask { await self.keepDeviceRegistered(connection) }
                 group.addTask { await self.keepTellingTyping(connection) }
                 group.addTask { await self.probe(connection) }
+                group.addTask { await self.keepRefreshing(connection) }
                 if canRenew { group.addTask { await self.renew(connection, lifetime) } }
                 // The reader ends with the connection.
                 await group.next()

@@ -1,0 +1,82 @@
+import BoundedWait
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PostlineClient
+
+@Suite("A refresh that the user asks for")
+@MainActor
+struct ClientRefreshTests {
+    @Test("what has changed is in the store, and shown, when a refresh returns")
+    func live() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let bob = try await node.signedIn(.bob)
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    for number in 0..<10 {
+                        try await bob.send("number \(number)", to: Room.aliceBob)
+                        try await device.client.refresh()
+                        #expect(chat.messages.last?.content == "number \(number)")
+                    }
+                    // Pushes go on coming.
+                    try await bob.send("pushed", to: Room.aliceBob)
+                    try await device.shows("what was pushed") { _ in chat.messages.last?.content == "pushed" }
+                    #expect(device.client.state == .live)
+                }
+            }
+        }
+    }
+
+    @Test("a refresh connects, throws without a server or a user, and works again with the next server")
+    func offline() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database, port: try await unsharedPort())
+            try await AppDevice.with(.node(node.port)) { device in
+                @MainActor func refusal() async -> PostlineError.Code? {
+                    do {
+                        try await device.client.refresh()
+                        return nil
+                    } catch {
+                        return (error as? PostlineError)?.code
+                    }
+                }
+                #expect(await refusal() == .signedOut)
+                try await device.signIn(.alice)
+                try await node.kill()
+                try await device.shows("that it is offline") { if case .offline = $0.state { true } else { false } }
+                #expect(await refusal() == .offline)
+                try await database.psql(
+                    "update user_profiles set full_name = 'Alice Elsewhere' where id = '\(Person.alice.id)'")
+                let again = try await ServeProcess.start(database, port: node.port)
+                defer { again.command.signal(SIGKILL) }
+                // An attempt to connect that has begun before the server was there fails.
+                try await eventually("a refresh") { await refusal() == nil }
+                #expect(device.client.me?.fullName == "Alice Elsewhere")
+                await device.client.enterBackground()
+                #expect(await refusal() == .offline)
+            }
+        }
+    }
+
+    @Test("a refresh asks from the store's cursor, and one that fails leaves the client live again")
+    func failed() async throws {
+        try await ScriptedServer.with { server in
+            try await AppDevice.with(.node(server.port)) { device in
+                try await device.signIn(.alice)
+                let before = server.calls("sync.open").count
+                server.answer("sync.open", #"{"cursor":"d"}"#)
+                try await device.client.refresh()
+                #expect(server.calls("sync.open").count == before + 1)
+                #expect(server.calls("sync.open").last?["cursor"] == "c")
+                server.answer("sync.open", "error:unavailable", #"{"cursor":"e"}"#)
+                await #expect(throws: PostlineError.self) { try await device.client.refresh() }
+                try await device.isLive()
+                try await device.client.refresh()
+                #expect(server.calls("sync.open").last?["cursor"] == "e")
+            }
+        }
+    }
+}
