@@ -25,6 +25,13 @@ extension PostlineClient {
         await reload()
     }
 
+    /// Returns an access token for the app's own HTTP requests as this user. A token that is about to expire is renewed
+    /// first: ask for it before each request.
+    ///
+    /// - Throws: ``PostlineError``: `signed_out`; `offline` if the token must be renewed and there is no connection;
+    ///   `session_revoked`, `invalid_token` if the session is over.
+    public func accessToken() async throws -> AccessToken { try await currentEngine().accessToken() }
+
     /// People by their names or usernames, the best match first; never guests, the deleted, or the user itself.
     ///
     /// - Parameters:

@@ -1,4 +1,5 @@
 import Foundation
+import Threads
 
 /// Holds the tokens of one user, and renews them: one renewal at a time.
 actor TokenKeeper {
@@ -7,6 +8,18 @@ actor TokenKeeper {
     /// Whether what is held is what is kept.
     private var isStored = true
     private var isRetired = false
+    private var isRenewing = false
+    private var renewalWaiters: [CheckedContinuation<Bool, Never>] = []
+    private var validity: Validity?
+
+    /// How long an access token is good for, as the server has said.
+    private struct Validity {
+        var accessToken: String
+        /// By the server's clock.
+        var expiresAt: Date
+        /// The same by a clock that nobody can set wrong, and before it the time to renew.
+        var end, renewal: ContinuousClock.Instant
+    }
 
     init(tokens: Tokens, secrets: any SecretStore) {
         self.tokens = tokens
@@ -60,8 +73,48 @@ actor TokenKeeper {
         }
     }
 
+    /// Returns the access token if it is good for a while, as far as is known without asking the server.
+    func validAccessToken() -> AccessToken? {
+        guard let validity, validity.accessToken == tokens.accessToken else { return nil }
+        // One that cannot be renewed is used to its end.
+        guard .now < (tokens.refreshToken == nil ? validity.end : validity.renewal) else { return nil }
+        return AccessToken(value: validity.accessToken, expiresAt: validity.expiresAt)
+    }
+
+    /// Returns an access token that is good for a while, and renews it if it is not.
+    ///
+    /// - Throws: ``PostlineError``, as ``authenticate(_:)`` does.
+    func accessToken(_ connection: LineConnection) async throws -> AccessToken {
+        if let token = validAccessToken() { return token }
+        if validity?.accessToken != tokens.accessToken {
+            _ = try await authenticate(connection)
+            if let token = validAccessToken() { return token }
+        }
+        _ = try await renew(connection)
+        guard let validity else { throw PostlineError(.invalidToken, "The server gave no token.") }
+        return AccessToken(value: validity.accessToken, expiresAt: validity.expiresAt)
+    }
+
     /// Renews the tokens, and the connection's session with them. Returns how long it is for.
+    ///
+    /// Callers take turns, because a refresh token is good once. A caller that has waited for another's renewal uses the
+    /// tokens of that.
     func renew(_ connection: LineConnection) async throws -> Duration {
+        let former = tokens
+        while await suspended({ waiter -> Suspension<Bool> in
+            guard isRenewing else {
+                isRenewing = true
+                return .over(false)
+            }
+            renewalWaiters.append(waiter)
+            return .kept
+        }) {}
+        defer {
+            isRenewing = false
+            for waiter in renewalWaiters { waiter.resume(returning: true) }
+            renewalWaiters = []
+        }
+        if tokens != former, let lifetime = try? await present(connection) { return lifetime }
         // Another process of the same app may have renewed them: the old ones are over then.
         if isStored, let kept = try Self.stored(tokens.userID, in: secrets), kept != tokens {
             tokens = kept
@@ -83,9 +136,14 @@ actor TokenKeeper {
     }
 
     private func present(_ connection: LineConnection) async throws -> Duration {
-        let session: Session = try await connection.call(
-            "session.authenticate", ["access_token": tokens.accessToken])
+        let accessToken = tokens.accessToken
+        let session: Session = try await connection.call("session.authenticate", ["access_token": accessToken])
         let server: ServerInfo = try await connection.call("server.info", [String: String]())
-        return .seconds(max(1, session.expires_at.timeIntervalSince(server.time)))
+        let seconds = max(1, session.expires_at.timeIntervalSince(server.time))
+        let now = ContinuousClock.now
+        validity = Validity(
+            accessToken: accessToken, expiresAt: session.expires_at, end: now + .seconds(seconds),
+            renewal: now + .seconds(seconds - min(60, seconds / 5)))
+        return .seconds(seconds)
     }
 }

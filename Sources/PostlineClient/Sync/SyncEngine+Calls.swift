@@ -27,6 +27,21 @@ extension SyncEngine {
         try await readyConnection().call(method, params)
     }
 
+    /// Returns an access token that is good for a while.
+    ///
+    /// - Throws: ``PostlineError``: the server's, or `offline`.
+    func accessToken() async throws -> AccessToken {
+        if let token = await keeper.validAccessToken() { return token }
+        let connection = try await readyConnection()
+        do {
+            return try await keeper.accessToken(connection)
+        } catch let error as PostlineError where Self.endsSession(error) {
+            // The next connection signs the user out.
+            connection.close()
+            throw error
+        }
+    }
+
     /// Takes in what an answer says, as if it had been pushed.
     func keep(_ changes: Changes) async throws { try await apply(changes) }
 
