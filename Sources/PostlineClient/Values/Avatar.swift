@@ -2,7 +2,8 @@
 public enum Avatar: Sendable, Hashable {
     /// The picture at this https URL.
     case custom(url: String)
-    /// The one of the server's catalogue with this id (``PostlineClient/PostlineClient/avatars()``).
+    /// The one of the server's catalogue with this id (``PostlineClient/PostlineClient/avatars()``). An app may have no
+    /// picture for it: ``Profile/avatar(builtInIDs:)`` never returns such an id.
     case builtIn(id: String)
     /// At most two letters, before a colour that is the user's for good.
     case initials(String, color: AvatarColor)
@@ -13,8 +14,12 @@ public enum Avatar: Sendable, Hashable {
         } else if profile.avatarType == .builtIn, let id = profile.avatarID {
             self = .builtIn(id: id)
         } else {
-            self = .initials(Self.initials(of: profile.displayName), color: AvatarColor(of: profile.id))
+            self = .initials(of: profile)
         }
+    }
+
+    static func initials(of profile: Profile) -> Avatar {
+        .initials(initials(of: profile.displayName), color: AvatarColor(of: profile.id))
     }
 
     /// The first letters of the first and the last word, in upper case; nothing where there is no letter or digit.
@@ -51,4 +56,12 @@ public struct BuiltInAvatar: Sendable, Hashable, Codable, Identifiable {
     public let name: String
     /// As in `#RRGGBB`.
     public let color: String
+
+    /// The ids of the avatars that Postline comes with. A server may have a set of its own
+    /// (``PostlineClient/PostlineClient/avatars()``).
+    public static let standardIDs: Set<String> = [
+        "fox", "otter", "owl", "panda", "whale", "turtle", "bee", "flamingo", "hedgehog", "penguin", "koala", "dragon",
+        "blue_circle", "red_circle", "green_circle", "orange_circle", "yellow_circle", "purple_circle", "pink_circle",
+        "teal_circle", "brown_circle", "gray_circle", "black_circle", "white_circle",
+    ]
 }

@@ -58,4 +58,14 @@ extension Profile {
 
     /// What to draw for the user.
     public var avatar: Avatar { Avatar(self) }
+
+    /// Returns what to draw for the user in an app that has pictures for these built-in avatars only. For any other id
+    /// it is the user's initials, as for a user without an avatar.
+    ///
+    /// - Parameter builtInIDs: the ids that the app can draw, such as ``BuiltInAvatar/standardIDs``, or those of
+    ///   ``PostlineClient/PostlineClient/avatars()``.
+    public func avatar(builtInIDs: Set<String>) -> Avatar {
+        if case .builtIn(let id) = avatar, !builtInIDs.contains(id) { return .initials(of: self) }
+        return avatar
+    }
 }
