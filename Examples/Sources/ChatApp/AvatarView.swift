@@ -8,10 +8,13 @@ import SwiftUIStubs
 #endif
 
 struct AvatarView: View {
-    let avatar: Avatar
+    /// The built-in avatars that this app has a picture of. Of a newer one the initials are drawn.
+    private static let pictures = BuiltInAvatar.standardIDs
+
+    let profile: Profile
 
     var body: some View {
-        switch avatar {
+        switch profile.avatar(builtInIDs: Self.pictures) {
         case .custom(let url):
             AsyncImage(url: URL(string: url)) { image in
                 image.resizable()
@@ -21,7 +24,6 @@ struct AvatarView: View {
             .frame(width: 40, height: 40)
             .clipShape(Circle())
         case .builtIn(let id):
-            // A picture of the app's own for each id of the server's catalogue.
             Image(id).resizable().frame(width: 40, height: 40)
         case .initials(let letters, let color):
             Text(letters)

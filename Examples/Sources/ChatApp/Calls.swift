@@ -1,6 +1,10 @@
 import Foundation
 import PostlineClient
 
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
 /// Calls that docs/client.md and the articles quote and no view makes.
 @MainActor
 struct Calls {
@@ -18,10 +22,18 @@ struct Calls {
         try await client.signOut()
     }
 
-    func meet() async throws -> Chat {
-        let people = try await client.search("carol")
-        let id = try await client.openConversation(with: people[0].id)
+    func meet() async throws -> Chat? {
+        guard let carol = try await client.search("carol").first else { return nil }
+        let id = try await client.openConversation(with: carol.id)
         return client.chat(with: id)
+    }
+
+    /// A request to a server of the app's own, which checks the token as Postline does.
+    func askOtherServer(at url: URL) async throws -> URLRequest {
+        var request = URLRequest(url: url)
+        let token = try await client.accessToken()
+        request.setValue("Bearer \(token.value)", forHTTPHeaderField: "Authorization")
+        return request
     }
 
     func write(_ chat: Chat, _ message: Message) async throws {

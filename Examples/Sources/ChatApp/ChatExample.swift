@@ -21,7 +21,7 @@ struct ChatExample: App {
         WindowGroup {
             switch client {
             case .success(let client): RootView(client: client)
-            case .failure(let error): Text("\(error)")
+            case .failure(let error): Text(error.localizedDescription)
             }
         }
         .onChange(of: phase) { _, phase in

@@ -1,3 +1,4 @@
+import Foundation
 import PostlineClient
 
 #if canImport(SwiftUI)
@@ -10,6 +11,9 @@ struct ChatView: View {
     let client: PostlineClient
     let chat: Chat
     @State private var text: String
+    /// The lowest message on the screen, by its id; nil until the user scrolls: it is the newest then.
+    @State private var lowest: String?
+    @State private var problem: String?
 
     init(client: PostlineClient, chat: Chat) {
         self.client = client
@@ -19,49 +23,49 @@ struct ChatView: View {
 
     var body: some View {
         VStack {
-            List(chat.messages) { message in
-                MessageView(client: client, message: message)
+            ScrollView {
+                if chat.hasOlder {
+                    Button("Older messages") {
+                        Task { await attempt($problem) { try await chat.loadOlder() } }
+                    }
+                }
+                LazyVStack(alignment: .leading) {
+                    ForEach(chat.messages) { message in
+                        MessageView(client: client, message: message)
+                    }
+                }
+                .scrollTargetLayout()
             }
-            .refreshable { try? await chat.loadOlder() }
-            .task(id: chat.messages.last?.seq) { try? await chat.markRead() }
+            .defaultScrollAnchor(.bottom)
+            .scrollPosition(id: $lowest, anchor: .bottom)
+            .refreshable { await attempt($problem) { try await client.refresh() } }
+            .task(id: lastVisible?.seq) {
+                guard let lastVisible else { return }
+                await attempt($problem) { try await chat.markRead(upTo: lastVisible) }
+            }
+            if let problem { Text(problem) }
             TextField("Message", text: $text)
-                .task(id: text) { try? await chat.setDraft(text) }
+                .task(id: text) { await attempt($problem) { try await chat.setDraft(text) } }
                 .onSubmit {
                     Task { await send() }
                 }
         }
     }
 
+    private var lastVisible: Message? {
+        chat.messages.first { $0.id == lowest } ?? chat.messages.last
+    }
+
     private func send() async {
         let content = text
         text = ""
-        do {
-            try await chat.send(content)
-        } catch {
-            // It could not even be stored, as on a full disk.
-            text = content
-        }
-    }
-}
-
-struct MessageView: View {
-    let client: PostlineClient
-    let message: Message
-
-    var body: some View {
-        HStack {
-            if let sender = message.sender { AvatarView(avatar: sender.avatar) }
-            VStack(alignment: .leading) {
-                Text(message.sender?.displayName ?? "Deleted user")
-                Text(message.content ?? "This message was deleted.")
-                switch message.delivery {
-                case .sent: if message.isRead, message.senderID == client.me?.id { Text("Read") }
-                case .queued: Text("On its way")
-                case .refused(let error, let change):
-                    Text(error.message)
-                    Button("Try again") { Task { try? await client.retry(change) } }
-                    Button("Discard") { Task { try? await client.discard(change) } }
-                }
+        await attempt($problem) {
+            do {
+                try await chat.send(content)
+            } catch {
+                // It could not even be stored, as on a full disk.
+                text = content
+                throw error
             }
         }
     }

@@ -1,3 +1,4 @@
+import Foundation
 import PostlineClient
 
 #if canImport(SwiftUI)
@@ -8,19 +9,24 @@ import SwiftUIStubs
 
 struct ConversationsView: View {
     let client: PostlineClient
+    @State private var problem: String?
 
     var body: some View {
         NavigationStack {
             List(client.conversations) { conversation in
                 NavigationLink(value: conversation.id) {
-                    VStack(alignment: .leading) {
-                        Text(conversation.name(for: client.me?.id ?? "") ?? "Deleted user")
-                        Text(conversation.draft.map { "Draft: \($0)" } ?? conversation.lastMessageContent ?? "")
+                    HStack {
+                        if let other = conversation.other(than: myID) { AvatarView(profile: other) }
+                        VStack(alignment: .leading) {
+                            Text(conversation.name(for: myID) ?? "Deleted user")
+                            Text(conversation.draft.map { "Draft: \($0)" } ?? conversation.lastMessageContent ?? "")
+                        }
                     }
                 }
                 .badge(conversation.unreadCount)
             }
-            .navigationTitle(title)
+            .refreshable { await attempt($problem) { try await client.refresh() } }
+            .navigationTitle(problem ?? title)
             .navigationDestination(for: String.self) { id in
                 ChatView(client: client, chat: client.chat(with: id))
             }
@@ -29,6 +35,8 @@ struct ConversationsView: View {
             }
         }
     }
+
+    private var myID: String { client.me?.id ?? "" }
 
     private var title: String {
         switch client.state {

@@ -1,3 +1,4 @@
+import Foundation
 import PostlineClient
 
 #if canImport(SwiftUI)
@@ -9,22 +10,27 @@ import SwiftUIStubs
 struct ProfileView: View {
     let client: PostlineClient
     @State private var name = ""
+    @State private var problem: String?
 
     var body: some View {
         Form {
             if let me = client.me {
-                AvatarView(avatar: me.avatar)
+                AvatarView(profile: me.profile)
                 TextField(me.fullName ?? "Your name", text: $name)
                 Button("Save") {
-                    Task { try? await client.updateProfile { $0.fullName = name } }
+                    Task { await attempt($problem) { try await client.updateProfile { $0.fullName = name } } }
                 }
             }
             ForEach(client.refusedChanges) { change in
-                Text(change.error.message)
+                Text(change.error.localizedDescription)
             }
             Button("Sign out") {
-                Task { try? await client.signOut() }
+                Task { await attempt($problem) { try await client.signOut() } }
             }
+            Button("Sign out and erase my data on this device") {
+                Task { await attempt($problem) { try await client.signOut(erasing: true) } }
+            }
+            if let problem { Text(problem) }
         }
     }
 }

@@ -9,10 +9,8 @@ struct Pushes {
         try await client.registerDevice(apnsToken: token)
     }
 
-    func didReceive(userInfo: [AnyHashable: Any]) async -> Bool {
-        guard let json = try? JSONSerialization.data(withJSONObject: userInfo),
-            let push = try? JSONDecoder().decode([String: JSONValue].self, from: json)
-        else { return false }
-        return await client.receive(push: push)
+    func didReceive(userInfo: [AnyHashable: Any]) async throws -> Bool {
+        let json = try JSONSerialization.data(withJSONObject: userInfo)
+        return await client.receive(push: try JSONDecoder().decode([String: JSONValue].self, from: json))
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import PostlineClient
 
 #if canImport(SwiftUI)
@@ -14,25 +15,17 @@ struct SignInView: View {
 
     var body: some View {
         Form {
+            // Why the last session ended, if the server ended it.
+            if case .signedOut(let error?) = client.state { Text(error.localizedDescription) }
             TextField("Email", text: $email)
             SecureField("Password", text: $password)
             Button("Sign in") {
-                Task { await attempt { try await client.signIn(email: email, password: password) } }
+                Task { await attempt($problem) { try await client.signIn(email: email, password: password) } }
             }
             Button("Go on as a guest") {
-                Task { await attempt { try client.continueAsGuest() } }
+                Task { await attempt($problem) { try client.continueAsGuest() } }
             }
             if let problem { Text(problem) }
-        }
-    }
-
-    private func attempt(_ body: () async throws -> Void) async {
-        do {
-            try await body()
-        } catch let error as PostlineError {
-            problem = error.message
-        } catch {
-            problem = "\(error)"
         }
     }
 }

@@ -43,6 +43,24 @@ public struct VStack<Content: View>: DrawnView {
     ) {}
 }
 
+public struct LazyVStack<Content: View>: DrawnView {
+    public init(
+        alignment: HorizontalAlignment = .center, spacing: Double? = nil, @ViewBuilder content: () -> Content
+    ) {}
+}
+
+public struct ScrollView<Content: View>: DrawnView {
+    public init(@ViewBuilder content: () -> Content) {}
+}
+
+public struct UnitPoint: Sendable {
+    public static let bottom = UnitPoint()
+}
+
+public enum ContentMode: Sendable {
+    case fit, fill
+}
+
 public struct HStack<Content: View>: DrawnView {
     public init(@ViewBuilder content: () -> Content) {}
 }

@@ -1,0 +1,34 @@
+import Foundation
+import PostlineClient
+
+#if canImport(SwiftUI)
+import SwiftUI
+#else
+import SwiftUIStubs
+#endif
+
+struct MessageView: View {
+    let client: PostlineClient
+    let message: Message
+    @State private var problem: String?
+
+    var body: some View {
+        HStack {
+            if let sender = message.sender { AvatarView(profile: sender) }
+            VStack(alignment: .leading) {
+                Text(message.sender?.displayName ?? "Deleted user")
+                if let attachment = message.attachment { PictureView(client: client, attachment: attachment) }
+                Text(message.content ?? "This message was deleted.")
+                switch message.delivery {
+                case .sent: if message.isRead, message.senderID == client.me?.id { Text("Read") }
+                case .queued: Text("On its way")
+                case .refused(let error, let change):
+                    Text(error.localizedDescription)
+                    Button("Try again") { Task { await attempt($problem) { try await client.retry(change) } } }
+                    Button("Discard") { Task { await attempt($problem) { try await client.discard(change) } } }
+                }
+                if let problem { Text(problem) }
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import PostlineClient
+
+#if canImport(SwiftUI)
+import SwiftUI
+#else
+import SwiftUIStubs
+#endif
+
+struct PictureView: View {
+    let client: PostlineClient
+    let attachment: Message.Attachment
+    @State private var address: URL?
+    @State private var problem: String?
+
+    var body: some View {
+        VStack(alignment: .leading) {
+            AsyncImage(url: address) { image in
+                image.resizable()
+            } placeholder: {
+                // It keeps the picture's place free.
+                Color(red: 0.9, green: 0.9, blue: 0.9)
+            }
+            .aspectRatio(ratio, contentMode: .fit)
+            if let problem { Text(problem) }
+        }
+        .task(id: attachment) {
+            await attempt($problem) { address = try await client.addresses(of: [attachment])[attachment] }
+        }
+    }
+
+    private var ratio: CGFloat {
+        guard let width = attachment.width, let height = attachment.height, height > 0 else { return 1 }
+        return CGFloat(width) / CGFloat(height)
+    }
+}
