@@ -63,7 +63,7 @@ class Dialects(unittest.TestCase):
 class ProfileDocument(Dialects):
     """Document 002."""
 
-    # Covers D1, D10, D11.
+    # Covers D1, D10, D11, D12.
     def test_register_and_login_give_tokens_and_nothing_of_the_profile(self):
         email = f"{uuid.uuid4()}@new.example.com"
         given = {"email": email, "password": PASSWORD, "name": "John Doe"}

@@ -93,7 +93,7 @@ create function tests.seen(who text, picture text) returns boolean language sql 
 $$;
 select ok(tests.seen('alice', 'cat') and tests.seen('bob', 'cat'), 'members see it');
 select ok(not tests.seen('carol', 'cat') and not tests.seen('mallory', 'cat'), 'others do not');
-select is(tests.as('mallory', '(select count(*) from public.media)'), '0', 'by SQL either');
+select is(tests.as('mallory', '(select count(*) from public.media)'), '0', 'C38: nor does somebody else by SQL');
 
 -- Also after they are members no more, their own too.
 insert into tests.ids select 'dog', tests.create('carol', '''message'', ''image/gif'', 10, tests.id(''group'')');

@@ -13,11 +13,12 @@ final class AppDevice {
 
     /// Runs a body with a device, whose folder goes when it ends.
     static func with<Value: Sendable>(
-        _ server: Server, legacyData: (any LegacyData)? = nil, _ body: @MainActor (AppDevice) async throws -> Value
+        _ server: Server, legacyData: (any LegacyData)? = nil, secrets: (any SecretStore)? = nil,
+        _ body: @MainActor (AppDevice) async throws -> Value
     ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "postline-device-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let device = try AppDevice(server, folder, legacyData)
+        let device = try AppDevice(server, folder, legacyData, secrets)
         do {
             let value = try await body(device)
             await device.client.disconnect()
@@ -28,13 +29,15 @@ final class AppDevice {
         }
     }
 
-    private init(_ server: Server, _ folder: URL, _ legacyData: (any LegacyData)?) throws {
+    private init(
+        _ server: Server, _ folder: URL, _ legacyData: (any LegacyData)?, _ secrets: (any SecretStore)?
+    ) throws {
         self.folder = folder
         self.server = server
         make = { isInBackground in
             try PostlineClient(
-                server: server, store: .file(in: folder), legacyData: legacyData, isInBackground: isInBackground,
-                logger: .quiet)
+                server: server, store: .file(in: folder), secrets: secrets, legacyData: legacyData,
+                isInBackground: isInBackground, logger: .quiet)
         }
         client = try make(false)
     }

@@ -1,7 +1,5 @@
 import BoundedWait
 import Foundation
-import Observation
-import Synchronization
 import TestSupport
 import Testing
 
@@ -44,16 +42,13 @@ struct ClientSessionTests {
                     try await chat.setDraft("Alice's secret draft")
                     #expect(!chat.messages.isEmpty)
                     // Each part of an app observes for itself.
-                    let heard = Mutex<[String]>([])
-                    for part in ["list", "chat", "profile"] {
-                        withObservationTracking {
-                            _ = (client.account, client.state)
-                        } onChange: {
-                            heard.withLock { $0.append(part) }
-                        }
-                    }
+                    let root = ClientObserver { client.account }
+                    let profile = ClientObserver { client.me?.username }
                     try await client.signOut()
-                    #expect(heard.withLock { $0.sorted() } == ["chat", "list", "profile"])
+                    let (hers, his) = (PostlineClient.Account.user(id: Person.alice.id), Person.bob.id)
+                    try await device.shows("the sign-out to both parts") { _ in
+                        root.values == [hers, .nobody] && profile.values == ["alice", nil]
+                    }
                     #expect(client.account == .nobody)
                     #expect(client.state == .signedOut(nil))
                     #expect(client.me == nil && client.conversations.isEmpty && client.refusedChanges.isEmpty)
@@ -66,6 +61,10 @@ struct ClientSessionTests {
                     // Bob is in no conversation of Alice and Carol.
                     try await device.signIn(.bob)
                     #expect(client.me?.username == "bob")
+                    try await device.shows("the sign-in to both parts") { _ in
+                        root.values == [hers, .nobody, .signingIn(guest: nil), .user(id: his)]
+                            && profile.values == ["alice", nil, "bob"]
+                    }
                     #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
                     #expect(client.chat(with: Room.aliceCarol).messages.isEmpty)
                     #expect(client.conversations.allSatisfy { $0.draft == nil })
@@ -121,7 +120,7 @@ struct ClientSessionTests {
         }
     }
 
-    @Test("tokens are in a file of the user alone, and nowhere in the store")
+    @Test("tokens are in a file of the user alone, and nowhere in the store", .covers("B8"))
     func secrets() async throws {
         try await TestDatabase.with { database in
             try await ServeProcess.with(database) { node in

@@ -32,7 +32,7 @@ struct ConversationProfilesTests {
 
     @Test(
         "has the profiles of its members where they are asked for, each whole, and else is a conversation and no more",
-        .covers("A18", "C16"))
+        .covers("A18", "C16", "C25"))
     func profiles() async throws {
         try await withNode { node in
             let alice = try await node.signedIn(.alice)
@@ -57,6 +57,8 @@ struct ConversationProfilesTests {
                 #expect(Self.ids(profiles, "id") == members, "\(method)")
                 let got = try await alice.call("profiles.get", ["ids": .array(members.map(JSON.string))])
                 #expect(profiles == got["profiles"], "\(method)")
+                let hers = profiles?.arrayValue?.first { $0["id"]?.stringValue == Person.alice.id }
+                #expect(hers?["avatar_id"] == "fox", "\(method)")
                 for wrong: JSON in ["true", 1, [true]] {
                     try await alice.refused(
                         .invalidParams, method, Self.asking(wrong, params), field: "profiles")

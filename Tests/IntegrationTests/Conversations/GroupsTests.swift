@@ -39,6 +39,8 @@ struct GroupsTests {
             #expect(
                 roles(group) == [Person.alice.id: "owner", Person.dave.id: "member", Person.frank.id: "member"])
             try await frank.follow("the group") { $0.conversations[room] != nil && $0.profiles[Person.dave.id] != nil }
+            let people = await frank.replica.profiles
+            #expect(people[Person.dave.id]?["avatar_id"] == "turtle" && people[Person.alice.id]?["avatar_id"] == "fox")
             try await frank.send("I bring the boat", to: room)
             #expect(try await alice.call("conversations.get", id(room))["last_message_content"] == "I bring the boat")
         }

@@ -19,6 +19,7 @@ struct SendTests {
             #expect(message["sender_id"]?.stringValue == Person.alice.id)
             #expect(message["sender"]?["full_name"] == "Alice Moreau")
             #expect(message["sender"]?["username"] == "alice")
+            expectFox(message)
             #expect(message["content"] == .string(content))
             #expect(message["kind"] == "text")
             #expect(message["client_id"] == .null)
@@ -30,6 +31,15 @@ struct SendTests {
             let list = try await alice.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
             #expect(list["messages"]?[0] == message)
         }
+    }
+
+    /// The message's sender is drawn as Alice is.
+    private func expectFox(_ message: JSON?, sourceLocation: SourceLocation = #_sourceLocation) {
+        let sender = message?["sender"]
+        #expect(sender?["id"]?.stringValue == Person.alice.id, sourceLocation: sourceLocation)
+        #expect(sender?["avatar_type"] == "built_in", sourceLocation: sourceLocation)
+        #expect(sender?["avatar_id"] == "fox", sourceLocation: sourceLocation)
+        #expect(sender?["avatar_url"] == .null, sourceLocation: sourceLocation)
     }
 
     @Test("sending moves the sender's own mark to it, and nobody else's")
@@ -143,6 +153,10 @@ struct SendTests {
                 "messages.send",
                 ["conversation_id": .string(Room.aliceBob), "content": "", "kind": "image", "attachment": attachment])
             expectMessage(message)
+            expectFox(message)
+            let bob = try await node.signedIn(.bob)
+            let read = try await bob.call("messages.list", ["conversation_id": .string(Room.aliceBob), "limit": 1])
+            expectFox(read["messages"]?[0])
             #expect(message["kind"] == "image")
             #expect(message["content"] == "")
             #expect(message["attachment"] == attachment)
@@ -153,6 +167,17 @@ struct SendTests {
                     "attachment": ["url": "https://images.example.com/b.png"],
                 ])
             expectMessage(silent)
+            // A picture of her own is there with the next image.
+            let photo = "https://images.example.com/alice.png"
+            try await alice.call("me.set_avatar", ["avatar_type": "custom", "avatar_url": .string(photo)])
+            let sender = try await alice.call(
+                "messages.send",
+                [
+                    "conversation_id": .string(Room.aliceBob), "kind": "image", "content": "",
+                    "attachment": ["url": "https://images.example.com/c.png"],
+                ])["sender"]
+            #expect(sender?["avatar_type"] == "custom" && sender?["avatar_url"] == .string(photo))
+            #expect(sender?["avatar_id"] == .null)
             #expect(
                 silent["attachment"] == [
                     "url": "https://images.example.com/b.png", "mime_type": .null, "width": .null, "height": .null,

@@ -125,6 +125,35 @@ struct SlowDatabaseTests {
         }
     }
 
+    @Test("over HTTP a fault of the SQL is 500, no token 401, and what is not there 404", .covers("D25"))
+    func faultOverHTTP() async throws {
+        try await withNode { node in
+            let tokens = try await node.connect().logIn(Person.alice.email)
+            let token = try #require(tokens["access_token"]?.stringValue)
+            func answer(_ room: String, _ token: String?) async throws -> (status: Int, code: String?, body: String) {
+                let answer = try await HTTPAnswer.call(
+                    "messages.send", #"{"conversation_id":"\#(room)","content":"x"}"#, token: token,
+                    port: node.httpPort)
+                let error = try JSON(parsing: answer.body)
+                return (answer.status, error["data"]?["code"]?.stringValue, answer.body)
+            }
+            #expect(try await answer(Room.aliceBob, token).status == 200)
+            let missing = try await answer(nobody, token)
+            #expect(missing.status == 404 && missing.code == "not_found")
+            try await node.database.psql(
+                """
+                create function public.fail() returns trigger language plpgsql as $$
+                begin raise exception 'the secret reason' using detail = 'secret detail', hint = 'secret hint'; end $$;
+                create trigger fail before insert on public.messages for each row execute function public.fail();
+                """)
+            let fault = try await answer(Room.aliceBob, token)
+            #expect(fault.status == 500 && fault.code == "internal_error")
+            #expect(fault.body.contains(#""incident":""#) && !fault.body.contains("secret"))
+            let stranger = try await answer(Room.aliceBob, nil)
+            #expect(stranger.status == 401 && stranger.code == "unauthenticated")
+        }
+    }
+
     @Test("row 21: foreign notifications on our channel, with any payload, are harmless")
     func foreignNotifications() async throws {
         try await withNode { node in

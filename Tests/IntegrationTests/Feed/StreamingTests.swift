@@ -30,6 +30,7 @@ struct StreamingTests {
                 let changes = try await client.nextChanges()
                 #expect(changes.names == ["cursor", "reset", "more", "messages", "reads"])
                 #expect(changes["messages"] == [sent])
+                #expect(changes["messages"]?[0]?["sender"]?["avatar_id"] == "fox")
                 #expect(
                     changes["reads"] == [
                         [
@@ -182,6 +183,7 @@ struct StreamingTests {
             expectConversation(changes["conversations"]?[0])
             #expect(changes["conversations"]?[0]?["id"]?.stringValue == id)
             #expect(changes["profiles"]?.arrayValue?.map { $0["username"] } == ["bob"])
+            #expect(changes["profiles"]?.arrayValue?.map { $0["avatar_id"] } == ["otter"])
             let own = try await audience.bob.nextChanges()
             #expect(own["conversations"]?[0]?["id"]?.stringValue == id)
             #expect(own["profiles"]?.arrayValue?.map { $0["username"] } == ["frank"])

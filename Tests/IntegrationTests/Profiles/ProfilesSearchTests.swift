@@ -27,6 +27,10 @@ struct ProfilesSearchTests {
             #expect(try await found("öztürk", by: alice).first == "frank")
             #expect(try await found("Nakamurra", by: alice).first == "dave")
             #expect(try await found("xyzzyq", by: alice) == [])
+            let bob = try await alice.call("profiles.search", ["query": "bob"])["profiles"]?[0]
+            #expect(bob?["avatar_type"] == "built_in" && bob?["avatar_id"] == "otter")
+            let carol = try await alice.call("profiles.search", ["query": "carol"])["profiles"]?[0]
+            #expect(carol?["avatar_url"] == "https://images.example.com/carol.jpg")
         }
     }
 

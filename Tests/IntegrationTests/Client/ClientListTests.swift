@@ -1,0 +1,131 @@
+import BoundedWait
+import Foundation
+import TestSupport
+import Testing
+
+@testable import PostlineClient
+
+@Suite("What a list of conversations draws")
+@MainActor
+struct ClientListTests {
+    @Test("a row has its name, preview, time, unread count and avatar", .covers("A19"))
+    func row() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let bob = try await node.signedIn(.bob)
+                    try await device.client.markRead(Room.aliceBob)
+                    try await device.shows("that it is read") { $0.waitingChanges == 0 }
+                    try await bob.send("The first", to: Room.aliceBob)
+                    try await bob.send("The preview", to: Room.aliceBob)
+                    try await device.shows("his messages") {
+                        $0.conversations.first?.lastMessageContent == "The preview"
+                    }
+                    let row = try #require(device.client.conversations.first)
+                    #expect(row.id == Room.aliceBob)
+                    #expect(
+                        row.name(for: Person.alice.id)
+                            == (try await database.value(
+                                "select full_name from user_profiles where id = '\(Person.bob.id)'")))
+                    let time = try await database.value(
+                        "select extract(epoch from last_message_time) from conversations where id = '\(row.id)'")
+                    let expected = try #require(time.flatMap { Double($0) })
+                    #expect(abs(try #require(row.lastMessageTime).timeIntervalSince1970 - expected) < 0.001)
+                    #expect(row.unreadCount == 2)
+                    #expect(row.other(than: Person.alice.id)?.avatar == .builtIn(id: "otter"))
+                }
+            }
+        }
+    }
+
+    @Test("a built-in avatar that the app has no picture of is drawn as the initials", .covers("C17"))
+    func unknownAvatar() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    #expect(Set(try await device.client.avatars().map(\.id)) == BuiltInAvatar.standardIDs)
+                    @MainActor func bob() -> Profile? {
+                        device.client.conversations.first { $0.id == Room.aliceBob }?.other(than: Person.alice.id)
+                    }
+                    #expect(bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs) == .builtIn(id: "otter"))
+                    // The server has a set of its own, of which this app knows nothing.
+                    try await database.psql(
+                        """
+                        insert into built_in_avatars values ('comet', 'Comet', '#5e5ce6', 99);
+                        update user_profiles set avatar_id = 'comet', full_name = 'Bob Brown'
+                        where id = '\(Person.bob.id)'
+                        """)
+                    try await device.shows("his new avatar") { _ in bob()?.avatar == .builtIn(id: "comet") }
+                    let drawn = bob()?.avatar(builtInIDs: BuiltInAvatar.standardIDs)
+                    #expect(drawn == .initials("BB", color: AvatarColor(of: Person.bob.id)))
+                    // Whoever asks the server for its set can draw it.
+                    let ids = Set(try await device.client.avatars().map(\.id))
+                    #expect(bob()?.avatar(builtInIDs: ids) == .builtIn(id: "comet"))
+                    // A picture of the user's own is no built-in one.
+                    let carol = try #require(try await device.client.profiles([Person.carol.id]).first)
+                    #expect(
+                        carol.avatar(builtInIDs: []) == .custom(url: "https://images.example.com/carol.jpg"))
+                }
+            }
+        }
+    }
+
+    @Test("cached messages have a renamed sender's new name at a launch without a server", .covers("B43"))
+    func renamedSender() async throws {
+        try await TestDatabase.with { database in
+            let node = try await ServeProcess.start(database)
+            defer { node.command.signal(SIGKILL) }
+            try await AppDevice.with(.node(node.port)) { device in
+                try await device.signIn(.alice)
+                @MainActor func names(_ chat: Chat) -> Set<String?> {
+                    Set(chat.messages.filter { $0.senderID == Person.bob.id }.map { $0.sender?.fullName })
+                }
+                let before = device.client.chat(with: Room.aliceBob)
+                let ids = before.messages.map(\.id)
+                try await database.psql(
+                    "update user_profiles set full_name = 'Robert' where id = '\(Person.bob.id)'")
+                try await device.shows("the new name") { _ in names(before) == ["Robert"] }
+                try await node.kill()
+                try await device.relaunch()
+                let chat = device.client.chat(with: Room.aliceBob)
+                #expect(names(chat) == ["Robert"])
+                #expect(chat.messages.map(\.id) == ids)
+                #expect(
+                    device.client.conversations.first { $0.id == Room.aliceBob }?.name(for: Person.alice.id)
+                        == "Robert")
+            }
+        }
+    }
+
+    @Test("a mark is set up to the message that was seen, and never goes back")
+    func markedUpTo() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    try await device.signIn(.alice)
+                    let bob = try await node.signedIn(.bob)
+                    let chat = device.client.chat(with: Room.aliceBob)
+                    try await chat.markRead()
+                    for number in 1...3 { try await bob.send("number \(number)", to: Room.aliceBob) }
+                    try await device.shows("his messages") { _ in chat.conversation?.unreadCount == 3 }
+                    let newest = Array(chat.messages.suffix(3))
+                    let (first, second) = (newest[0], newest[1])
+                    #expect(second.content == "number 2")
+                    try await chat.markRead(upTo: second)
+                    #expect(chat.conversation?.unreadCount == 1)
+                    try await chat.markRead(upTo: first)
+                    #expect(chat.conversation?.unreadCount == 1)
+                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    #expect(
+                        try await database.value(
+                            """
+                            select last_read_seq from conversation_members
+                            where conversation_id = '\(Room.aliceBob)' and user_id = '\(Person.alice.id)'
+                            """) == second.seq.map { "\($0)" })
+                }
+            }
+        }
+    }
+}

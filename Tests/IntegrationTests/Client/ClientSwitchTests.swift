@@ -1,0 +1,106 @@
+import BoundedWait
+import Foundation
+import PostlineClient
+import TestSupport
+import Testing
+
+@Suite("Users who take turns on a device")
+@MainActor
+struct ClientSwitchTests {
+    @Test("each of two users sees its own data alone, and nothing queued is sent as the other", .covers("E7"))
+    func twoUsers() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    let client = device.client
+                    let sent = """
+                        select p.username || ': ' || m.content from messages m join user_profiles p on p.id = sender_id
+                        where content like 'device %' order by seq
+                        """
+                    try await device.signIn(.alice)
+                    await client.disconnect()
+                    // Both are in this conversation: as Bob it could be sent.
+                    try await client.send("device of alice", in: Room.aliceBob)
+                    try await client.updateProfile { $0.bio = "Of Alice's outbox." }
+                    try await client.chat(with: Room.aliceBob).setDraft("Alice's draft")
+                    #expect(client.waitingChanges == 2)
+                    try await client.signOut()
+
+                    try await device.signIn(.bob)
+                    #expect(client.me?.username == "bob" && client.waitingChanges == 0)
+                    let his = client.chat(with: Room.aliceBob)
+                    #expect(!his.contents.contains("device of alice") && his.draft == "")
+                    #expect(!client.conversations.contains { $0.id == Room.aliceCarol })
+                    try await his.send("device of bob")
+                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    #expect(try await database.column(sent) == ["bob: device of bob"])
+                    await client.disconnect()
+                    try await his.send("device of bob, later")
+                    try await client.signOut()
+
+                    try await device.signIn(.alice)
+                    #expect(client.me?.username == "alice")
+                    try await device.shows("that hers is sent") { $0.waitingChanges == 0 }
+                    #expect(client.me?.bio == "Of Alice's outbox.")
+                    #expect(client.chat(with: Room.aliceBob).draft == "Alice's draft")
+                    #expect(client.chat(with: Room.bobDave).messages.isEmpty)
+                    #expect(
+                        try await database.column(sent) == ["bob: device of bob", "alice: device of alice"])
+                    #expect(
+                        try await database.column("select username from user_profiles where bio like 'Of Alice%'")
+                            == ["alice"])
+                    try await client.signOut()
+
+                    try await device.signIn(.bob)
+                    try await device.shows("that his is sent") { $0.waitingChanges == 0 }
+                    #expect(
+                        try await database.column(sent) == [
+                            "bob: device of bob", "alice: device of alice", "bob: device of bob, later",
+                        ])
+                }
+            }
+        }
+    }
+
+    @Test("signing out keeps the user's data on the device, and erases them only if asked to", .covers("B35"))
+    func erasing() async throws {
+        try await TestDatabase.with { database in
+            try await ServeProcess.with(database) { node in
+                try await AppDevice.with(.node(node.port)) { device in
+                    let client = device.client
+                    func files() throws -> [String] {
+                        try FileManager.default.subpathsOfDirectory(atPath: device.folder.path)
+                            .filter { $0.contains(Person.alice.id) }.sorted()
+                    }
+                    @MainActor func write(_ content: String) async throws {
+                        try await device.signIn(.alice)
+                        await client.disconnect()
+                        try await client.send(content, in: Room.aliceBob)
+                        try await client.chat(with: Room.aliceCarol).setDraft("A draft")
+                        try await client.setDeviceData("seen", to: true)
+                    }
+                    try await write("device, kept")
+                    try await client.signOut()
+                    #expect(try files().contains("\(Person.alice.id).sqlite"))
+                    #expect(try !files().contains { $0.hasSuffix(".secret") })
+                    #expect(client.account == .nobody && client.conversations.isEmpty && client.deviceData.isEmpty)
+                    try await device.signIn(.alice)
+                    #expect(client.chat(with: Room.aliceCarol).draft == "A draft")
+                    #expect(client.deviceData == ["seen": true])
+                    try await device.shows("that it is sent") { $0.waitingChanges == 0 }
+                    try await client.signOut()
+
+                    try await write("device, erased")
+                    try await client.signOut(erasing: true)
+                    #expect(try files() == [])
+                    try await device.signIn(.alice)
+                    #expect(client.chat(with: Room.aliceCarol).draft == "" && client.deviceData.isEmpty)
+                    #expect(client.waitingChanges == 0)
+                    #expect(
+                        try await database.column("select content from messages where content like 'device, %'")
+                            == ["device, kept"])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,31 @@
+import BoundedWait
+import Foundation
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+extension HTTPAnswer {
+    /// Calls a method of the protocol over a node's HTTP.
+    ///
+    /// - Parameters:
+    ///   - params: an object in JSON.
+    ///   - token: an access token; nil: the request is not signed in.
+    static func call(
+        _ method: String, _ params: String = "{}", token: String? = nil, port: Int
+    ) async throws -> HTTPAnswer {
+        var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/v1/\(method)")))
+        request.httpMethod = "POST"
+        request.httpBody = Data(params.utf8)
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        if let token { request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization") }
+        let (data, response) = try await within("the answer of \(method)") { [request] in
+            try await URLSession.shared.data(for: request)
+        }
+        let answer = try #require(response as? HTTPURLResponse)
+        return HTTPAnswer(
+            status: answer.statusCode, type: answer.value(forHTTPHeaderField: "Content-Type") ?? "",
+            body: String(decoding: data, as: UTF8.self))
+    }
+}
