@@ -181,7 +181,8 @@ extension HTTPConnection {
         } catch {
             return refuse(error)
         }
-        if head.version != .http1_0, length != 0, head.headers.first(name: "Expect")?.lowercasedASCII == "100-continue" {
+        let expectation = head.headers.first(name: "Expect")?.lowercasedASCII
+        if head.version != .http1_0, length != 0, expectation == "100-continue" {
             writeRaw(HTTPResponseHead(version: .http1_1, status: .continue))
         }
     }
