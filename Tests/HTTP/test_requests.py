@@ -287,6 +287,14 @@ class Keys(unittest.TestCase):
 
 
 class Bearers(unittest.TestCase):
+    def test_a_token_that_a_library_would_trap_at_is_none(self):
+        for header in [b'{"alg":"HS256","x":1e19}', b'{"alg":"HS256","x":' + b"[" * 400 + b"]" * 400 + b"}"]:
+            value = base64.urlsafe_b64encode(header).decode().rstrip("=") + ".e30.eHg"
+            answer = raw(ask("POST /v1/me.get HTTP/1.1", HOST, f"Authorization: Bearer {value}", "Content-Length: 2",
+                             "Connection: close", body=b"{}"))
+            self.assertIn(b"401", answer.split(b"\r\n")[0])
+            self.assertIn(b'"code":"invalid_token"', answer)
+
     # RFC 6750, section 2.1.
     def test_a_token_has_equals_signs_at_its_end_alone(self):
         bearer = token()

@@ -26,6 +26,15 @@ struct EnvelopeTests {
         }
     }
 
+    @Test("a long run of combining characters is refused with the id, in a name and in a text")
+    func combiningRun() {
+        let accents = String(repeating: "\u{301}\u{316}", count: 15_000)
+        for member in [#""\#(accents)":1"#, #""params":{"a":"\#(accents)"}"#, #""params":{"\#(accents)":1}"#] {
+            #expect(answer(#"{"jsonrpc":"2.0","id":7,"method":"m",\#(member)}"#) == "7 invalid_params")
+            #expect(answer(#"{"jsonrpc":"2.0","method":"m",\#(member)}"#) == "-")
+        }
+    }
+
     /// JSON-RPC 2.0, section 7, in its order. Positional params, which it allows, are refused here.
     static let specification: [(String, String)] = [
         (#"{"jsonrpc": "2.0", "method": "subtract", "params": [42, 23], "id": 1}"#, "1 unknown_method"),

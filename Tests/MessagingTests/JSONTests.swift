@@ -36,6 +36,23 @@ struct JSONTests {
         #expect(try self.number(text).isInteger)
     }
 
+    @Test("a long run of combining characters is found wherever it stands, and 128 are none")
+    func combiningRuns() throws {
+        for mark in ["\u{301}", "\u{316}\u{301}", "\u{344}", "\u{F73}", "\u{591}", "\u{1D165}"] {
+            let long = "a" + String(repeating: mark, count: 129)
+            for text in [#""\#(long)""#, #"[["\#(long)"]]"#, #"{"\#(long)":1}"#, #"{"a":{"b":["\#(long)"]}}"#] {
+                #expect(try JSON(parsing: text).hasLongCombiningRun)
+            }
+        }
+        let allowed = [
+            "a" + String(repeating: "\u{301}", count: 128),
+            String(repeating: "a" + String(repeating: "\u{301}", count: 60), count: 99),
+            String(repeating: "語", count: 999), String(repeating: "क्षि", count: 999),
+            String(repeating: "👩‍👩‍👧‍👦", count: 99), String(repeating: "한", count: 999),
+        ]
+        for text in allowed { #expect(!text.hasLongCombiningRun) }
+    }
+
     @Test(
         "what is no integer, or does not fit, is not one",
         arguments: [

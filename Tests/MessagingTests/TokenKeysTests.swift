@@ -57,6 +57,43 @@ struct TokenKeysTests {
         }
     }
 
+    @Test(
+        "is read strictly before a library reads it",
+        arguments: [
+            (#"{"alg":"HS256","x":1e19}"#, "{}"), (#"{"alg":"HS256","x":-1e19}"#, "{}"),
+            (#"{"alg":"HS256","x":1}"#, "{}"), (#"{"alg":"HS256","x":{"y":"z"}}"#, "{}"),
+            (#"{"alg":"HS256","x":[1]}"#, "{}"), ("[]", "{}"), (#"{"alg":"HS256"}"#, "[]"),
+            (#"{"alg":"HS256","x":\#(TokenKeysTests.nested(500))}"#, "{}"),
+            (#"{"alg":"HS256"}"#, #"{"app_metadata":\#(TokenKeysTests.nested(400))}"#),
+            (#"{"alg":"HS256","\#(TokenKeysTests.accents)":"x"}"#, "{}"),
+            (#"{"alg":"HS256"}"#, #"{"\#(TokenKeysTests.accents)":"x"}"#),
+            (#"{"alg":"HS256"}"#, #"{"x":"\#(String(repeating: "x", count: 16_384))"}"#),
+        ])
+    func form(header: String, claims: String) async throws {
+        let parts = [header, claims, "signature"].map { part in
+            Data(part.utf8).base64EncodedString().filter { $0 != "=" }
+                .replacing("+", with: "-").replacing("/", with: "_")
+        }
+        let token = parts.joined(separator: ".")
+        #expect(!TokenForm.isSafe(token))
+        let error = await #expect(throws: ProtocolError.self) { try await keys().verify(token, now: now) }
+        #expect(error?.code == .invalidToken)
+    }
+
+    @Test("of another server has lists of strings in its header, and metadata of any shape")
+    func safeForm() {
+        let header = #"{"alg":"RS256","kid":"a","x5c":["b","c"],"typ":null,"b64":true}"#
+        let claims = #"{"sub":"x","exp":1e19,"user_metadata":{"a":[{"b":[1,2.5,null,"é"]}]}}"#
+        let token = [header, claims].map { Data($0.utf8).base64EncodedString().filter { $0 != "=" } }
+        #expect(TokenForm.isSafe(token.joined(separator: ".") + ".c2ln"))
+    }
+
+    private static func nested(_ depth: Int) -> String {
+        String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+    }
+
+    private static let accents = "a" + String(repeating: "\u{301}\u{316}", count: 1_000)
+
     @Test("of another server may name its key where that is allowed")
     func foreignKeyID() async throws {
         let keys = try await TokenKeys(

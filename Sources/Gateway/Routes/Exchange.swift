@@ -63,6 +63,7 @@ struct Exchange: Sendable {
             guard request.header("Content-Type")?.contains("form") == true else { throw error }
             throw ProtocolError(error.code, "\(error.message) Send JSON, not a form: {\"full_name\": \"Alice\"}.")
         }
+        guard !json.hasLongCombiningRun else { throw .longCombiningRun }
         guard case .object(let object) = json else {
             throw ProtocolError(.invalidRequest, "The body must be a JSON object: the method's params.")
         }

@@ -60,9 +60,14 @@ extension Envelope.Item {
         let duplicate = envelope.duplicate
         let sentID = envelope["id"]
         // Which of two ids is meant cannot be read.
-        let isLegible = Self.isLegible(sentID) && envelope.members.count { $0.name == "id" } <= 1
+        let isLegible = Self.isLegible(sentID) && envelope.members.count { $0.name.hasSameCodePoints(as: "id") } <= 1
         let id: JSON = isLegible ? sentID ?? .null : .null
 
+        // Before any comparison that normalizes.
+        guard !envelope.hasLongCombiningRun else {
+            self.init(id: isLegible ? sentID : .null, content: .failure(.longCombiningRun))
+            return
+        }
         if let duplicate {
             self.init(invalid: "The member \(duplicate.jsonQuoted) stands twice.", id: id)
             return

@@ -59,6 +59,7 @@ public struct TokenKeys: Sendable {
     ///
     /// - Throws: `invalid_token`, or `token_expired` for one that was good.
     func verify(_ text: String, now: Date = .now) async throws(ProtocolError) -> VerifiedToken {
+        guard TokenForm.isSafe(text) else { throw .invalidToken }
         let token: AccessToken
         do {
             let parsed = try DefaultJWTParser().parse(Array(text.utf8), as: AccessToken.self)

@@ -52,9 +52,9 @@ extension JSON {
 }
 
 extension String {
-    /// Compares code points, where `==` would take canonically equivalent forms for equal (U+212A for `K`).
-    func hasSameCodePoints(as other: String) -> Bool {
-        // Equal code points are always equal strings, so that the quick comparison decides nearly all cases.
-        self == other && utf8.elementsEqual(other.utf8)
+    /// Compares code points, where `==` would take canonically equivalent forms for equal (U+212A for `K`), and would
+    /// take a quadratic time for it.
+    package func hasSameCodePoints(as other: String) -> Bool {
+        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
     }
 }

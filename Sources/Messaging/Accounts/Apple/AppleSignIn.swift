@@ -51,6 +51,7 @@ public struct AppleSignIn: Sendable {
     func verify(
         _ text: String, nonce: String?, isFresh: Bool = false, now: Date = .now
     ) async throws(ProtocolError) -> AppleIdentity {
+        guard TokenForm.isSafe(text) else { throw .invalidIdentityToken }
         let token: AppleIdentityToken
         do {
             let header = try DefaultJWTParser().parse(Array(text.utf8), as: AppleIdentityToken.self).header
