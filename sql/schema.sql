@@ -4201,10 +4201,10 @@ begin
     end if;
     -- Longer ones, from before they were truly counted, may shrink.
     if tg_op = 'INSERT' or new.preferences is distinct from old.preferences then
-        if app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
-            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
-        elsif app.has_huge_number(new.preferences) then
+        if app.has_huge_number(new.preferences) then
             perform app.refuse_param('preferences', 'Preferences cannot hold a number that is out of range.');
+        elsif app.json_bytes(new.preferences) > greatest(16384, app.json_bytes(old.preferences) - 1) then
+            perform app.refuse_param('preferences', 'Preferences can take at most 16 KiB.');
         end if;
     end if;
     return new;
@@ -4282,11 +4282,12 @@ begin
     if tg_op = 'INSERT' or new.attributes is distinct from old.attributes then
         if pg_catalog.jsonb_typeof(new.attributes) is distinct from 'object' then
             perform app.refuse_param('attributes', 'Attributes are an object.');
+        -- First: a number is stored in few bytes and written in many.
+        elsif app.has_huge_number(new.attributes) then
+            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
         elsif pg_catalog.octet_length(new.attributes::text)
            > greatest(32768, pg_catalog.octet_length(old.attributes::text) - 1) then
             perform app.refuse_param('attributes', 'Attributes can take at most 32 KiB.');
-        elsif app.has_huge_number(new.attributes) then
-            perform app.refuse_param('attributes', 'Attributes cannot hold a number that is out of range.');
         end if;
     end if;
 
@@ -6259,7 +6260,7 @@ CREATE FUNCTION app.salvaged_name(value text) RETURNS text
     SET search_path TO 'pg_catalog', 'pg_temp'
     AS $$
 declare
-    name text := app.normalized(regexp_replace(left(value, 10000), app.controls() || '+', ' ', 'g'));
+    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.controls() || '+', ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop

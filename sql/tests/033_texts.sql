@@ -36,6 +36,9 @@ select is(tests.field_of('alice', format('select api.%s', call)), 'PL001 ' || fi
             ('title', format('create_group(%L, array[tests.id(''bob'')])', text)),
             ('query', format('search_profiles(%L, 20)', text))) as c (field, call);
 select is(app.normalized(e' \u3000' || repeat(' ', 3000) || e'e\u0301\n'), 'é', 'blanks do not count');
+-- Nor does PostgreSQL write numbers of 100,000 digits before it refuses them.
+select is(tests.field_of('alice', format('update public.user_private set preferences = %L where id = auth.uid()',
+        '{"a":[' || repeat('1e100000,', 1500) || '0]}')), 'PL001 preferences', 'numbers beyond any double');
 set local statement_timeout = 0;
 select is(tests.field_of('alice', format('select api.create_group(%L, array[tests.id(''bob'')])', text)), 'PL001 title',
     'no title of U+' || to_hex(ascii(text))) from unnest(array[e'\u2800', e'\uffa0', e'\u3164', e'\ufe0f',

@@ -101,7 +101,7 @@ $$;
 create or replace function app.salvaged_name(value text) returns text
 language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
 declare
-    name text := app.normalized(regexp_replace(left(value, 10000), app.controls() || '+', ' ', 'g'));
+    name text := app.normalized(regexp_replace(left(btrim(value), 2000), app.controls() || '+', ' ', 'g'));
 begin
     if char_length(name) > 100 then
         while app.is_blank(left(name, 1)) and name <> '' loop
