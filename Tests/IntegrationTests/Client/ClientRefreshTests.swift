@@ -73,6 +73,8 @@ struct ClientRefreshTests {
                 #expect(server.calls("sync.open").last?["cursor"] == "c")
                 server.answer("sync.open", "error:unavailable", #"{"cursor":"e"}"#)
                 await #expect(throws: PostlineError.self) { try await device.client.refresh() }
+                // The state is that of the closed connection until the client opens the next.
+                try await eventually("the next sync") { server.calls("sync.open").count == before + 3 }
                 try await device.isLive()
                 try await device.client.refresh()
                 #expect(server.calls("sync.open").last?["cursor"] == "e")
