@@ -149,8 +149,8 @@ final class WebSocketFraming: ChannelDuplexHandler {
     }
 }
 
-/// How many frames a client may send that bring nothing of a message: pings, pongs, empty messages and empty fragments.
-/// All frames of one read are handled before the loop's other connections are.
+/// A bound on frames without content from one client: pings, pongs, empty messages and empty fragments. All frames of one
+/// read are handled before the loop's other connections are.
 struct EmptyFrameAllowance {
     private static let most = 256.0
     private static let perSecond = 32.0

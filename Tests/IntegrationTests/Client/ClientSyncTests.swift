@@ -78,7 +78,7 @@ struct ClientSyncTests {
         }
     }
 
-    /// What a view draws of a user.
+    /// The name and picture of a user, as a view draws them.
     private struct Face: Hashable {
         let name: String?
         let avatar: Avatar?
