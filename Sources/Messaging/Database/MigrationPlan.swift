@@ -2,7 +2,8 @@ internal import Postgres
 
 /// The names that pending migrations create in a database, and the reasons why they cannot be applied there.
 package struct MigrationPlan: Sendable {
-    /// The tables, domains and functions, such as `public.messages`.
+    /// The tables, domains and functions, such as `public.messages`, without those that replace one of an applied
+    /// migration.
     package let objects: [String]
 
     /// The schemas.
@@ -14,20 +15,23 @@ package struct MigrationPlan: Sendable {
     /// - Parameter applied: the names of the migrations that were applied; nil if there is no ledger of them yet.
     package init(applied: Set<String>?) {
         var objects: [String] = []
+        var owned: Set<String> = []
         // The ledger is created in it.
         var schemas: [String] = applied == nil ? ["app"] : []
         var extensions: [String] = []
-        for file in SQLFile.files(in: "migrations") where applied?.contains(file.name) != true {
+        for file in SQLFile.files(in: "migrations") {
+            let isApplied = applied?.contains(file.name) == true
             for line in file.text.split(separator: "\n") {
                 guard let (kind, name) = Self.created(by: line) else { continue }
                 switch kind {
+                case _ where isApplied: owned.insert(name)
                 case "schema": if name != "app", !schemas.contains(name) { schemas.append(name) }
                 case "extension": extensions.append(name)
                 default: objects.append(name)
                 }
             }
         }
-        self.objects = objects
+        self.objects = objects.filter { !owned.contains($0) }
         self.schemas = schemas
         self.extensions = extensions
     }

@@ -120,6 +120,28 @@ struct MigrationRefusalTests {
         }
     }
 
+    @Test("a migration that was cut short before a function is created anew is continued")
+    func cutShortBeforeReplacement() async throws {
+        try await TestDatabase.with(migrated: false) { database in
+            // The migration that drops app.name_words, which an earlier one created, and creates it again.
+            try await database.psql(
+                """
+                create function public.stop() returns event_trigger language plpgsql as $$
+                begin
+                    if current_query() like '%drop function app.name_words(%' then raise exception 'stopped'; end if;
+                end $$;
+                create event trigger stop on ddl_command_start when tag in ('DROP FUNCTION')
+                    execute function public.stop()
+                """)
+            let migrator = Migrator(url: database.adminURL, logger: .quiet)
+            let error = await #expect(throws: MigrationError.self) { try await migrator.migrate(loginRole: nil) }
+            #expect("\(error, default: "")".contains("stopped"))
+            #expect(try await database.value("select to_regproc('app.name_words') is not null") == "t")
+            try await database.psql("drop event trigger stop; drop function public.stop()")
+            try await migrator.migrate(loginRole: nil)
+        }
+    }
+
     @Test("a restore of the schema alone is refused in one sentence")
     func schemaAlone() async throws {
         let installation = try await PostgresInstallation.ofTests()
