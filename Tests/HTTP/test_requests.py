@@ -103,6 +103,12 @@ ROWS = [
     ("a DEL in a value", info("X: a\x7fb"), 400, CLOSED),
     ("a tab in a value", info("X: a\tb", "Content-Length: 0"), 200, KEPT),
     ("a byte past ASCII in a value", info("X: \xe9", "Content-Length: 0"), 200, KEPT),
+    # Swift compares texts with such runs in quadratic time.
+    *[(f"a long run of accents in {name}", info(f"{name}: a" + "\xcc\x81" * 129), 400, CLOSED)
+      for name in ["X", "Accept-Encoding", "Connection", "Upgrade", "Origin", "Transfer-Encoding", "X-Forwarded-For"]],
+    ("a short run of accents in a value", info("X: a" + "\xcc\x81" * 128, "Content-Length: 0"), 200, KEPT),
+    *[(f"a long run of accents in a target: {path}", ask(f"GET {path} HTTP/1.1", HOST), 400, CLOSED)
+      for path in ["/" + "%CC%81" * 129, "/v1/changes?" + "%CC%81" * 129 + "=a", "/v1/changes?cursor=" + "%CC%81" * 129]],
     ("an empty value", info("X:", "Content-Length: 0"), 200, KEPT),
     ("a bare LF between fields", f"{INFO}\r\n{HOST}\nX: a\r\n\r\n".encode(), 400, CLOSED),
     ("a bare CR in a value", info("X: a\rb"), 400, CLOSED),

@@ -119,12 +119,16 @@ extension HTTPRequestParser {
         return line
     }
 
-    /// The next line, without its CRLF. It has no control character but tabs.
+    /// The next line, without its CRLF. It has no control character but tabs, and no long run of combining characters.
     private mutating func line(from buffer: inout ByteBuffer) throws(HTTPRefusal) -> String? {
         guard let length = try lineLength(in: buffer) else { return nil }
         scannedBytes = 0
         let line = buffer.readString(length: length)
         buffer.moveReaderIndex(forwardBy: 2)
+        if line?.hasLongCombiningRun == true {
+            throw HTTPRefusal(
+                .badRequest, "A line of a request's head can have at most 128 combining characters in a row.")
+        }
         return line
     }
 

@@ -15,7 +15,7 @@ package struct RequestTarget: Sendable, Equatable {
     /// The host and port of an absolute form; nil for another form.
     package let authority: HTTPAuthority?
 
-    /// - Returns: nil for another form, or where an escape is not UTF-8.
+    /// - Returns: nil for another form, if an escape is not UTF-8, or if a part has a long run of combining characters.
     package init?(_ text: String) {
         isServerWide = text == "*"
         if isServerWide {
@@ -86,6 +86,7 @@ package struct RequestTarget: Sendable, Equatable {
             default: bytes.append(byte)
             }
         }
-        return String(validating: bytes, as: UTF8.self)
+        guard let decoded = String(validating: bytes, as: UTF8.self), !decoded.hasLongCombiningRun else { return nil }
+        return decoded
     }
 }
