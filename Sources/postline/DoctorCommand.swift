@@ -13,12 +13,7 @@ struct DoctorCommand: AsyncParsableCommand {
             POSTLINE_ADMIN_DATABASE_URL it also sees which migrations were applied, and other programs' transactions.
             """)
 
-    @OptionGroup var options: SettingOptions
-
-    @Option(
-        help: "The directory of a dev world, such as .postline, whose settings are to be checked.",
-        completion: .directory)
-    var directory: String?
+    @OptionGroup var world: DevWorldOptions
 
     @Flag(help: "Print each finding as a JSON object: level, check, message, advice.")
     var json = false
@@ -28,16 +23,13 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await Failure.reported {
-            let settings = await SettingsUnderTest(try Settings(try directory.map(options.ofDevWorld) ?? options))
+            let settings = await SettingsUnderTest(try world.settings())
             let run = DoctorRun(settings, openTransactionSeconds: openTransactionSeconds)
             if await run.report(asJSON: json) { throw ExitCode.failure }
         }
     }
 
     func validate() throws {
-        if directory != nil, options.config != nil {
-            throw ValidationError("--directory names a dev world, which has its own settings: leave --config out.")
-        }
         if openTransactionSeconds < 0 { throw ValidationError("--open-transaction-seconds must not be negative.") }
     }
 }

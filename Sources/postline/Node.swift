@@ -120,7 +120,7 @@ struct Node: Sendable {
                 do {
                     try await operations.run { listening.yield($0) }
                 } catch let error as ListenError {
-                    throw error.naming(host: "POSTLINE_OPERATIONS_HOST", port: "POSTLINE_OPERATIONS_PORT")
+                    throw error.naming(host: "operations_host", port: "operations_port", in: settings)
                 }
                 return false
             }
@@ -196,7 +196,7 @@ struct Node: Sendable {
         let gateway = gateway(beside: server, console)
         // Stopped in reverse: clients first, so that what was taken is answered while there is a database.
         let services: [any Service] =
-            [service, Servers(lines: server, gateway: gateway), stage] + (renewal.map { [$0] } ?? [])
+            [service, Servers(settings: settings, lines: server, gateway: gateway), stage] + (renewal.map { [$0] } ?? [])
             + (pusher.map { [$0] } ?? []) + (mailer.map { [$0] } ?? [])
         // At its lowest levels the group logs the services themselves, with all that they hold.
         var grouping = logger

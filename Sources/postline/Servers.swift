@@ -4,6 +4,9 @@ internal import ServiceLifecycle
 
 /// What clients connect to: it starts, and is told to stop, as one.
 struct Servers: Service {
+    /// Where their ports were given.
+    let settings: Settings
+
     let lines: LineServer
 
     /// Nil where HTTP is not served.
@@ -16,7 +19,7 @@ struct Servers: Service {
                 do {
                     try await lines.run()
                 } catch let error as ListenError {
-                    throw error.naming(host: "POSTLINE_HOST", port: "POSTLINE_PORT")
+                    throw error.naming(host: "host", port: "port", in: settings)
                 }
             }
             if let gateway {
@@ -24,7 +27,7 @@ struct Servers: Service {
                     do {
                         try await gateway.run()
                     } catch let error as ListenError {
-                        throw error.naming(host: "POSTLINE_HTTP_HOST", port: "POSTLINE_HTTP_PORT")
+                        throw error.naming(host: "http_host", port: "http_port", in: settings)
                     }
                 }
             }

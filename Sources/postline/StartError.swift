@@ -6,14 +6,15 @@ struct StartError: Error, CustomStringConvertible {
 }
 
 extension ListenError {
-    /// The same for whoever wrote the settings: with the one to change.
+    /// Adds which setting to change to the error, by the name under which it was given: a flag, a variable, a key.
     ///
     /// - Parameters:
-    ///   - host: the setting that has the host.
-    ///   - port: the setting that has the port.
-    /// - Returns: a `SettingsError` where it would be the same the next time, else a `StartError`.
-    func naming(host: String, port: String) -> any Error {
-        switch reason {
+    ///   - host: The key of the setting of the host.
+    ///   - port: The key of the setting of the port.
+    /// - Returns: A `SettingsError` if the next start would fail too, otherwise a `StartError`.
+    func naming(host: String, port: String, in settings: Settings) -> any Error {
+        let (host, port) = (settings.name(of: host), settings.name(of: port))
+        return switch reason {
         case .portInUse:
             StartError(description: "\(self) Stop what listens there, or set \(port) to another.")
         case .portNeedsPrivileges: SettingsError("\(self) Set \(port) to one from 1024 on.")

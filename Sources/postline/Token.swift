@@ -6,19 +6,19 @@ struct Token: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print an access token of a user, by email address.",
         discussion: """
-            Opens a session of that user without its password: for scripts and tests by whoever holds the token secret. \
-            In the dev world: postline token alice@example.com --config .postline/settings.json
+            Opens a session of that user without its password, for scripts and tests. It needs the token secret. \
+            In the dev world: postline token alice@example.com --directory .postline
             """)
 
     @Argument(help: "The user's email address.")
     var email: String
 
-    @OptionGroup var options: SettingOptions
+    @OptionGroup var world: DevWorldOptions
 
     func run() async throws {
         try await Failure.reported {
-            var settings = try Settings(options)
-            // Nothing is served, and whoever asks need not be one who may read the key.
+            var settings = try world.settings()
+            // Nothing is served, so the user of this command need not be able to read the certificate's key.
             settings.tlsCertificate = nil
             let node = try await Node(settings)
             try await node.requireSchema()

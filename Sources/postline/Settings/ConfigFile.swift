@@ -26,7 +26,13 @@ struct ConfigFile: Sendable {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
             throw SettingsError("The config file \(path) cannot be read.")
         }
-        guard case .object(let object)? = try? JSON(parsing: text) else {
+        let json: JSON
+        do {
+            json = try JSON(parsing: text)
+        } catch {
+            throw SettingsError("The config file \(path) must hold one JSON object.\(Self.place(of: error, in: text))")
+        }
+        guard case .object(let object) = json else {
             throw SettingsError("The config file \(path) must hold one JSON object.")
         }
         var values: [String: String] = [:]
@@ -47,5 +53,12 @@ struct ConfigFile: Sendable {
         }
         self.path = path
         self.values = values
+    }
+
+    /// A sentence with the line and the column of a syntax error, or nothing if the error has no place.
+    private static func place(of error: any Error, in text: String) -> String {
+        guard case .malformed(let offset, let reason)? = error as? JSONError else { return "" }
+        let lines = text.utf8.prefix(offset).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        return " Line \(lines.count), column \((lines.last?.count ?? 0) + 1): \(reason)."
     }
 }

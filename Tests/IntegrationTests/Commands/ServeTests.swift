@@ -142,7 +142,8 @@ struct ServeTests {
         defer { try? FileManager.default.removeItem(at: config) }
         let bad = [
             ("", "must hold one JSON object."), ("[]", "must hold one JSON object."),
-            (#"{"port": 7432"#, "must hold one JSON object."), (#"{"port": true}"#, "port must be a text or a number."),
+            (#"{"port": 7432"#, "must hold one JSON object."),
+            ("{\n  \"port\": 7432,\n}", "must hold one JSON object. Line 3, column 1: "), (#"{"port": true}"#, "port must be a text or a number."),
             (#"{"host": ["127.0.0.1"]}"#, "host must be a text or a number."),
             (#"{"host": null}"#, "host must be a text or a number."),
             (#"{"port": 7432, "port": 7433}"#, "has the key port twice."),
@@ -418,6 +419,8 @@ struct ServeTests {
                 ["token", "nobody@example.com"], environment: environment(node.database))
             #expect(unknown.status == 1)
             #expect(unknown.errors.contains("nobody@example.com"))
+            let nowhere = try await Command.run(["token", "alice@example.com", "--directory", "/nowhere"])
+            #expect(nowhere.status == 78 && nowhere.errors.contains("/nowhere holds no dev world"))
         }
     }
 

@@ -188,7 +188,7 @@ struct OperationsTests {
                 #expect(
                     taken.errors.contains(
                         "postline: Cannot listen on 127.0.0.1, port \(node.operationsPort): the port is in use. "
-                            + "Stop what listens there, or set POSTLINE_OPERATIONS_PORT to another."))
+                            + "Stop what listens there, or set --operations-port to another."))
                 let silent = try Command(["serve", "--operations-port", "off"], environment: environment)
                 defer { silent.signal(SIGKILL) }
                 let client = try await TestClient.connect(port: try await silent.port(of: "serving lines"))
