@@ -168,7 +168,8 @@ extension Message {
 extension RefusedChange {
     /// The change that the server refused, and the reason.
     var sentence: String {
-        let text = PlainText.line(content ?? "")
+        let whole = PlainText.line(content ?? "")
+        let text = whole.count > 200 ? "\(whole.prefix(200))…" : whole
         return switch kind {
         case .message: "Not sent (\(error.sentence)): \(text)"
         case .edit: "Not edited (\(error.sentence)): \(text)"

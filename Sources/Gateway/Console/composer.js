@@ -140,7 +140,9 @@ export class Composer {
     this.#problem.hidden = true
     const length = [...this.#input.value].length
     this.#count.hidden = length < mostCharacters - 500
-    this.#count.textContent = String(mostCharacters - length)
+    this.#count.textContent = length > mostCharacters
+      ? `${length - mostCharacters} too many`
+      : `${mostCharacters - length} left`
     this.#count.classList.toggle('over', length > mostCharacters)
     // Only a caption may be empty.
     const isEmpty = !this.#input.value.trim() && this.#editing?.kind !== 'image'
