@@ -196,8 +196,9 @@ struct Node: Sendable {
         let gateway = gateway(beside: server, console)
         // Stopped in reverse: clients first, so that what was taken is answered while there is a database.
         let services: [any Service] =
-            [service, Servers(settings: settings, lines: server, gateway: gateway), stage] + (renewal.map { [$0] } ?? [])
-            + (pusher.map { [$0] } ?? []) + (mailer.map { [$0] } ?? [])
+            [service, Servers(settings: settings, lines: server, gateway: gateway), stage]
+            + (renewal.map { [$0] } ?? []) + (pusher.map { [$0] } ?? [])
+            + (mailer.map { [$0] } ?? [])
         // At its lowest levels the group logs the services themselves, with all that they hold.
         var grouping = logger
         grouping.logLevel = max(logger.logLevel, .info)

@@ -221,7 +221,8 @@ extension HTTPConnection {
         guard let target = RequestTarget(head.uri), !target.isServerWide || head.method == .OPTIONS else {
             return refuse(
                 .badRequest,
-                "A request's target is a path with UTF-8 in its escapes, and at most 128 combining characters in a row.")
+                "A request's target is a path with UTF-8 in its escapes, and at most 128 combining characters in a row."
+            )
         }
         requests += 1
         let request = HTTPRequest(

@@ -83,7 +83,9 @@ extension Accounts {
     /// A token of that account, in a session of its own.
     func accessToken(forEmail email: String) async throws(ProtocolError) -> String {
         guard let account = try await account(email: email) else {
-            throw ProtocolError(.notFound, "No account with the address \(email) can sign in by password: it does not exist, has no password, or is "
+            throw ProtocolError(
+                .notFound,
+                "No account with the address \(email) can sign in by password: it does not exist, has no password, or is "
                     + "disabled or deleted.")
         }
         return try await openSession(of: AccountHolder(user: account.id, passwordHash: account.passwordHash))

@@ -143,7 +143,8 @@ struct ServeTests {
         let bad = [
             ("", "must hold one JSON object."), ("[]", "must hold one JSON object."),
             (#"{"port": 7432"#, "must hold one JSON object."),
-            ("{\n  \"port\": 7432,\n}", "must hold one JSON object. Line 3, column 1: "), (#"{"port": true}"#, "port must be a text or a number."),
+            ("{\n  \"port\": 7432,\n}", "must hold one JSON object. Line 3, column 1: "),
+            (#"{"port": true}"#, "port must be a text or a number."),
             (#"{"host": ["127.0.0.1"]}"#, "host must be a text or a number."),
             (#"{"host": null}"#, "host must be a text or a number."),
             (#"{"port": 7432, "port": 7433}"#, "has the key port twice."),
