@@ -9,7 +9,7 @@ extension MessagingService {
     /// A service that does not run: nothing that it is asked reaches a database.
     static func idle() async throws -> MessagingService {
         let secret = "0123456789abcdef0123456789abcdef"
-        let keys = try await TokenKeys(secret: secret, issuer: "postline", audience: "authenticated")
+        let keys = try TokenKeys(secret: secret, issuer: "postline", audience: "authenticated")
         var configuration = Configuration(
             databaseURL: "postgresql:///nowhere", listenDatabaseURL: "postgresql:///nowhere", poolSize: 1,
             limits: StatementLimits(statement: .seconds(1), lock: .seconds(1)), accountProvider: .builtin, keys: keys,

@@ -1,6 +1,5 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import JWTKit
 internal import Postgres
 
 /// The sessions of the accounts: how they are opened, used, refreshed and ended, and their tokens.
@@ -95,23 +94,25 @@ extension Accounts {
     private func signedIn(
         _ user: ID, _ refreshToken: RefreshToken, _ account: AccountClaims
     ) async throws(ProtocolError) -> SignedIn {
-        let now = Date.now.timeIntervalSince1970.rounded(.down)
-        let token = AccessToken(
-            sub: user.description, aud: Audience(settings.audience), role: "authenticated", iss: settings.issuer,
-            iat: now, nbf: nil, exp: now + Double(settings.accessTokenSeconds), email: account.email,
-            phone: account.phone, sessionID: refreshToken.session.description, isAnonymous: account.isGuest,
-            assuranceLevel: "aal1", appMetadata: .object(from: account.appMetadata), userMetadata: .object([:]))
-        do {
-            return SignedIn(
-                token: VerifiedToken(
-                    user: user, session: refreshToken.session, isGuest: account.isGuest, expires: token.exp,
-                    remaining: Double(settings.accessTokenSeconds)),
-                accessToken: try await keys.sign(token),
-                refreshToken: refreshToken.text(key: settings.refreshKey),
-                seconds: settings.accessTokenSeconds)
-        } catch {
-            throw .fault("the access token could not be signed: \(error)")
-        }
+        let now = Date.now.wholeSeconds
+        let expiry = now + Int64(settings.accessTokenSeconds)
+        let appMetadata = account.appMetadata.flatMap { try? JSON(parsing: $0) }
+        let claims: JSONObject = [
+            "sub": .string(user.description), "aud": .string(settings.audience), "role": .string("authenticated"),
+            "iss": .string(settings.issuer), "iat": .integer(now), "exp": .integer(expiry),
+            "email": .string(account.email), "phone": .string(account.phone),
+            "session_id": .string(refreshToken.session.description), "is_anonymous": .bool(account.isGuest),
+            // The authenticator assurance level of one factor.
+            "aal": .string("aal1"), "app_metadata": appMetadata ?? .object([:]),
+            // A name in it would be as old as the token.
+            "user_metadata": .object([:]),
+        ]
+        return SignedIn(
+            token: VerifiedToken(
+                user: user, session: refreshToken.session, isGuest: account.isGuest, expires: Double(expiry),
+                remaining: Double(settings.accessTokenSeconds)),
+            accessToken: try keys.sign(claims), refreshToken: refreshToken.text(key: settings.refreshKey),
+            seconds: settings.accessTokenSeconds)
     }
 
     private enum Functions {
@@ -149,16 +150,6 @@ extension VerifiedToken {
     var passwordChecks: PasswordAttempts { .checks(session: session ?? user) }
 
     var expiresAt: String { Timestamp.text(Date(timeIntervalSince1970: expires)) }
-}
-
-extension JSONClaim {
-    /// An object that the database wrote; empty where it wrote none.
-    fileprivate static func object(from text: String?) -> JSONClaim {
-        guard let text, let claim = try? JSONDecoder().decode(JSONClaim.self, from: Data(text.utf8)) else {
-            return .object([:])
-        }
-        return claim
-    }
 }
 
 extension ProtocolError {

@@ -1,38 +1,29 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import JWTKit
 
-/// What signs and verifies access tokens: a shared secret, or a set of public keys.
+/// Signs and verifies access tokens, by a shared secret or a set of public keys. Claims have Supabase's names and shapes.
 public struct TokenKeys: Sendable {
-    private let keys: JWTKeyCollection
     private let source: Source
     private let issuer: String
     private let audience: String
 
-    /// How far a client's or another server's clock may be off, in seconds.
-    private static let skew: Double = 30
-
-    /// The year 10,000, which the protocol's timestamps do not reach.
-    private static let endOfTime: Double = 253_402_300_800
-
     private enum Source: Sendable {
-        /// One secret, which signs and verifies. Our own tokens name no key; Supabase's name theirs.
+        /// A secret that signs and verifies (HS256). Our own tokens name no key; Supabase's name theirs.
         case secret(SymmetricKey, ignoringKeyID: Bool)
 
-        /// Another server's public keys, by their `kid`, each for the one algorithm that it names.
-        case published([String: String])
+        /// Another server's public keys.
+        case published(PublicKeys)
     }
 
-    /// The shortest that a shared secret may be.
+    /// The least length of a shared secret, in bytes.
     public static let minSecretBytes = 32
 
     /// Keys of a shared secret (HS256).
     ///
-    /// - Parameter ignoringKeyID: whether a token may carry a `kid`, as those of another server do.
-    /// - Throws: `TokenKeysError` when the secret is shorter than ``minSecretBytes``.
-    public init(secret: String, issuer: String, audience: String, ignoringKeyID: Bool = false) async throws {
+    /// - Parameter ignoringKeyID: True if a token may carry a `kid`, as those of another server do.
+    /// - Throws: `TokenKeysError` if the secret is shorter than ``minSecretBytes``.
+    public init(secret: String, issuer: String, audience: String, ignoringKeyID: Bool = false) throws {
         guard secret.utf8.count >= Self.minSecretBytes else { throw TokenKeysError.shortSecret }
-        keys = await JWTKeyCollection().add(hmac: HMACKey(from: secret), digestAlgorithm: .sha256)
         source = .secret(SymmetricKey(data: Array(secret.utf8)), ignoringKeyID: ignoringKeyID)
         self.issuer = issuer
         self.audience = audience
@@ -43,72 +34,53 @@ public struct TokenKeys: Sendable {
     ///
     /// - Throws: `TokenKeysError` if the set cannot be read or has no key that can be used.
     public init(jwks: String, issuer: String, audience: String) async throws {
-        let set = try await PublicKeys(jwks, for: ["RS256", "ES256"])
-        keys = set.keys
-        source = .published(set.algorithms)
+        source = .published(try await PublicKeys(jwks, for: ["RS256", "ES256"]))
         self.issuer = issuer
         self.audience = audience
     }
 
-    /// Signs a token of ours.
-    func sign(_ token: AccessToken) async throws -> String {
-        try await keys.sign(token)
+    /// Returns a signed token with those claims.
+    ///
+    /// - Throws: `internal_error` with public keys, which sign nothing.
+    func sign(_ claims: JSONObject) throws(ProtocolError) -> String {
+        switch source {
+        case .secret(let key, _): SignedToken.text(claims: claims, signedBy: key)
+        case .published: throw .fault("public keys sign no token")
+        }
     }
 
-    /// The claims of a token, after its signature and each of them was found good.
+    /// Returns whom a token speaks for, after its signature and its claims were verified.
     ///
-    /// - Throws: `invalid_token`, or `token_expired` for one that was good.
+    /// - Throws: `invalid_token`, or `token_expired` for one that was valid.
     func verify(_ text: String, now: Date = .now) async throws(ProtocolError) -> VerifiedToken {
-        guard TokenForm.isSafe(text) else { throw .invalidToken }
-        let token: AccessToken
-        do {
-            let parsed = try DefaultJWTParser().parse(Array(text.utf8), as: AccessToken.self)
-            guard accepts(parsed.header) else { throw ProtocolError.invalidToken }
-            switch source {
-            case .secret(let key, _):
-                // By ourselves: the collection would read the token once more, and on other threads.
-                guard Self.isSignature(parsed.signature, of: text, by: key) else { throw ProtocolError.invalidToken }
-                token = parsed.payload
-            case .published: token = try await keys.verify(text, as: AccessToken.self)
-            }
-        } catch {
-            throw .invalidToken
-        }
         let time = now.timeIntervalSince1970
-        guard token.iss == issuer, token.aud.names.contains(audience), token.role == "authenticated",
-            let user = ID(token.sub), token.sessionID == nil || token.session != nil,
-            (token.nbf ?? 0) <= time + Self.skew, (token.iat ?? 0) <= time + Self.skew, token.exp < Self.endOfTime
+        guard let verified = await claims(of: text), let claims = try? TokenClaims(verified),
+            claims.issuer == issuer, claims.audiences.contains(audience), claims.hasBegun(at: time),
+            let user = ID(claims.subject), let more = try? OwnClaims(claims), more.role == "authenticated"
         else { throw .invalidToken }
-        guard time < token.exp + Self.skew else {
+        guard !claims.hasExpired(at: time) else {
             throw ProtocolError(
                 .tokenExpired, "The token has expired: get a fresh one with auth.refresh or auth.login.")
         }
         return VerifiedToken(
-            user: user, session: token.session, isGuest: token.isAnonymous ?? false, expires: token.exp,
-            remaining: token.exp > time ? token.exp - time : token.exp + Self.skew - time)
+            user: user, session: more.session, isGuest: more.isGuest, expires: claims.expiry,
+            remaining: claims.expiry - time + (claims.expiry > time ? 0 : TokenClaims.skew))
     }
 
-    /// Whether it is the HMAC-SHA256 of all that stands before it; takes the same time whatever it is.
-    private static func isSignature(_ signature: Data, of text: String, by key: SymmetricKey) -> Bool {
-        guard let end = text.utf8.lastIndex(of: UInt8(ascii: ".")) else { return false }
-        return HMAC<SHA256>.isValidAuthenticationCode(
-            signature, authenticating: Array(text.utf8[..<end]), using: key)
-    }
-
-    /// One key, one algorithm: what the header asks for never chooses how a key is used.
-    ///
-    /// Nor is there anything in a header that must be understood: what `crit` names we would have to (RFC 7515,
-    /// 4.1.11).
-    private func accepts(_ header: JWTHeader) -> Bool {
-        guard header.fields["crit"] == nil else { return false }
-        return switch source {
-        case .secret(_, let ignoringKeyID): header.alg == "HS256" && (ignoringKeyID || header.kid == nil)
-        case .published(let algorithms): header.kid.flatMap { algorithms[$0] }.map { $0 == header.alg } ?? false
+    /// Returns the claims of a token with a valid signature. The header never chooses how a key is used: each key has
+    /// one algorithm.
+    private func claims(of text: String) async -> JSONObject? {
+        guard let token = SignedToken(text) else { return nil }
+        switch source {
+        case .secret(let key, let ignoringKeyID):
+            guard token.algorithm == "HS256", ignoringKeyID || token.header["kid"] == nil else { return nil }
+            return token.claims(verifiedBy: key)
+        case .published(let keys): return await token.claims(verifiedBy: keys)
         }
     }
 }
 
-/// Who a good token speaks for.
+/// The user that a verified token speaks for.
 struct VerifiedToken: Sendable {
     let user: ID
     let session: ID?
@@ -117,7 +89,7 @@ struct VerifiedToken: Sendable {
     /// When it expires, in seconds since 1970.
     let expires: Double
 
-    /// For how long it is good from now on, in seconds.
+    /// How long it stays valid from now on, in seconds.
     let remaining: Double
 
     /// The claims that the database reads (`auth.uid()`, `auth.jwt()`), as JSON text.
@@ -126,11 +98,11 @@ struct VerifiedToken: Sendable {
         return #"{"sub":"\#(user)","role":"authenticated","session_id":\#(session),"is_anonymous":\#(isGuest)}"#
     }
 
-    /// Who asks the database on its behalf.
+    /// The caller of the database's functions.
     var caller: Caller { .user(id: "\(user)", claims: claims) }
 }
 
-/// Why keys cannot be used.
+/// The reason why keys cannot be used.
 public enum TokenKeysError: Error, CustomStringConvertible {
     case shortSecret
     case unreadableKeySet
@@ -146,8 +118,20 @@ public enum TokenKeysError: Error, CustomStringConvertible {
     }
 }
 
-extension AccessToken {
-    fileprivate var session: ID? { sessionID.flatMap { ID($0) } }
+/// The claims of an access token that are not registered.
+private struct OwnClaims {
+    let role: String?
+    let session: ID?
+    let isGuest: Bool
+
+    /// - Throws: `InvalidClaim` if one has another type, or the session is not an id.
+    init(_ claims: TokenClaims) throws(InvalidClaim) {
+        role = try claims.string("role")
+        let text = try claims.string("session_id")
+        session = text.flatMap { ID($0) }
+        guard text == nil || session != nil else { throw InvalidClaim() }
+        isGuest = try claims.bool("is_anonymous") ?? false
+    }
 }
 
 extension ProtocolError {

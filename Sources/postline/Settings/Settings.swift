@@ -167,7 +167,7 @@ extension Settings {
                 let other = accountProvider == .external ? ", or POSTLINE_JWKS_FILE to a set of public keys" : ""
                 throw SettingsError("No token secret: set POSTLINE_JWT_SECRET to at least 32 random bytes\(other).")
             }
-            return try await TokenKeys(
+            return try TokenKeys(
                 secret: jwtSecret, issuer: jwtIssuer, audience: jwtAudience,
                 ignoringKeyID: accountProvider == .external)
         } catch let error as TokenKeysError {

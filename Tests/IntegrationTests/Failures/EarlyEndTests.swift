@@ -21,7 +21,7 @@ struct EarlyEndTests {
     @Test("row 55: its services end with the one that failed, whatever they were at, and nothing is left of them")
     func failing() async throws {
         try await TestDatabase.with { database in
-            let keys = try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")
+            let keys = try TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")
             for round in 0..<150 {
                 let service = MessagingService(
                     configuration: .init(

@@ -90,7 +90,7 @@ struct SupabaseTests {
     @Test("takes the project's tokens as they are signed with its JWT secret, and its users talk, live", .covers("A26"))
     func secretTokens() async throws {
         try await SupabaseServer.with { server in
-            let keys = try await TokenKeys(
+            let keys = try TokenKeys(
                 secret: SupabaseToken.secret, issuer: SupabaseToken.issuer, audience: "authenticated",
                 ignoringKeyID: true)
             try await withNode(server.database, NodeSettings(accountProvider: .external, keys: keys)) { node in
@@ -168,7 +168,7 @@ struct SupabaseTests {
     @Test("row 34: the project's API keys are no users: service_role and anon are refused, however they are signed")
     func apiKeys() async throws {
         try await SupabaseServer.with { server in
-            let keys = try await TokenKeys(
+            let keys = try TokenKeys(
                 secret: SupabaseToken.secret, issuer: SupabaseToken.issuer, audience: "authenticated",
                 ignoringKeyID: true)
             try await withNode(server.database, NodeSettings(accountProvider: .external, keys: keys)) { node in
@@ -206,7 +206,7 @@ struct SupabaseTests {
         try await SupabaseServer.with { server in
             try await server.signUpLater()
             try await server.talk()
-            let keys = try await TokenKeys(
+            let keys = try TokenKeys(
                 secret: SupabaseToken.secret, issuer: SupabaseToken.issuer, audience: "authenticated",
                 ignoringKeyID: true)
             try await withNode(server.database, NodeSettings(accountProvider: .external, keys: keys)) { node in

@@ -156,7 +156,7 @@ func withNode<Value: Sendable>(
     if let given = settings.keys {
         keys = given
     } else {
-        keys = try await TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")
+        keys = try TokenKeys(secret: TestNode.secret, issuer: "postline", audience: "authenticated")
     }
     var configuration = MessagingService.Configuration(
         databaseURL: settings.databaseURL ?? database.url,

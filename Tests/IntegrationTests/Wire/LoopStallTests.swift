@@ -1,4 +1,5 @@
 import Foundation
+import JWTKit
 import LineClient
 import Messaging
 import NIOCore
@@ -28,18 +29,63 @@ struct LoopStallTests {
             ]
             for (route, body) in routes {
                 for coding in ["identity", "gzip", "deflate"] {
-                    let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopProbe($0) }
                     let request =
                         "\(route) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n"
                         + "Accept-Encoding: \(coding)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-                    let answer = try await BarePeer.connect(port: node.httpPort).exchange(Array(request.utf8))
+                    let (answer, longest) = try await Self.exchange(request, with: node)
                     #expect(answer.starts(with: Array("HTTP/1.1 200 OK".utf8)))
-                    var longest = Duration.zero
-                    for probe in probes { longest = max(longest, try await probe.stop()) }
                     #expect(longest < Self.bound, "\(route), \(coding): \(answer.count) bytes")
                 }
             }
         }
+    }
+
+    @Test("no token that anybody can write holds up its event loop", arguments: [false, true])
+    func forgedTokens(hasPublishedKeys: Bool) async throws {
+        func part(_ text: String) -> String {
+            Data(text.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").filter {
+                $0 != "="
+            }
+        }
+        let objects = Array(repeating: "{}", count: 3_500).joined(separator: ",")
+        let wide = String(repeating: #"{"a":"#, count: 29) + "[\(objects)]" + String(repeating: "}", count: 29)
+        let accents = String(repeating: "\u{301}\u{316}", count: 2_700)
+        let deep = String(repeating: "[", count: 5_000) + String(repeating: "]", count: 5_000)
+        let parameters = try #require(ES256PrivateKey().parameters)
+        let jwk = #"{"kty":"EC","crv":"P-256","kid":"k","alg":"ES256","x":"\#(parameters.x)","y":"\#(parameters.y)"}"#
+        let settings =
+            hasPublishedKeys
+            ? NodeSettings(
+                accountProvider: .external,
+                keys: try await TokenKeys(
+                    jwks: #"{"keys":[\#(jwk)]}"#, issuer: "postline", audience: "authenticated"))
+            : NodeSettings()
+        let algorithm = hasPublishedKeys ? #""alg":"ES256","kid":"k""# : #""alg":"HS256""#
+        let parts = [
+            ("{\(algorithm)}", #"{"user_metadata":\#(wide)}"#), ("{\(algorithm)}", #"{"a\#(accents)":1}"#),
+            ("{\(algorithm)}", #"{"a":\#(deep)}"#), (#"{\#(algorithm),"a":\#(deep)}"#, "{}"),
+            (#"{\#(algorithm),"a\#(accents)":"b"}"#, "{}"), (#"{\#(algorithm),"a":\#(wide)}"#, "{}"),
+        ]
+        let tokens = parts.map { "\(part($0)).\(part($1)).\(String(repeating: "A", count: 43))" }
+        try await withNode(settings) { node in
+            for (index, token) in tokens.enumerated() {
+                let request =
+                    "POST /v1/me.get HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(token)\r\nConnection: close\r\n"
+                    + "Content-Length: 0\r\n\r\n"
+                let (answer, longest) = try await Self.exchange(request, with: node)
+                #expect(answer.starts(with: Array("HTTP/1.1 401".utf8)))
+                #expect(longest < Self.bound, "token \(index)")
+            }
+        }
+    }
+
+    /// Returns the answer to a request, and the longest time that an event loop worked meanwhile.
+    private static func exchange(_ request: String, with node: TestNode) async throws -> ([UInt8], Duration) {
+        let probes = MultiThreadedEventLoopGroup.singleton.makeIterator().map { LoopProbe($0) }
+        let answer = try await BarePeer.connect(port: node.httpPort).exchange(Array(request.utf8))
+        var longest = Duration.zero
+        for probe in probes { longest = max(longest, try await probe.stop()) }
+        return (answer, longest)
     }
 
     /// Two groups of 250 people with long profiles, each more than a page on its own, and messages of 48 kB.

@@ -1,45 +1,24 @@
 internal import Crypto
-internal import JWTKit
 
-/// The claims of Apple's identity tokens, as far as they are looked at.
-struct AppleIdentityToken: JWTPayload {
-    let iss: String
-    let sub: String
-    let aud: Audience
-    let iat: Double
-    let exp: Double
-    let nbf: Double?
+/// The claims of Apple's identity tokens that are used.
+struct AppleIdentityToken {
+    let claims: TokenClaims
     let nonce: String?
+
+    /// The email address in lower case, or nil if Apple has not verified it.
     let email: String?
-    let isEmailVerified: Truth?
 
-    enum CodingKeys: String, CodingKey {
-        case iss, sub, aud, iat, exp, nbf, nonce, email
-        case isEmailVerified = "email_verified"
+    /// - Throws: `InvalidClaim` if a claim is missing or has another type.
+    init(_ verified: JSONObject) throws(InvalidClaim) {
+        claims = try TokenClaims(verified)
+        nonce = try claims.string("nonce")
+        // Apple also writes this boolean as a string.
+        let isVerified = (try? claims.bool("email_verified")) ?? ((try? claims.string("email_verified")) == "true")
+        let address = try claims.string("email")?.lowercasedASCII
+        email = isVerified ? address : nil
     }
 
-    /// A boolean, which Apple also writes as a string.
-    struct Truth: Codable, Sendable {
-        let value: Bool
-
-        init(from decoder: any Decoder) throws {
-            let container = try decoder.singleValueContainer()
-            value =
-                if let value = try? container.decode(Bool.self) { value } else {
-                    try container.decode(String.self) == "true"
-                }
-        }
-
-        func encode(to encoder: any Encoder) throws {
-            var container = encoder.singleValueContainer()
-            try container.encode(value)
-        }
-    }
-
-    /// The claims are held against the settings by `AppleSignIn`, which knows them.
-    func verify(using algorithm: some JWTAlgorithm) async throws {}
-
-    /// Whether it was asked for with that nonce: where one side has one, so has the other.
+    /// Returns whether the app asked for the token with that nonce. Either both have one, or neither.
     func isAnswer(to given: String?) -> Bool {
         guard let nonce, let given else { return nonce == nil && given == nil }
         return nonce == given || nonce == SHA256.hash(data: Array(given.utf8)).hexadecimal

@@ -1,6 +1,5 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import JWTKit
 public import Logging
 
 /// Sign in with Apple: what verifies Apple's identity tokens (Apple, "Verifying a user").
@@ -14,14 +13,8 @@ public struct AppleSignIn: Sendable {
     /// The algorithms that Apple signs identity tokens by.
     static let algorithms: Set<String> = ["RS256"]
 
-    /// How far Apple's clock and ours may be apart, in seconds.
-    private static let skew: Double = 30
-
     /// How old a token may be that stands in a password's place, in seconds.
     private static let freshness: Double = 600
-
-    /// The year 10,000, which the protocol's timestamps do not reach.
-    private static let endOfTime: Double = 253_402_300_800
 
     /// - Parameters:
     ///   - clients: the apps' bundle ids.
@@ -42,7 +35,7 @@ public struct AppleSignIn: Sendable {
         try await PublicKeys(try await source.fetch().text, for: algorithms).names.count
     }
 
-    /// Who a token speaks of, after its signature and each of its claims were found good.
+    /// Returns whom a token speaks of, after its signature and its claims were verified.
     ///
     /// - Parameters:
     ///   - nonce: what the app gave Apple, or what it gave Apple the SHA-256 of; nil where it gave none.
@@ -51,56 +44,41 @@ public struct AppleSignIn: Sendable {
     func verify(
         _ text: String, nonce: String?, isFresh: Bool = false, now: Date = .now
     ) async throws(ProtocolError) -> AppleIdentity {
-        guard TokenForm.isSafe(text) else { throw .invalidIdentityToken }
-        let token: AppleIdentityToken
-        do {
-            let header = try DefaultJWTParser().parse(Array(text.utf8), as: AppleIdentityToken.self).header
-            // One algorithm, and nothing that must be understood (RFC 7515, 4.1.11).
-            guard header.alg == "RS256", header.fields["crit"] == nil, let kid = header.kid, kid.utf8.count <= 128
-            else {
-                throw ProtocolError.invalidIdentityToken
-            }
-            token = try await keys.keys(with: kid).keys.verify(text, as: AppleIdentityToken.self)
-        } catch let error as ProtocolError {
-            throw error
-        } catch {
-            throw .invalidIdentityToken
-        }
+        // One algorithm; `PublicKeys` may hold keys for others.
+        guard let signed = SignedToken(text), signed.algorithm == "RS256", let kid = signed.keyID,
+            kid.utf8.count <= 128
+        else { throw .invalidIdentityToken }
         let time = now.timeIntervalSince1970
-        guard token.iss == Self.issuer, token.aud.names.count == 1, clients.contains(token.aud.names[0]),
-            (1...255).contains(token.sub.utf8.count), !token.sub.utf8.contains(0),
-            token.iat <= time + Self.skew, (token.nbf ?? 0) <= time + Self.skew, token.exp < Self.endOfTime
+        guard let verified = await signed.claims(verifiedBy: try await keys.keys(with: kid)),
+            let token = try? AppleIdentityToken(verified), case let claims = token.claims,
+            claims.issuer == Self.issuer, claims.audiences.count == 1, clients.contains(claims.audiences[0]),
+            (1...255).contains(claims.subject.utf8.count), !claims.subject.utf8.contains(0),
+            let issuedAt = claims.issuedAt, claims.hasBegun(at: time)
         else { throw .invalidIdentityToken }
         guard token.isAnswer(to: nonce) else {
             throw ProtocolError(
                 .invalidToken, "The nonce is not the token's.", data: [.init(name: "field", value: .string("nonce"))])
         }
-        guard time < token.exp + Self.skew, !isFresh || time < token.iat + Self.freshness else {
+        guard !claims.hasExpired(at: time), !isFresh || time < issuedAt + Self.freshness else {
             throw ProtocolError(.tokenExpired, "The token is too old: sign in with Apple again.")
         }
         return AppleIdentity(
-            subject: token.sub, email: token.isEmailVerified?.value == true ? token.email?.lowercasedASCII : nil,
-            hash: Self.hash(of: text), expires: token.exp + Self.skew)
-    }
-
-    /// Of what is signed: a signature can be written in more than one way.
-    private static func hash(of text: String) -> String {
-        let end = text.utf8.lastIndex(of: UInt8(ascii: ".")) ?? text.endIndex
-        return SHA256.hash(data: Array(text.utf8[..<end])).hexadecimal
+            subject: claims.subject, email: token.email, hash: SHA256.hash(data: signed.signedBytes).hexadecimal,
+            expires: claims.expiry + TokenClaims.skew)
     }
 }
 
-/// Who a good token of Apple's speaks of.
+/// The user of a verified token of Apple's.
 struct AppleIdentity: Sendable {
     let subject: String
 
     /// Nil where Apple has not verified it.
     let email: String?
 
-    /// What the token is known by, once it was used: hexadecimal digits.
+    /// The SHA-256 of what is signed, in hexadecimal digits. A signature can be written in more than one way.
     let hash: String
 
-    /// Until when it has to be known, in seconds since 1970.
+    /// How long a used token must be remembered, in seconds since 1970.
     let expires: Double
 }
 
