@@ -2137,6 +2137,7 @@ declare
     limited text[] := '{}';
     slice uuid[];
     place integer;
+    ending timestamptz; -- when the page ends
 begin
     epoch_now := app.epoch();
     if is_standby and epoch = epoch_now and (app.is_behind(now_seen, since) or app.is_behind(now_seen, until)) then
@@ -2193,7 +2194,8 @@ begin
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
                where w.entered or app.is_news(c.changed_xid, since, until) or c.id = any (muted)), '{}'),
            coalesce(pg_catalog.array_agg(c.id order by c.id) filter (
-               where w.entered or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
+               where w.entered and c.last_seq > 0
+                     or not pg_catalog.pg_visible_in_snapshot(c.last_message_xid, since)), '{}')
       into mine, entered, given, active
       from public.conversation_members m
       join public.conversations c on c.id = m.conversation_id
@@ -2328,11 +2330,18 @@ begin
         end if;
 
         if section = 'messages' and active <> '{}' then
-            -- A few conversations at a time, so that a page does not read what the next will give.
+            -- A few conversations at a time, so that a page does not read what the next will give. Each few collect the
+            -- user's conversations anew, for the policies: 40 ms where it is in 8,000. So a page ends after a time too.
             place := 1;
+            ending := pg_catalog.clock_timestamp() + app.page_time();
             active := array(select a.id from unnest(active) as a (id) where after_id is null or a.id >= after_id
                              order by a.id);
             while place <= pg_catalog.cardinality(active) loop
+                if place > 1 and pg_catalog.clock_timestamp() > ending then
+                    -- After all messages of the last of the few.
+                    next_position := 'messages:' || active[place - 1] || ':999999999999999999';
+                    exit view;
+                end if;
                 slice := active[place:place + 15];
                 place := place + 16;
                 for part in
@@ -4645,6 +4654,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.max_conversations() RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT 10000;
+END;
+
 CREATE FUNCTION app.meant_words(word text) RETURNS text[]
     LANGUAGE plpgsql STABLE
     SET search_path TO 'pg_catalog', 'pg_temp'
@@ -5303,6 +5318,14 @@ begin
             end if;
         elsif (select count(*) from public.conversation_members m where m.conversation_id = room.id) > 256 then
             perform app.refuse_param('user_ids', 'A group can have at most 256 members.');
+        elsif exists (
+            select from unnest(room.user_ids) as a (user_id)
+             where (select count(*) from (
+                        select from public.conversation_members m
+                         where m.user_id = a.user_id limit app.max_conversations() + 1) m) > app.max_conversations())
+        then
+            perform app.refuse_param(
+                'user_ids', 'A user can be in at most ' || app.max_conversations() || ' conversations.');
         else
             perform app.seat_owner(room.id);
             perform app.write_arrivals(room.id, room.user_ids);
@@ -5746,6 +5769,12 @@ CREATE FUNCTION app.page_bytes() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
  SELECT 524288;
+END;
+
+CREATE FUNCTION app.page_time() RETURNS interval
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT '00:00:02'::interval AS "interval";
 END;
 
 CREATE FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text DEFAULT ''::text) RETURNS date
@@ -9091,6 +9120,8 @@ REVOKE ALL ON FUNCTION app.make_presence(users uuid[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION app.manages(conversation_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.manages(conversation_id uuid) TO authenticated;
 
+REVOKE ALL ON FUNCTION app.max_conversations() FROM PUBLIC;
+
 REVOKE ALL ON FUNCTION app.meant_words(word text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.meant_words(word text) TO authenticated;
 
@@ -9234,6 +9265,9 @@ GRANT ALL ON FUNCTION app.own_fields() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.page_bytes() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.page_bytes() TO authenticated;
+
+REVOKE ALL ON FUNCTION app.page_time() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.page_time() TO authenticated;
 
 REVOKE ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.patched_date_of_birth(patch jsonb, current date, path text) TO authenticated;

@@ -304,6 +304,28 @@ select isnt(is_durable, null, 'and says whether the log is on disk')
   from app.sync_page(app.epoch(), '4:4:', null, null, 20, 1000);
 select tests.owner();
 
+-- A page ends after a time, and the next goes on: here after each few conversations.
+select tests.age();
+insert into public.conversations (kind, title, created_by)
+select 'group', 'many ' || n, tests.id('erin') from generate_series(1, 70) n;
+insert into public.conversation_members (conversation_id, user_id)
+select c.id, u from public.conversations c, unnest(array[tests.id('erin'), tests.id('frank')]) u
+ where c.title like 'many %';
+select tests.age();
+insert into public.messages (conversation_id, sender_id, content)
+select c.id, tests.id('erin'), 'in ' || c.title from public.conversations c where c.title like 'many %'
+   and c.title not like '%7%';
+select tests.age('5', '4');
+create temporary table views as
+select who, since, (tests.sync(who, since)).changes
+  from unnest(array['erin', 'frank']) who, unnest(array[null, '4:4:']) since;
+create or replace function app.page_time() returns interval language sql immutable as $$ select interval '-1 second' $$;
+select is(w.changes, h.changes, format('what %s has since %s is the same in pages of few conversations', h.who, h.since))
+  from views h cross join lateral tests.walk(h.who, h.since, 524288) w;
+select cmp_ok((tests.walk('erin', null, 524288)).pages, '>', 3, 'which are several');
+select is(w.changes, h.changes, 'also where they end by bytes too')
+  from views h cross join lateral tests.walk(h.who, h.since, 3000) w;
+
 -- No word of others' conversations.
 select unalike((tests.sync('mallory', null)).changes::text, '%secret%', 'a stranger''s world holds nothing of it');
 select set_config('role', 'authenticated', true);

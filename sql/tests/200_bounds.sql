@@ -329,5 +329,21 @@ select cmp_ok(max(page), '>', 2, 'there are several') from walked;
 select is(count(*), 10::bigint, 'they are all of them') from walked;
 select is(count(distinct conversation), 10::bigint, 'each once') from walked;
 
+-- Conversations of a user.
+create function tests.set_max_conversations(most integer) returns void language plpgsql as $f$
+begin
+    execute format('create or replace function app.max_conversations() returns integer language sql immutable '
+                   'as $$ select %s $$', most);
+end $f$;
+create function tests.group_with_bob() returns text language sql as $$
+    select tests.field_of('alice', format('select api.create_group(%L, array[%L]::uuid[])', 'more', tests.id('bob')))
+$$;
+select tests.set_max_conversations(100);
+select is(tests.group_with_bob(), 'no error', 'a user in few conversations is added to a group');
+select tests.set_max_conversations(1);
+select is(tests.group_with_bob(), 'PL001 user_ids', 'a user in too many is not');
+select is(tests.field_of('mallory', format('select api.open_conversation(%L)', tests.id('bob'))), 'no error',
+    'and others may write to that user');
+
 select * from finish();
 rollback;

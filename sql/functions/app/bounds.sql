@@ -33,6 +33,22 @@ begin atomic
     select 524288;
 end;
 
+-- The time after which a page of a user's view ends, whatever is in it. A timeout of its statement would end it at the
+-- same place again.
+create or replace function app.page_time() returns interval
+language sql immutable parallel safe
+begin atomic
+    select interval '2 seconds';
+end;
+
+-- The most conversations that a user can be in and still be added to a group. Each read asks for all of the user's
+-- conversations, and others add it to groups.
+create or replace function app.max_conversations() returns integer
+language sql immutable parallel safe
+begin atomic
+    select 10000;
+end;
+
 -- That of the version before, which took fewer params.
 drop function if exists app.joined(text[], boolean);
 
