@@ -288,13 +288,14 @@ class WebSocket(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(call("server.info").status, 200)
         bare.socket.close()
 
-    async def test_a_flood_of_frames_without_content_ends_the_connection(self):
+    async def test_a_flood_of_small_frames_ends_the_connection(self):
         for name, flood in [("pings", frame(9, b"")), ("pongs", frame(10, b"")), ("empty messages", frame(1, b"")),
-                            ("empty fragments", frame(0, b"", fin=False))]:
+                            ("empty fragments", frame(0, b"", fin=False)), ("fragments", frame(0, b" ", fin=False)),
+                            ("line ends", frame(1, b"\n")), ("more line ends", frame(1, b"\r\n\n"))]:
             with self.subTest(name):
                 bare = Bare()
                 bare.message()
-                first = frame(1, b"{", fin=False) if name == "empty fragments" else b""
+                first = frame(1, b"{", fin=False) if "fragments" in name else b""
                 bare.socket.sendall(first + flood * 1_000)
                 try:
                     opcode, payload = bare.frame()[:2]

@@ -43,6 +43,7 @@ struct LineFramerTests {
         ("12345678", []),
         ("12345678\r", []),
         ("12345678\r\r", [.tooLong]),
+        ("\n\r\n\ra\n\n\r\n\r\r\nb\n\r", [.line("\ra"), .line("\r"), .line("b")]),
         ("é\n€\n", [.line("é"), .line("€")]),
     ]
 

@@ -29,7 +29,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
     /// A ping's payload that is still to be given back: the newest, where the client takes nothing.
     private var owedPong: ByteBuffer?
 
-    private var emptyFrames = EmptyFrameAllowance()
+    private var smallFrames = SmallFrameAllowance()
 
     /// What the close frame says; nil once it is sent.
     private var closeCode: WebSocketErrorCode? = .normalClosure
@@ -42,8 +42,7 @@ final class WebSocketFraming: ChannelDuplexHandler {
         guard frame.rsv1 == false, frame.rsv2 == false, frame.rsv3 == false, frame.maskKey != nil else {
             return fail(context, .protocolError)
         }
-        let hasContent = [.text, .continuation].contains(frame.opcode) && frame.length > 0
-        guard hasContent || emptyFrames.take(.now()) else { return fail(context, .policyViolation) }
+        guard frame.isWorthwhile || smallFrames.take(.now()) else { return fail(context, .policyViolation) }
         switch frame.opcode {
         case .text where messageBytes == nil:
             messageBytes = 0
@@ -149,9 +148,23 @@ final class WebSocketFraming: ChannelDuplexHandler {
     }
 }
 
-/// A bound on frames without content from one client: pings, pongs, empty messages and empty fragments. All frames of one
-/// read are handled before the loop's other connections are.
-struct EmptyFrameAllowance {
+extension WebSocketFrame {
+    /// The least bytes of a fragment that another follows. A client that sends fragments has no reason for less.
+    private static let leastFragment = 64
+
+    /// False for a frame that costs the server more than its client: a ping, a pong, a message of line ends, or a small
+    /// fragment that another follows.
+    fileprivate var isWorthwhile: Bool {
+        guard [.text, .continuation].contains(opcode), length > 0 else { return false }
+        // What is longer costs its client as much as the server.
+        if length >= Self.leastFragment { return true }
+        return fin && unmaskedData.readableBytesView.contains { $0 > UInt8(ascii: " ") }
+    }
+}
+
+/// A bound on a client's frames that are not worthwhile. All frames of one read are handled before the loop's other
+/// connections are.
+struct SmallFrameAllowance {
     private static let most = 256.0
     private static let perSecond = 32.0
 
