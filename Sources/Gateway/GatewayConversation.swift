@@ -56,9 +56,12 @@ actor GatewayConversation: HTTPConversation {
         return CrossOrigin(headers, gateway.configuration).completed(answer)
     }
 
-    nonisolated func receiver(of head: HTTPRequestHead) throws(HTTPRefusal) -> (any HTTPBodyReceiver)? {
+    nonisolated func receiver(
+        of head: HTTPRequestHead, from peerAddress: String
+    ) throws(HTTPRefusal) -> (any HTTPBodyReceiver)? {
         guard let store = gateway.configuration.pictures else { return nil }
-        return try MediaRoutes.receiver(of: head, by: store)
+        let address = gateway.configuration.trustedProxies.client(from: peerAddress, head.headers)
+        return try MediaRoutes.receiver(of: head, from: AddressKey(address), by: store)
     }
 
     func close() async {
@@ -69,7 +72,7 @@ actor GatewayConversation: HTTPConversation {
 
     private func routed(_ request: HTTPRequest) async -> (route: String, HTTPAnswer) {
         let cross = CrossOrigin(request.headers, gateway.configuration)
-        let clientAddress = gateway.configuration.trustedProxies.client(of: request)
+        let clientAddress = gateway.configuration.trustedProxies.client(from: request.peerAddress, request.headers)
         let match = request.target.isServerWide ? nil : gateway.routes.match(request.method, request.target.segments)
         if match?.route?.usesSession != true {
             await gateway.sessions.countRequest(peerAddress: clientAddress)

@@ -39,11 +39,11 @@ public struct TrustedProxies: Sendable, Equatable {
         }
     }
 
-    /// The client's address: the last that the chain of proxies names and that is not one of a trusted proxy. Each address
-    /// is written in one way, so that limits count by it.
-    func client(of request: HTTPRequest) -> String {
-        guard var client = IPAddress(request.peerAddress) else { return request.peerAddress }
-        var chain = request.headers["X-Forwarded-For"].flatMap { $0.split(separator: ",") }
+    /// Returns the client's address: the last that the chain of proxies names and that is not one of a trusted proxy. Each
+    /// address is written in one way, so that limits count by it.
+    func client(from peerAddress: String, _ headers: HTTPHeaders) -> String {
+        guard var client = IPAddress(peerAddress) else { return peerAddress }
+        var chain = headers["X-Forwarded-For"].flatMap { $0.split(separator: ",") }
         while isTrusted(client), let last = chain.popLast() {
             guard let address = IPAddress(Self.withoutPort(last.split(separator: " ").joined())) else { break }
             client = address

@@ -180,16 +180,20 @@ extension FolderStore {
 
     /// Begins to receive a picture.
     ///
-    /// - Parameter expires: when its address does. All of the picture has to be there before.
+    /// - Parameters:
+    ///   - client: The address of the client.
+    ///   - expires: When the picture's address expires. All of the picture must be there before.
     /// - Throws: `UploadRefusal`.
-    public func receive(_ picture: Picture, until expires: Date) throws(UploadRefusal) -> IncomingPicture {
+    public func receive(
+        _ picture: Picture, from client: AddressKey, until expires: Date
+    ) throws(UploadRefusal) -> IncomingPicture {
         let destination = path(of: picture.id, picture.purpose)
         let marker = "\(directory)/used/\(picture.id)"
         for path in [destination, marker] where FileManager.default.fileExists(atPath: path) { throw .isUsed }
-        try uploads.begin(picture.id, bytes: picture.bytes)
+        try uploads.begin(picture.id, bytes: picture.bytes, from: client)
         let incoming = IncomingPicture(
             picture, at: "\(directory)/incoming/\(picture.id).\(ID.random())", destination: destination, marker: marker,
-            expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes) })
+            expires: expires, onEnd: { [uploads] in uploads.end(picture.id, bytes: picture.bytes, from: client) })
         // The bytes are counted by now.
         guard isRoom(for: 0) else {
             incoming.discard()

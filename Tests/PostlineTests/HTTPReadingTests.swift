@@ -20,7 +20,7 @@ struct HTTPReadingTests {
         ])
     func trustedNetworks(_ networks: String, _ peer: String, _ isTrusted: Bool) throws {
         let proxies = try #require(TrustedProxies(networks))
-        let client = proxies.client(of: request(from: peer, forwardedFor: "2001:DB8:0::7"))
+        let client = proxies.client(from: peer, ["X-Forwarded-For": "2001:DB8:0::7"])
         #expect((client == "2001:db8::7") == isTrusted)
     }
 
@@ -39,18 +39,7 @@ struct HTTPReadingTests {
         ])
     func clients(_ chain: String, _ client: String) throws {
         let proxies = try #require(TrustedProxies("10.0.0.0/8"))
-        #expect(proxies.client(of: request(from: "::ffff:10.0.0.1", forwardedFor: chain)) == client)
-    }
-
-    private static let root: RequestTarget = {
-        guard let target = RequestTarget("/") else { preconditionFailure("a path is a target") }
-        return target
-    }()
-
-    private func request(from peer: String, forwardedFor chain: String) -> HTTPRequest {
-        HTTPRequest(
-            method: .GET, target: Self.root, version: .http1_1, headers: ["X-Forwarded-For": chain],
-            body: .init(), peerAddress: peer, id: .init(connection: 0, number: 1), isEncrypted: false)
+        #expect(proxies.client(from: "::ffff:10.0.0.1", ["X-Forwarded-For": chain]) == client)
     }
 
     @Test(

@@ -51,6 +51,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         conversation = server.converse(executor)
     }
 
+    private var peerAddress: String { place?.peerAddress ?? socketAddress }
+
     var bounds: HTTPBounds { server.configuration.bounds }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -167,7 +169,7 @@ extension HTTPConnection {
         if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         do throws(HTTPRefusal) {
-            if let receiver = try conversation.receiver(of: head), let loop = context?.eventLoop {
+            if let receiver = try conversation.receiver(of: head, from: peerAddress), let loop = context?.eventLoop {
                 let body = HTTPBodyInFlight(receiver, on: loop, pace: server.pace) { [weak self] in
                     self?.proceed(with: $0)
                 }
@@ -228,7 +230,7 @@ extension HTTPConnection {
         let request = HTTPRequest(
             method: head.method, target: target, version: head.version, headers: head.headers, body: body,
             receiver: receiver,
-            peerAddress: place?.peerAddress ?? socketAddress,
+            peerAddress: peerAddress,
             id: RequestID(connection: place?.number ?? 0, number: requests),
             isEncrypted: server.configuration.certificate != nil)
         phase = .atWork(head)

@@ -64,12 +64,14 @@ package protocol HTTPConversation: Sendable {
     /// What takes a request's body in place of its being held; nil: it is held. Asked before any of it has come.
     ///
     /// - Throws: `HTTPRefusal` where none of it is wanted.
-    func receiver(of head: HTTPRequestHead) throws(HTTPRefusal) -> (any HTTPBodyReceiver)?
+    func receiver(of head: HTTPRequestHead, from peerAddress: String) throws(HTTPRefusal) -> (any HTTPBodyReceiver)?
 
     /// The connection is closed.
     func close() async
 }
 
 extension HTTPConversation {
-    package func receiver(of head: HTTPRequestHead) throws(HTTPRefusal) -> (any HTTPBodyReceiver)? { nil }
+    package func receiver(
+        of head: HTTPRequestHead, from peerAddress: String
+    ) throws(HTTPRefusal) -> (any HTTPBodyReceiver)? { nil }
 }

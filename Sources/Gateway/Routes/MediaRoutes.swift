@@ -30,11 +30,12 @@ enum MediaRoutes {
         ]
     }
 
-    /// What takes a picture that is put to an address; nil where it is none of these.
+    /// Returns the receiver of a picture that is put to an upload address, or nil for another request.
     ///
-    /// - Throws: `HTTPRefusal` where it may not be put there.
+    /// - Parameter address: The client's.
+    /// - Throws: `HTTPRefusal` if the picture may not be put there.
     static func receiver(
-        of head: HTTPRequestHead, by store: FolderStore
+        of head: HTTPRequestHead, from address: AddressKey, by store: FolderStore
     ) throws(HTTPRefusal) -> IncomingPicture? {
         guard head.method == .PUT, let target = RequestTarget(head.uri), target.segments.count == 3,
             target.segments.starts(with: ["v1", "media"])
@@ -60,7 +61,7 @@ enum MediaRoutes {
             throw HTTPRefusal(.badRequest, "It was to be \(picture.type.rawValue): let Content-Type be that.")
         }
         do {
-            return try store.receive(picture, until: expires)
+            return try store.receive(picture, from: address, until: expires)
         } catch {
             throw HTTPRefusal(error.status, "\(error)")
         }
@@ -101,6 +102,7 @@ extension UploadRefusal {
     fileprivate var status: HTTPResponseStatus {
         switch self {
         case .isUsed, .isInProgress: .conflict
+        case .isAddressBusy: .tooManyRequests
         case .isBusy, .isDiskFull: .serviceUnavailable
         }
     }

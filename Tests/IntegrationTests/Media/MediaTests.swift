@@ -268,7 +268,7 @@ struct MediaTests {
             try await later.tidy()
             #expect(throws: UploadRefusal.isUsed) {
                 let picture = Picture(id: try #require(ID(second.id)), purpose: .message, type: .png, bytes: 1_000)
-                _ = try later.receive(picture, until: Date() + 60)
+                _ = try later.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
             }
             try await isRefused(second.url)
             // What failed does not count.
@@ -286,7 +286,7 @@ struct MediaTests {
             let store = try folder.store()
             let picture = Picture(id: .random(), purpose: .avatar, type: .png, bytes: 10)
             func receive(until expires: Date) throws -> IncomingPicture {
-                let incoming = try store.receive(picture, until: expires)
+                let incoming = try store.receive(picture, from: AddressKey("192.0.2.1"), until: expires)
                 try incoming.write(ByteBuffer(bytes: IntegrationTests.picture(bytes: 10)))
                 return incoming
             }
@@ -309,8 +309,12 @@ struct MediaTests {
     func atOnce() async throws {  // A7
         try await PictureFolder.with { folder in
             let store = try folder.store(maxIncomingBytes: 1_000)
-            func receive(_ id: ID, _ bytes: Int) throws -> IncomingPicture {
-                try store.receive(Picture(id: id, purpose: .avatar, type: .png, bytes: bytes), until: Date() + 60)
+            func receive(_ id: ID, _ bytes: Int, from client: String = ID.random().description) throws
+                -> IncomingPicture
+            {
+                try store.receive(
+                    Picture(id: id, purpose: .avatar, type: .png, bytes: bytes), from: AddressKey(client),
+                    until: Date() + 60)
             }
             let id = ID.random()
             let first = try receive(id, 600)
@@ -324,7 +328,15 @@ struct MediaTests {
             let again = try receive(id, 600)
             #expect(throws: MediaError.self) { try again.finish() }
             second.discard()
-            _ = try receive(.random(), 1_000)
+            let all = try receive(.random(), 1_000)
+            all.discard()
+            var parts = try (1...2).map { _ in try receive(.random(), 100, from: "192.0.2.1") }
+            #expect(throws: UploadRefusal.isAddressBusy) { try receive(.random(), 51, from: "192.0.2.1") }
+            parts.append(try receive(.random(), 50, from: "192.0.2.1"))
+            #expect(throws: UploadRefusal.isAddressBusy) { try receive(.random(), 1, from: "192.0.2.1") }
+            parts[0].discard()
+            parts.append(try receive(.random(), 100, from: "192.0.2.1"))
+            parts.append(try receive(.random(), 750, from: "192.0.2.2"))
         }
     }
 
@@ -361,7 +373,7 @@ struct MediaTests {
             for (free, isTaken) in [(0, true), (1, true), (1 << 60, false)] {
                 let store = try folder.store(minFreeBytes: free)
                 #expect(try await store.hasRoom(for: 10) == isTaken)
-                let incoming = try? store.receive(picture, until: Date() + 60)
+                let incoming = try? store.receive(picture, from: AddressKey("192.0.2.1"), until: Date() + 60)
                 #expect((incoming != nil) == isTaken)
             }
         }
