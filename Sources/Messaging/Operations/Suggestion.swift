@@ -86,13 +86,20 @@ public enum Suggestion {
         (method: operation.method, parameters: operation.parameters.names.filter { $0 != "if_version" })
     }
 
-    /// The candidate that is nearest to `name`: equal but for case and punctuation, or a few letters away.
+    /// Returns the candidate that is nearest to `name`: equal but for case and punctuation, or a third of its letters away.
     public static func nearest(to name: String, among candidates: [String]) -> String? {
         guard name.utf8.count <= 64 else { return nil }
         let folded = letters(of: name)
-        let ranked = candidates.map { (candidate: $0, distance: distance(folded, letters(of: $0))) }
-        guard let best = ranked.min(by: { $0.distance < $1.distance }) else { return nil }
-        return best.distance <= max(1, folded.count / 3) ? best.candidate : nil
+        let most = max(1, folded.count / 3)
+        var best: (candidate: String, distance: Int)?
+        for candidate in candidates {
+            let letters = letters(of: candidate)
+            // The distance is that of the lengths at least.
+            guard abs(letters.count - folded.count) <= min(most, (best?.distance ?? .max) - 1) else { continue }
+            let distance = distance(folded, letters)
+            if distance <= most, distance < best?.distance ?? .max { best = (candidate, distance) }
+        }
+        return best?.candidate
     }
 
     /// What is left of a name when case and punctuation are not looked at: `userId` and `user_id` are the same.
