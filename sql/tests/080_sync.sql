@@ -321,7 +321,8 @@ select who, since, (tests.sync(who, since)).changes
   from unnest(array['erin', 'frank']) who, unnest(array[null, '4:4:']) since;
 create or replace function app.page_time() returns interval language sql immutable as
     $$ select interval '-1 second' $$;
-select is(w.changes, h.changes, format('what %s has since %s is the same in pages of few conversations', h.who, h.since))
+select is(w.changes, h.changes, format('what %s has since %s is the same in pages of few conversations', h.who,
+                                       h.since))
   from views h cross join lateral tests.walk(h.who, h.since, 524288) w;
 select cmp_ok((tests.walk('erin', null, 524288)).pages, '>', 3, 'which are several');
 select is(w.changes, h.changes, 'also where they end by bytes too')
