@@ -26,11 +26,11 @@ struct AvatarsTests {
     }
 
     @Test(
-        "the SQL of docs/avatars.md makes a team's own set the set, for its owner and for a backend, as often as it runs",
+        "the SQL of docs/media.md makes a team's own set the set, for its owner and for a backend, as often as it runs",
         .covers("C2")
     )
     func ownSet() async throws {
-        let sql = try Repository.sql(of: "docs/avatars.md")
+        let sql = try Repository.sql(of: "docs/media.md")
         for role in ["none", "service_role"] {
             try await withNode { node in
                 let (alice, bob) = (try await node.signedIn(.alice), try await node.signedIn(.bob))
