@@ -3,7 +3,7 @@ import Messaging
 import NIOCore
 import NIOHTTP1
 
-/// The endpoints that documents of older apps print, each document's in its own names (`docs/dialects.md`).
+/// The endpoints that documents of older apps print, each document's in its own names (`docs/http.md`).
 enum Dialects {
     private static let endpoints =
         ProfileDialect.endpoints + UserDialect.endpoints + MessagesDialect.endpoints

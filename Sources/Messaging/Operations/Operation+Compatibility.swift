@@ -1,6 +1,6 @@
 internal import Postgres
 
-/// The methods as compatibility endpoints call them (`docs/dialects.md`): the objects of their results have members
+/// The methods as compatibility endpoints call them (`docs/http.md`): the objects of their results have members
 /// that the protocol does not have.
 extension Operation {
     /// The method of that name as a compatibility endpoint calls it: the protocol's own unless it differs.

@@ -1,4 +1,4 @@
--- The protocol's objects for compatibility endpoints (docs/dialects.md), with the members that those need beside:
+-- The protocol's objects for compatibility endpoints (docs/http.md), with the members that those need beside:
 -- `first_name_length` where a name was split elsewhere than at its first blank, `version_second` of the user's own.
 
 -- The caller's own object.

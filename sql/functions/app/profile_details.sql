@@ -1,4 +1,4 @@
--- Details of a profile for the compatibility endpoints (docs/dialects.md): where its name was split, and one whole
+-- Details of a profile for the compatibility endpoints (docs/http.md): where its name was split, and one whole
 -- second for each of its versions, so that a client whose times have no fraction can say which version it has read.
 
 -- Forgets the split of a name that has changed, and gives a new version a second that no earlier version had.
