@@ -109,6 +109,7 @@ clean: ## Remove the builds. The development database in .postline/ stays.
 
 lint:
 	@scripts/lint-hand
+	@scripts/lint-links
 	swift format lint --strict --recursive $(sources)
 
 build:
