@@ -9,12 +9,12 @@ struct ReplicaCheck: Sendable {
     private static let check = "replica"
 
     /// How long what the primary has written may take to be there, before it is told of.
-    private static let patience = Duration.seconds(2)
+    private static let waitTimeout = Duration.seconds(2)
 
     func findings() async throws(PostgresError) -> [Finding] {
         let primary = try await database.ask(.replica)
         let written = primary.number("log_bytes")
-        let limit = ContinuousClock.now + Self.patience
+        let limit = ContinuousClock.now + Self.waitTimeout
         var standby = try await replica.ask(.replica)
         while standby.isTrue("is_standby"), standby.number("log_bytes") < written, .now < limit,
             (try? await Task.sleep(for: .milliseconds(100))) != nil

@@ -151,12 +151,12 @@ public actor LineClient {
         lastID += 1
         let id = lastID
         let answer: Result<ByteBuffer, any Error> = await withTaskCancellationHandler {
-            await suspended { caller in
-                if isClosed { return .over(.failure(ConnectionError.closed(goodbye: goodbye))) }
-                if Task.isCancelled { return .over(.failure(CancellationError())) }
+            await withSuspension { caller in
+                if isClosed { return .resume(.failure(ConnectionError.closed(goodbye: goodbye))) }
+                if Task.isCancelled { return .resume(.failure(CancellationError())) }
                 pending.append(Pending(id: id, caller: caller))
                 write(id: id, method, params)
-                return .kept
+                return .suspend
             }
         } onCancel: {
             // Only hops to the actor, which may be gone by then; what it does there is done at once.
@@ -213,10 +213,10 @@ public actor LineClient {
 
     /// Returns when the connection is over.
     public func waitUntilClosed() async {
-        await suspended { caller in
-            if isClosed { return .over(()) }
+        await withSuspension { caller in
+            if isClosed { return .resume(()) }
             closeWaiters.append(caller)
-            return .kept
+            return .suspend
         }
     }
 

@@ -13,14 +13,14 @@ package final class AsyncPromise<Value: Sendable>: Sendable {
     package init() {}
 
     package func value() async throws -> Value {
-        let result: Result<Value, any Error> = await suspended { caller in
+        let result: Result<Value, any Error> = await withSuspension { caller in
             self.state.withLock { state in
                 switch state {
                 case .waiting(let others):
                     state = .waiting(others + [caller])
-                    return .kept
+                    return .suspend
                 case .completed(let result):
-                    return .over(result)
+                    return .resume(result)
                 }
             }
         }

@@ -10,7 +10,7 @@ final class LineMetrics: Sendable {
     private let lines: Counter
     private let pushes: Counter
     private let lags: Counter
-    private let givenUp: Counter
+    private let timedOutRequests: Counter
     private let goodbyes: [GoodbyeCode: Counter]
     private let queueBytes: Meter
     private let overloads: Counter
@@ -27,7 +27,7 @@ final class LineMetrics: Sendable {
         lines = Counter(label: "postline_lines_total", factory: factory)
         pushes = Counter(label: "postline_pushes_total", factory: factory)
         lags = Counter(label: "postline_lagged_total", factory: factory)
-        givenUp = Counter(label: "postline_requests_given_up_total", factory: factory)
+        timedOutRequests = Counter(label: "postline_requests_given_up_total", factory: factory)
         goodbyes = Dictionary(
             uniqueKeysWithValues: GoodbyeCode.allCases.map {
                 let dimensions = [("code", $0.rawValue)]
@@ -64,7 +64,7 @@ final class LineMetrics: Sendable {
     func lagged() { lags.increment() }
 
     /// A request went on for too long, and was answered without it.
-    func gaveUp() { givenUp.increment() }
+    func requestTimedOut() { timedOutRequests.increment() }
 
     /// A client that was served is told goodbye.
     func saidGoodbye(_ code: GoodbyeCode) { goodbyes[code]?.increment() }

@@ -98,17 +98,17 @@ public final class LineServer: Service {
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let peer = channel.remoteAddress?.peer ?? ""
-                    let place = ConnectionPlace(in: context, peerAddress: configuration.expectsProxyHeader ? nil : peer)
-                    if place.isDropped { return channel.close(promise: nil) }
+                    let slot = AdmissionSlot(in: context, peerAddress: configuration.expectsProxyHeader ? nil : peer)
+                    if slot.isDropped { return channel.close(promise: nil) }
                     let handler = try self.handler(
-                        of: place, on: channel.eventLoop, socketAddress: peer,
+                        of: slot, on: channel.eventLoop, socketAddress: peer,
                         isHandshakeAwaited: configuration.certificate != nil)
                     let pipeline = channel.pipeline.syncOperations
                     if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: handler)) }
                     if let certificate = configuration.certificate {
                         try pipeline.addHandler(certificate.handler(for: .lines))
                     } else {
-                        handler.socket = BareSocket(of: channel)
+                        handler.directWriter = DirectSocketWriter(of: channel)
                     }
                     try pipeline.addHandler(handler)
                 }
@@ -118,13 +118,13 @@ public final class LineServer: Service {
     }
 
     private func handler(
-        of place: ConnectionPlace, on eventLoop: any EventLoop, socketAddress: String, isHandshakeAwaited: Bool
+        of slot: AdmissionSlot, on eventLoop: any EventLoop, socketAddress: String, isHandshakeAwaited: Bool
     ) throws -> ConnectionHandler {
         guard let loop = loops.withLock({ $0[ObjectIdentifier(eventLoop)] }) else {
             throw ChannelError.inappropriateOperationForState
         }
         return ConnectionHandler(
-            place, loop: loop, sessions: sessions, socketAddress: socketAddress, isHandshakeAwaited: isHandshakeAwaited)
+            slot, loop: loop, sessions: sessions, socketAddress: socketAddress, isHandshakeAwaited: isHandshakeAwaited)
     }
 
     private func serve(_ listener: any Channel, _ loops: [LineLoop]) async throws {
@@ -174,8 +174,8 @@ extension LineServer {
     /// A place for a client of the other server; not to be kept where it is dropped.
     ///
     /// - Parameter peerAddress: nil where a balancer has still to tell it.
-    package func place(for peerAddress: String?) -> ConnectionPlace {
-        ConnectionPlace(in: context, peerAddress: peerAddress)
+    package func acquireSlot(for peerAddress: String?) -> AdmissionSlot {
+        AdmissionSlot(in: context, peerAddress: peerAddress)
     }
 
     /// Speaks the line protocol over a channel that is open, at the end of its pipeline: the handlers before it make
@@ -183,9 +183,9 @@ extension LineServer {
     ///
     /// Only for the channel's event loop, while the server runs, with `autoRead` off.
     /// - Parameter place: the client's, which is the connection's from here on.
-    package func takeOver(_ channel: any Channel, _ place: ConnectionPlace) throws {
+    package func takeOver(_ channel: any Channel, _ slot: AdmissionSlot) throws {
         let handler = try self.handler(
-            of: place, on: channel.eventLoop, socketAddress: place.peerAddress ?? "", isHandshakeAwaited: false)
+            of: slot, on: channel.eventLoop, socketAddress: slot.peerAddress ?? "", isHandshakeAwaited: false)
         try channel.pipeline.syncOperations.addHandler(handler)
     }
 }

@@ -5,13 +5,13 @@ enum BlockingCall {
     /// - Throws: where there is no thread to have.
     static func value<Value: Sendable>(
         _ call: @escaping @Sendable () -> Value
-    ) async throws(BareThread.StartFailure) -> Value {
-        let result: Result<Value, BareThread.StartFailure> = await suspended { caller in
-            do throws(BareThread.StartFailure) {
-                try BareThread.start(name: "mail") { caller.resume(returning: .success(call())) }
-                return .kept
+    ) async throws(DetachedThread.StartFailure) -> Value {
+        let result: Result<Value, DetachedThread.StartFailure> = await withSuspension { caller in
+            do throws(DetachedThread.StartFailure) {
+                try DetachedThread.start(name: "mail") { caller.resume(returning: .success(call())) }
+                return .suspend
             } catch {
-                return .over(.failure(error))
+                return .resume(.failure(error))
             }
         }
         return try result.get()

@@ -21,7 +21,7 @@ public struct S3Store: MediaStore {
     private let client: HTTPClient
 
     /// How long the store is waited for.
-    private static let patience = TimeAmount.seconds(10)
+    private static let waitTimeout = TimeAmount.seconds(10)
 
     /// For how long a node's own addresses are good.
     private static let ownSeconds = 60
@@ -182,7 +182,7 @@ extension S3Store {
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers where name != "Content-Length" { request.headers.add(name: name, value: value) }
         if method == "PUT" { request.body = .bytes(ByteBuffer()) }
-        let answer = try await client.execute(request, timeout: Self.patience)
+        let answer = try await client.execute(request, timeout: Self.waitTimeout)
         // Of a picture no more than was asked for is wanted, also where the store gives all of it.
         var body = ByteBuffer()
         for try await part in answer.body {

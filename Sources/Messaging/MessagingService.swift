@@ -168,7 +168,7 @@ public final class MessagingService: Service, SessionFactory {
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
         sendGroups = SendGroups(
-            database: database, patience: configuration.poolWait, logger: logger, metrics: metrics,
+            database: database, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics,
             isWriting: { [feed] in feed.isWriting() }, hasWritten: { [feed] in feed.hasWritten() })
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }

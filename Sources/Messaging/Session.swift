@@ -16,7 +16,7 @@ actor Session: LineSession {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe sink.executor }
 
     private var user: VerifiedToken? { didSet { settlePresence() } }
-    private var place: ConnectedSessions.Place?
+    private var slot: ConnectedSessions.Slot?
 
     /// The user's session is over: no more is done for it on this connection, unless it signs in again.
     private var hasEnded = false { didSet { settlePresence() } }
@@ -123,7 +123,7 @@ actor Session: LineSession {
     func close() async {
         isClosed = true
         await endSync()
-        await leavePlace()
+        await releaseSlot()
     }
 
     /// An internal error goes to the log with a number, and to the client with that number alone.
@@ -146,7 +146,7 @@ extension Session {
     func become(_ token: VerifiedToken) async throws(ProtocolError) {
         try requireMayBecome(token.user)
         let session = service.accounts.provider == .builtin ? token.session : nil
-        try await takePlace(of: token.user, session) { () throws(ProtocolError) in
+        try await acquireSlot(of: token.user, session) { () throws(ProtocolError) in
             try await service.accounts.use(token)
             return token
         }
@@ -160,7 +160,7 @@ extension Session {
         try requireMayBecome(holder.user)
         let session = ID.random()
         var signedIn: SignedIn?
-        try await takePlace(of: holder.user, session) { () throws(ProtocolError) in
+        try await acquireSlot(of: holder.user, session) { () throws(ProtocolError) in
             let opened = try await service.accounts.openSession(session, of: holder)
             signedIn = opened
             return opened.token
@@ -170,20 +170,20 @@ extension Session {
     }
 
     /// Is noted under the session before `verify` looks at it: its end, whenever it comes, is seen there or here.
-    private func takePlace(
+    private func acquireSlot(
         of user: ID, _ session: ID?, _ verify: () async throws(ProtocolError) -> VerifiedToken
     ) async throws(ProtocolError) {
-        let place = await service.connectedSessions.add(self, of: user, session)
+        let slot = await service.connectedSessions.add(self, of: user, session)
         let token: VerifiedToken
         do throws(ProtocolError) {
             token = try await verify()
             if lastEnded.user == user || session != nil && lastEnded.session == session { throw .sessionRevoked }
         } catch {
-            await service.connectedSessions.remove(place)
+            await service.connectedSessions.remove(slot)
             throw error
         }
-        await leavePlace()
-        self.place = place
+        await releaseSlot()
+        self.slot = slot
         self.user = token
         if hasEnded { isActive = true }
         hasEnded = false
@@ -203,7 +203,7 @@ extension Session {
 
     /// This connection has ended its own session: the next request is told so, and so is one that sends none.
     private func end() async {
-        await leavePlace()
+        await releaseSlot()
         await endSync()
         hasEnded = true
         sink.setExpiry(Expiry(seconds: service.endedSessionGrace / .seconds(1), goodbye: Self.sessionEnded))
@@ -237,10 +237,10 @@ extension Session {
         sink.goodbye(Self.sessionEnded)
     }
 
-    private func leavePlace() async {
-        guard let place else { return }
-        self.place = nil
-        await service.connectedSessions.remove(place)
+    private func releaseSlot() async {
+        guard let slot else { return }
+        self.slot = nil
+        await service.connectedSessions.remove(slot)
     }
 
     private static let sessionEnded = Goodbye(.sessionRevoked, "This session has ended: sign in again.")

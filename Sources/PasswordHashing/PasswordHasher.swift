@@ -89,9 +89,9 @@ public final class PasswordHasher: Sendable {
             return state.nextID
         }
         let answer = await withTaskCancellationHandler {
-            await suspended { caller in
+            await withSuspension { caller in
                 submit(id, makeWork(caller))
-                return .kept
+                return .suspend
             }
         } onCancel: {
             cancel(id)
@@ -121,7 +121,7 @@ public final class PasswordHasher: Sendable {
         case .refuse(let error): work.refuse(error)
         case .start:
             do {
-                try BareThread.start(name: "passwords", priority: .low) { self.work(through: work) }
+                try DetachedThread.start(name: "passwords", priority: .low) { self.work(through: work) }
             } catch {
                 // Who is in line is served by the threads that run; with none running there is no line.
                 state.withLock { $0.running -= 1 }

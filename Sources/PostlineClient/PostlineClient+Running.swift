@@ -94,7 +94,7 @@ extension PostlineClient {
             try? store.close(erasing: false)
             do {
                 try Store.replaceDamaged(folder, store.userID)
-                try goOn()
+                try restart()
             } catch {
                 logger.error("the damaged store cannot be replaced", metadata: ["error": "\(error)"])
             }
@@ -136,7 +136,7 @@ extension PostlineClient {
         if isChangingUser { return }
         isDisconnecting = false
         guard work == nil else { return }
-        try goOn()
+        try restart()
     }
 
     /// Disconnects, and stays so: nothing connects again but ``connect()``. What is written meanwhile is kept.
@@ -145,7 +145,7 @@ extension PostlineClient {
         isDisconnecting = true
         await stop()
         // The last word counts.
-        if !isDisconnecting, work == nil, !isChangingUser { try? goOn() }
+        if !isDisconnecting, work == nil, !isChangingUser { try? restart() }
     }
 
     /// To be called when nobody sees the app any more: the connection ends, and the system may stop the process. What

@@ -124,7 +124,7 @@ extension PostlineClient {
     public func continueAsGuest() throws {
         guard store == nil, account == .nobody, !isSigningOut else { return }
         try DeviceState.set(DeviceState.localGuest, in: folder)
-        try goOn()
+        try restart()
     }
 
     /// Makes the guest an account with the same id, conversations and data.
@@ -246,10 +246,10 @@ extension PostlineClient {
         } catch {
             // Who was here before still is.
             account = former
-            if guest != nil { try? goOn() }
+            if guest != nil { try? restart() }
             throw error
         }
-        try goOn()
+        try restart()
         return answer.merged
     }
 
@@ -273,11 +273,11 @@ extension PostlineClient {
         try TokenKeeper.store(tokens, in: secrets)
         try DeviceState.set(tokens.userID, movingFrom: DeviceState.localGuest, in: folder)
         work = nil
-        try goOn()
+        try restart()
     }
 
     /// Goes on as whom the device's state names now. What fails here is shown, and done by the next launch.
-    func goOn() throws {
+    func restart() throws {
         work?.cancel()
         (work, engine) = (nil, nil)
         do {

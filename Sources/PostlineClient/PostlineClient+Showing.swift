@@ -42,13 +42,13 @@ extension PostlineClient {
     func reload() async {
         isStale = true
         // Whoever is at it lets the others go on, and the first of them is at it then.
-        while await suspended({ waiter -> Suspension<Bool> in
+        while await withSuspension({ waiter -> Suspension<Bool> in
             guard isReloading else {
                 isReloading = true
-                return .over(false)
+                return .resume(false)
             }
             reloadWaiters.append(waiter)
-            return .kept
+            return .suspend
         }) {}
         defer {
             isReloading = false

@@ -129,7 +129,7 @@ public final class PostlineClient {
         registration = DeviceRegistration(folder: store.folder)
         self.isInBackground = isInBackground
         self.logger = logger
-        try goOn()
+        try restart()
         networkWatch = Platform.onNetworkChange { [wake] in wake.ring() }
     }
 }

@@ -50,18 +50,18 @@ struct Askers: Sendable {
         _ method: String, for time: Duration, _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
     ) async throws -> BenchRound {
         let start = ContinuousClock.now
-        let result = await suspended { (done: CheckedContinuation<Result<[Duration], any Error>, Never>) in
+        let result = await withSuspension { (done: CheckedContinuation<Result<[Duration], any Error>, Never>) in
             do {
-                try BareThread.start(name: "askers") { [self] in
+                try DetachedThread.start(name: "askers") { [self] in
                     done.resume(
                         returning: Result {
                             try run(Questions(texts: texts, method: method, write: write), for: time)
                         })
                 }
             } catch {
-                return .over(.failure(error))
+                return .resume(.failure(error))
             }
-            return .kept
+            return .suspend
         }
         let latencies = try result.get()
         let elapsed = (ContinuousClock.now - start) / .seconds(1)

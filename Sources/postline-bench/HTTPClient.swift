@@ -43,8 +43,8 @@ actor HTTPClient: BenchClient {
 
     /// - Throws: `BenchError` where the status is not 200.
     func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer {
-        let answer: Result<HTTPAnswerReader.Answer, any Error> = await suspended { caller in
-            if isClosed { return .over(.failure(ChannelError.eof)) }
+        let answer: Result<HTTPAnswerReader.Answer, any Error> = await withSuspension { caller in
+            if isClosed { return .resume(.failure(ChannelError.eof)) }
             self.caller = caller
             var request = channel.allocator.buffer(capacity: 128 + fields.utf8.count + params.readableBytes)
             request.writeStaticString("POST /v1/")
@@ -54,7 +54,7 @@ actor HTTPClient: BenchClient {
             request.writeStaticString("\r\n\r\n")
             request.writeImmutableBuffer(params)
             channel.writeAndFlush(request, promise: nil)
-            return .kept
+            return .suspend
         }
         let given = try answer.get()
         guard given.status == 200 else {

@@ -13,7 +13,7 @@ enum NotifyPeer {
         -> [Int64]
     {
         let (events, sink) = AsyncStream.makeStream(of: Event.self)
-        try BareThread.start(name: "notify peer") {
+        try DetachedThread.start(name: "notify peer") {
             guard let peer = unsafe notify_peer_open(url, "listen \"\(channel)\"") else { return sink.finish() }
             sink.yield(.listening)
             let times = unsafe [Int64](unsafeUninitializedCapacity: capacity) { buffer, count in

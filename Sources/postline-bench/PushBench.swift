@@ -15,7 +15,7 @@ struct PushBench {
     private static let answerTime = TimeAmount.milliseconds(50)
 
     /// How long after the last send a push is waited for.
-    private static let patience = Duration.seconds(15)
+    private static let waitTimeout = Duration.seconds(15)
 
     let world: BenchWorld
     let seconds: Int
@@ -61,7 +61,7 @@ struct PushBench {
         return (
             comparison.table + [
                 "  from a send's answer to its push: p50 \(lag.text(50)) ms, p99 \(lag.text(99)) ms; \(missing) of "
-                    + "\(lag.count + missing) did not come within \(Self.patience / .seconds(1)) s after the last"
+                    + "\(lag.count + missing) did not come within \(Self.waitTimeout / .seconds(1)) s after the last"
             ],
             [
                 BenchFigure(
@@ -121,7 +121,7 @@ struct PushBench {
             try await BenchNode.run(on: world.postgres, secret: world.secret, environment: settings) { ports in
                 try await awaitPusher()
                 let sends = try await send(conversations, &place, port: ports.line)
-                let end = ContinuousClock.now + Self.patience
+                let end = ContinuousClock.now + Self.waitTimeout
                 var pushed = Self.pushed(sends.sent, sink)
                 while pushed.missing > 0, .now < end {
                     try await Task.sleep(for: .milliseconds(200))

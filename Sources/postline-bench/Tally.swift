@@ -37,12 +37,12 @@ final class Tally: Sendable {
             try await Task.sleep(for: .seconds(10))
             state.withLock { $0.release() }?.resume()
         }
-        await suspended { caller in
+        await withSuspension { caller in
             state.withLock { state in
-                if state.count >= target { return .over(()) }
+                if state.count >= target { return .resume(()) }
                 state.target = target
                 state.waiter = caller
-                return .kept
+                return .suspend
             }
         }
         deadline.cancel()

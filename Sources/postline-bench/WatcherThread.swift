@@ -9,7 +9,7 @@ enum WatcherThread {
         let error = watchers_open(Watcher.mark.0, Watcher.mark.1)
         if error != 0 { return BenchError("Watchers cannot be read from (error \(error)).") }
         do {
-            try BareThread.start(name: "watchers") {
+            try DetachedThread.start(name: "watchers") {
                 unsafe watchers_run { owner, count in
                     guard let owner = unsafe owner else { return }
                     // `read` has retained it, until nothing more comes.

@@ -18,14 +18,14 @@ final class ConnectionStateTests {
     }
     lazy var state = ConnectionState(configuration, now: start, opensUntil: start + .seconds(60))
 
-    /// What is to be done now; what is written is taken off, and lands at once unless it is said to be on its way.
-    func actions(isLanding: Bool = true) -> [Action] {
+    /// Returns the pending actions and collects written lines. Writes complete at once unless `completesWrites` is false.
+    func actions(completesWrites: Bool = true) -> [Action] {
         var actions: [Action] = []
         while let action = state.next() {
             actions.append(action)
             guard action == .flush else { continue }
-            written += state.takeFlight(start).map { String(String(buffer: $0).dropLast()) }
-            if isLanding, state.queue.isFlying { state.flightHasLanded() }
+            written += state.nextWriteBatch(start).map { String(String(buffer: $0).dropLast()) }
+            if completesWrites, state.queue.isWriteInFlight { state.writeCompleted() }
         }
         return actions
     }
@@ -110,15 +110,15 @@ final class ConnectionStateTests {
         #expect(actions() == [line("1"), .read])
         answer(1, #""\#(String(repeating: "x", count: 200_000))""#)
         state.lineIsDone()
-        // What there is leaves at once; a flight lands, and another is out.
-        #expect(actions(isLanding: false) == [.flush])
+        // Queued bytes leave at once. Each completed write starts the next batch.
+        #expect(actions(completesWrites: false) == [.flush])
         for _ in 0..<2 {
-            state.flightHasLanded()
-            #expect(actions(isLanding: false) == [.flush])
+            state.writeCompleted()
+            #expect(actions(completesWrites: false) == [.flush])
         }
         #expect(state.queue.unwrittenAnswerBytes > 65_536)
-        state.flightHasLanded()
-        #expect(actions(isLanding: false).contains(line("2")))
+        state.writeCompleted()
+        #expect(actions(completesWrites: false).contains(line("2")))
     }
 
     @Test("a batch goes on as soon as there is room, or nobody is left to write to")
@@ -127,12 +127,12 @@ final class ConnectionStateTests {
         come("[]\n")
         _ = actions()
         state.awaitRoom()
-        #expect(actions() == [.goOn])
+        #expect(actions() == [.resumeBatch])
         answer(1, #""\#(String(repeating: "x", count: 200_000))""#, isWhole: false)
         state.awaitRoom()
-        #expect(!actions(isLanding: false).contains(.goOn))
+        #expect(!actions(completesWrites: false).contains(.resumeBatch))
         state.close()
-        #expect(actions() == [.goOn])
+        #expect(actions() == [.resumeBatch])
         state.lineIsDone()
         #expect(actions() == [.endSession])
     }
@@ -197,17 +197,17 @@ final class ConnectionStateTests {
         state.startPushes(cursor: "c0")
         let push = Push(line: ByteBuffer(string: String(repeating: "p", count: 300_000) + "\n"), cursor: "c1")
         state.push(push, start)
-        #expect(actions(isLanding: false) == [.flush])
+        #expect(actions(completesWrites: false) == [.flush])
         for _ in 0..<3 { state.push(push, start) }
-        #expect(actions(isLanding: false) == [])
+        #expect(actions(completesWrites: false) == [])
         state.push(push, start)
-        #expect(actions(isLanding: false) == [.count(.lagged)])
+        #expect(actions(completesWrites: false) == [.count(.lagged)])
         state.push(push, start)
-        #expect(actions(isLanding: false) == [])
+        #expect(actions(completesWrites: false) == [])
         state.sweep(start + .seconds(19)) { 0 }
-        #expect(actions(isLanding: false) == [])
+        #expect(actions(completesWrites: false) == [])
         state.sweep(start + .seconds(20)) { 0 }
-        #expect(actions(isLanding: false).first == .count(.goodbye(.slowConsumer)))
+        #expect(actions(completesWrites: false).first == .count(.goodbye(.slowConsumer)))
     }
 
     @Test("a flight that moves is waited for, and one that does not is not")
@@ -215,15 +215,15 @@ final class ConnectionStateTests {
         open()
         state.startPushes(cursor: "c0")
         state.push(Push(line: ByteBuffer(string: String(repeating: "p", count: 70_000)), cursor: "c1"), start)
-        _ = actions(isLanding: false)
+        _ = actions(completesWrites: false)
         for seconds in 0..<60 {
             state.sweep(start + .seconds(Int64(seconds))) { 60_000 - seconds }
-            #expect(actions(isLanding: false) == [])
+            #expect(actions(completesWrites: false) == [])
         }
         state.sweep(start + .seconds(78)) { 60_000 - 59 }
-        #expect(actions(isLanding: false) == [])
+        #expect(actions(completesWrites: false) == [])
         state.sweep(start + .seconds(79)) { 60_000 - 59 }
-        #expect(actions(isLanding: false).first == .count(.goodbye(.slowConsumer)))
+        #expect(actions(completesWrites: false).first == .count(.goodbye(.slowConsumer)))
     }
 
     @Test("what is not opened, not signed in or not answered in time ends")
@@ -232,7 +232,7 @@ final class ConnectionStateTests {
         #expect(actions() == [.read])
         var late = state
         late.sweep(start + .seconds(60)) { 0 }
-        #expect(late.next() == .giveUpOpening)
+        #expect(late.next() == .timeOutHandshake)
 
         open()
         come("1\n")
@@ -241,7 +241,7 @@ final class ConnectionStateTests {
         state.sweep(start + .seconds(59)) { 0 }
         written = []
         state.sweep(start + .seconds(60)) { 0 }
-        #expect(actions().first == .giveUp)
+        #expect(actions().first == .timeOutRequest)
         #expect(state.turn == 2)
 
         state.setExpiry(Expiry(seconds: 5, goodbye: .shuttingDown), start)

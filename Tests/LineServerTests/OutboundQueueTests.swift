@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What a client does not read is bounded, and nothing is lost in silence")
 final class OutboundQueueTests {
-    var queue = OutboundQueue(maxQueueBytes: 30, flightBytes: 20)
+    var queue = OutboundQueue(maxQueueBytes: 30, targetBatchBytes: 20)
 
     func line(_ text: String) -> ByteBuffer { ByteBuffer(string: text + "\n") }
 
@@ -16,10 +16,10 @@ final class OutboundQueueTests {
     /// Whether the queue took the push.
     func offer(_ push: Push) -> Bool { self.queue.push(push) }
 
-    /// Whether the push left past the queue.
-    func takesOff(_ push: Push) -> Bool { self.queue.takesOff(push) }
+    /// Returns true if the push was written directly.
+    func beginDirectWrite(_ push: Push) -> Bool { self.queue.beginDirectWrite(push) }
 
-    func fly() -> [String] { self.queue.takeFlight().map { String(String(buffer: $0).dropLast()) } }
+    func nextBatch() -> [String] { self.queue.nextWriteBatch().map { String(String(buffer: $0).dropLast()) } }
 
     let lagged = { (cursor: String) in #"{"jsonrpc":"2.0","method":"sync.lagged","params":{"cursor":"\#(cursor)"}}"# }
 
@@ -32,76 +32,76 @@ final class OutboundQueueTests {
         #expect(!self.queue.isEmpty)
         #expect(self.queue.unwrittenAnswerBytes == 20)
 
-        #expect(self.fly() == ["answer-01", "push-0001"])
-        #expect(self.queue.isFlying)
-        #expect(self.fly() == [])
+        #expect(self.nextBatch() == ["answer-01", "push-0001"])
+        #expect(self.queue.isWriteInFlight)
+        #expect(self.nextBatch() == [])
         #expect(self.queue.unwrittenAnswerBytes == 20)
-        self.queue.landed()
+        self.queue.writeCompleted()
         #expect(self.queue.unwrittenAnswerBytes == 10)
-        #expect(self.fly() == ["answer-02"])
+        #expect(self.nextBatch() == ["answer-02"])
         #expect(!self.queue.isEmpty)
-        self.queue.landed()
+        self.queue.writeCompleted()
         #expect(self.queue.isEmpty)
         #expect(self.queue.unwrittenAnswerBytes == 0)
-        #expect(self.fly() == [])
-        #expect(!self.queue.isFlying)
+        #expect(self.nextBatch() == [])
+        #expect(!self.queue.isWriteInFlight)
     }
 
     @Test("a push leaves past the queue where nothing is before it, and only then")
-    func takingOff() {
-        #expect(!self.takesOff(self.push(1)))
+    func directWrite() {
+        #expect(!self.beginDirectWrite(self.push(1)))
         self.queue.startPushes(cursor: "c0")
-        #expect(self.takesOff(self.push(1)))
+        #expect(self.beginDirectWrite(self.push(1)))
         #expect(self.queue.cursor == "c1")
-        // One flight at a time, also this way.
-        #expect(self.queue.isFlying)
-        #expect(self.fly() == [])
-        #expect(!self.takesOff(self.push(2)))
+        // A direct write also occupies the one write slot.
+        #expect(self.queue.isWriteInFlight)
+        #expect(self.nextBatch() == [])
+        #expect(!self.beginDirectWrite(self.push(2)))
         #expect(self.offer(self.push(2)))
-        self.queue.landed()
-        #expect(!self.takesOff(self.push(3)))
-        #expect(self.fly() == ["push-0002"])
-        self.queue.landed()
+        self.queue.writeCompleted()
+        #expect(!self.beginDirectWrite(self.push(3)))
+        #expect(self.nextBatch() == ["push-0002"])
+        self.queue.writeCompleted()
 
         self.queue.answer(self.line("answer"))
-        #expect(!self.takesOff(self.push(3)))
-        _ = self.fly()
-        self.queue.landed()
+        #expect(!self.beginDirectWrite(self.push(3)))
+        _ = self.nextBatch()
+        self.queue.writeCompleted()
         self.queue.answer(.result(ByteBuffer(string: "1")), id: .integer(1), isWhole: false)
-        _ = self.fly()
-        self.queue.landed()
+        _ = self.nextBatch()
+        self.queue.writeCompleted()
         // Nothing stands inside a line.
-        #expect(!self.takesOff(self.push(3)))
+        #expect(!self.beginDirectWrite(self.push(3)))
         self.queue.endBatch()
-        _ = self.fly()
-        self.queue.landed()
-        #expect(self.takesOff(self.push(3)))
-        self.queue.landed()
+        _ = self.nextBatch()
+        self.queue.writeCompleted()
+        #expect(self.beginDirectWrite(self.push(3)))
+        self.queue.writeCompleted()
 
         let large = Push(line: ByteBuffer(repeating: 0x61, count: 31), cursor: "c4")
-        #expect(!self.takesOff(large))
+        #expect(!self.beginDirectWrite(large))
         #expect(!self.offer(large))
-        #expect(self.queue.isLagged)
-        #expect(!self.takesOff(self.push(5)))
+        #expect(self.queue.needsLagNotice)
+        #expect(!self.beginDirectWrite(self.push(5)))
     }
 
     @Test("an answer larger than a flight is cut, and nothing comes between its parts")
     func largeLines() {
         self.queue.startPushes(cursor: "c0")
         self.queue.answer(ByteBuffer(string: String(repeating: "a", count: 49) + "\n"))
-        #expect(self.queue.takeFlight().map(\.readableBytes) == [20])
+        #expect(self.queue.nextWriteBatch().map(\.readableBytes) == [20])
         #expect(self.queue.unwrittenAnswerBytes == 50)
         for number in 1...4 { _ = self.queue.push(self.push(number)) }
-        #expect(self.queue.isLagged)
+        #expect(self.queue.needsLagNotice)
         self.queue.answer(self.line("b"))
-        self.queue.landed()
+        self.queue.writeCompleted()
         #expect(self.queue.unwrittenAnswerBytes == 32)
-        #expect(self.queue.takeFlight().map(\.readableBytes) == [20])
-        self.queue.landed()
-        #expect(self.fly() == [String(repeating: "a", count: 9), self.lagged("c0")])
-        self.queue.landed()
-        #expect(self.fly() == ["b"])
-        self.queue.landed()
+        #expect(self.queue.nextWriteBatch().map(\.readableBytes) == [20])
+        self.queue.writeCompleted()
+        #expect(self.nextBatch() == [String(repeating: "a", count: 9), self.lagged("c0")])
+        self.queue.writeCompleted()
+        #expect(self.nextBatch() == ["b"])
+        self.queue.writeCompleted()
         #expect(self.queue.isEmpty)
     }
 
@@ -110,11 +110,11 @@ final class OutboundQueueTests {
         let text = #"{"text":"\#(String(repeating: "a", count: 30))"}"#
         self.queue.answer(.result(ByteBuffer(string: text)), id: .integer(1), isWhole: !isBatch)
         self.queue.answer(.result(ByteBuffer(string: text)), id: .integer(2), isWhole: !isBatch)
-        var received = self.queue.takeFlight()
+        var received = self.queue.nextWriteBatch()
         self.queue.close(with: self.line("goodbye"), keepingAnswers: false)
         while !self.queue.isEmpty {
-            self.queue.landed()
-            received += self.queue.takeFlight()
+            self.queue.writeCompleted()
+            received += self.queue.nextWriteBatch()
         }
         let answer = #"{"jsonrpc":"2.0","id":1,"result":\#(text)}"#
         let whole = received.map { String(buffer: $0) }.joined()
@@ -127,8 +127,8 @@ final class OutboundQueueTests {
         for number in 0..<1_000 { self.queue.answer(self.line("\(number)")) }
         var received: [String] = []
         while !self.queue.isEmpty {
-            received += self.fly()
-            self.queue.landed()
+            received += self.nextBatch()
+            self.queue.writeCompleted()
         }
         #expect(received == (0..<1_000).map(String.init))
     }
@@ -144,7 +144,7 @@ final class OutboundQueueTests {
         self.queue.answer(self.line("a"))
         self.queue.stopPushes()
         #expect(self.offer(self.push(3)))
-        #expect(self.fly() == ["a"])
+        #expect(self.nextBatch() == ["a"])
         #expect(self.queue.cursor == nil)
     }
 
@@ -153,31 +153,31 @@ final class OutboundQueueTests {
         self.queue.startPushes(cursor: "c0")
         #expect(self.offer(self.push(1)))
         #expect(self.offer(self.push(2)))
-        #expect(self.fly() == ["push-0001", "push-0002"])
+        #expect(self.nextBatch() == ["push-0001", "push-0002"])
         for number in 3...5 { #expect(self.offer(self.push(number))) }
         self.queue.answer(self.line("answer"))
-        #expect(!self.queue.isLagged)
+        #expect(!self.queue.needsLagNotice)
         #expect(!self.offer(self.push(6)))
-        #expect(self.queue.isLagged)
+        #expect(self.queue.needsLagNotice)
         #expect(self.queue.cursor == nil)
         #expect(self.offer(self.push(7)))
-        #expect(self.fly() == [])
+        #expect(self.nextBatch() == [])
 
-        self.queue.landed()
-        #expect(self.queue.isLagged)
-        let flight = self.fly()
-        #expect(flight == [self.lagged("c2")])
-        #expect(self.queue.isLagged)
-        self.queue.landed()
-        #expect(!self.queue.isLagged)
+        self.queue.writeCompleted()
+        #expect(self.queue.needsLagNotice)
+        let batch = self.nextBatch()
+        #expect(batch == [self.lagged("c2")])
+        #expect(self.queue.needsLagNotice)
+        self.queue.writeCompleted()
+        #expect(!self.queue.needsLagNotice)
         #expect(self.offer(self.push(8)))
-        #expect(self.fly() == ["answer"])
-        self.queue.landed()
+        #expect(self.nextBatch() == ["answer"])
+        self.queue.writeCompleted()
         #expect(self.queue.isEmpty)
 
         self.queue.startPushes(cursor: "c9")
         #expect(self.offer(self.push(1)))
-        #expect(self.fly() == ["push-0001"])
+        #expect(self.nextBatch() == ["push-0001"])
     }
 
     @Test("the cursor of a client that lags before any push left is the one it started with")
@@ -185,8 +185,8 @@ final class OutboundQueueTests {
         self.queue.startPushes(cursor: "c0")
         for number in 1...3 { #expect(self.offer(self.push(number))) }
         #expect(!self.offer(self.push(4)))
-        #expect(self.fly() == [self.lagged("c0")])
-        self.queue.landed()
+        #expect(self.nextBatch() == [self.lagged("c0")])
+        self.queue.writeCompleted()
         #expect(self.queue.isEmpty)
     }
 
@@ -194,12 +194,12 @@ final class OutboundQueueTests {
     func restarting() {
         self.queue.startPushes(cursor: "c0")
         for number in 1...4 { _ = self.queue.push(self.push(number)) }
-        #expect(self.queue.isLagged)
+        #expect(self.queue.needsLagNotice)
         self.queue.startPushes(cursor: "c9")
-        #expect(!self.queue.isLagged)
+        #expect(!self.queue.needsLagNotice)
         #expect(self.queue.isEmpty)
         #expect(self.offer(self.push(5)))
-        #expect(self.fly() == ["push-0005"])
+        #expect(self.nextBatch() == ["push-0005"])
     }
 
     @Test("a single push over the bound is one too many; later ones find room as flights leave")
@@ -208,7 +208,7 @@ final class OutboundQueueTests {
         #expect(!self.offer(Push(line: ByteBuffer(repeating: 0x61, count: 31), cursor: "c1")))
         self.queue.startPushes(cursor: "c1")
         for number in 1...3 { #expect(self.offer(self.push(number))) }
-        #expect(self.fly().count == 2)
+        #expect(self.nextBatch().count == 2)
         #expect(self.offer(self.push(4)))
         #expect(self.offer(self.push(5)))
         #expect(!self.offer(self.push(6)))
@@ -219,16 +219,16 @@ final class OutboundQueueTests {
         let typing = Push(line: self.line("typing-01"), cursor: nil)
         self.queue.startPushes(cursor: "c0")
         #expect(self.offer(typing))
-        #expect(self.fly() == ["typing-01"])
+        #expect(self.nextBatch() == ["typing-01"])
         #expect(self.queue.cursor == "c0")
-        self.queue.landed()
+        self.queue.writeCompleted()
         for number in 1...3 { #expect(self.offer(self.push(number))) }
         for _ in 1...3 { #expect(self.offer(typing)) }
-        #expect(!self.queue.isLagged)
-        #expect(self.fly() == ["push-0001", "push-0002"])
+        #expect(!self.queue.needsLagNotice)
+        #expect(self.nextBatch() == ["push-0001", "push-0002"])
         #expect(self.queue.cursor == "c2")
-        self.queue.landed()
-        #expect(self.fly() == ["push-0003"])
+        self.queue.writeCompleted()
+        #expect(self.nextBatch() == ["push-0003"])
     }
 
     @Test("the cursor follows what is handed over, and what is noted in between")
@@ -241,10 +241,10 @@ final class OutboundQueueTests {
         #expect(self.offer(self.push(3)))
         self.queue.noteCursor("n3")
         #expect(self.queue.cursor == "n0")
-        _ = self.fly()
+        _ = self.nextBatch()
         #expect(self.queue.cursor == "c2")
-        self.queue.landed()
-        _ = self.fly()
+        self.queue.writeCompleted()
+        _ = self.nextBatch()
         #expect(self.queue.cursor == "n3")
         self.queue.noteCursor("n4")
         #expect(self.queue.cursor == "n4")
@@ -261,8 +261,8 @@ final class OutboundQueueTests {
         self.queue.startPushes(cursor: "c9")
         _ = self.queue.push(self.push(3))
         self.queue.close(with: self.line("again"), keepingAnswers: false)
-        #expect(self.fly() == ["answer", "goodbye"])
-        self.queue.landed()
+        #expect(self.nextBatch() == ["answer", "goodbye"])
+        self.queue.writeCompleted()
         #expect(self.queue.isEmpty)
         #expect(self.queue.unwrittenAnswerBytes == 0)
     }
@@ -272,11 +272,11 @@ final class OutboundQueueTests {
         self.queue.answer(self.line("answer-0001"))
         self.queue.answer(self.line("answer-0002"))
         self.queue.answer(self.line("answer-0003"))
-        #expect(self.fly() == ["answer-0001", "answer-0002"])
+        #expect(self.nextBatch() == ["answer-0001", "answer-0002"])
         self.queue.close(with: self.line("goodbye"), keepingAnswers: false)
-        self.queue.landed()
-        #expect(self.fly() == ["goodbye"])
-        self.queue.landed()
+        self.queue.writeCompleted()
+        #expect(self.nextBatch() == ["goodbye"])
+        self.queue.writeCompleted()
         #expect(self.queue.unwrittenAnswerBytes == 0)
         #expect(self.queue.isEmpty)
     }
@@ -286,7 +286,7 @@ final class OutboundQueueTests {
     func random() {
         for seed in 0..<200 as Range<UInt64> {
             var generator = Seeded(state: seed)
-            var queue = OutboundQueue(maxQueueBytes: 50, flightBytes: 30)
+            var queue = OutboundQueue(maxQueueBytes: 50, targetBatchBytes: 30)
             var answers = 0
             var parts: [String] = []
             var pushes = 0
@@ -303,7 +303,7 @@ final class OutboundQueueTests {
                     pushes += 1
                     _ = queue.push(Push(line: ByteBuffer(string: "p \(pushes)\n"), cursor: "\(pushes)"))
                 case 6:
-                    if queue.cursor == nil, !queue.isLagged {
+                    if queue.cursor == nil, !queue.needsLagNotice {
                         queue.startPushes(cursor: "\(pushes)")
                         started.append(pushes)
                     }
@@ -316,15 +316,15 @@ final class OutboundQueueTests {
                     if !parts.isEmpty { expected.append("[\(parts.joined(separator: ","))]") }
                     parts = []
                 default:
-                    if queue.isFlying { queue.landed() }
-                    for line in queue.takeFlight() { bytes.writeImmutableBuffer(line) }
+                    if queue.isWriteInFlight { queue.writeCompleted() }
+                    for line in queue.nextWriteBatch() { bytes.writeImmutableBuffer(line) }
                 }
             }
             queue.endBatch()
             if !parts.isEmpty { expected.append("[\(parts.joined(separator: ","))]") }
             while !queue.isEmpty {
-                if queue.isFlying { queue.landed() }
-                for line in queue.takeFlight() { bytes.writeImmutableBuffer(line) }
+                if queue.isWriteInFlight { queue.writeCompleted() }
+                for line in queue.nextWriteBatch() { bytes.writeImmutableBuffer(line) }
             }
             #expect(queue.unwrittenAnswerBytes == 0)
             let received = String(buffer: bytes).split(separator: "\n").map { String($0) }

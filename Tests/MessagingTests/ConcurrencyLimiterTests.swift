@@ -43,7 +43,7 @@ struct ConcurrencyLimiterTests {
     }
 
     @Test("who has waited too long is told so, and who comes when there is room is let in")
-    func patience() async throws {
+    func waitTimeout() async throws {
         let room = Room()
         let limiter = ConcurrencyLimiter(width: 1, waitTimeout: .zero, on: Reactor(name: "test"))
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -61,9 +61,9 @@ struct RequestCoalescerTests {
     }
 
     @Test("who has waited too long is told so, and no call is made for it")
-    func patience() async throws {
+    func waitTimeout() async throws {
         let held = Held()
-        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 2, patience: .zero, on: Reactor(name: "test")) {
+        let coalescer = RequestCoalescer<Int, Int>(mostAtOnce: 2, waitTimeout: .zero, on: Reactor(name: "test")) {
             questions throws(ProtocolError) in
             await held.call(questions)
             return questions

@@ -22,7 +22,7 @@ struct SendQueueTests {
         }
     }
 
-    private var queue = Queue(patience: .seconds(60))
+    private var queue = Queue(waitTimeout: .seconds(60))
 
     /// Two who send groups are there.
     private mutating func open() {
@@ -83,7 +83,7 @@ struct SendQueueTests {
 
     @Test("who has waited for too long is told so")
     mutating func late() {
-        queue = Queue(patience: .zero)
+        queue = Queue(waitTimeout: .zero)
         open()
         let first = Self.waiter(0, in: 0)
         var steps = queue.take(first)

@@ -45,7 +45,7 @@ struct Calls {
         try await client.updateProfile { $0.fullName = "Alice" }
     }
 
-    func giveUp(_ message: Message) async throws {
+    func retryOrDiscard(_ message: Message) async throws {
         switch message.delivery {
         case .sent: break
         case .queued(let change): try await client.discard(change)

@@ -176,10 +176,10 @@ extension HTTPConnection {
     }
 
     /// Makes of the connection one of another protocol, whose handlers get what came behind the request.
-    private func takeOver(_ answer: HTTPAnswer, _ change: (any Channel, ConnectionPlace) throws -> Void) {
-        guard let context, let place else { return cut() }
+    private func takeOver(_ answer: HTTPAnswer, _ change: (any Channel, AdmissionSlot) throws -> Void) {
+        guard let context, let slot else { return cut() }
         let channel = context.channel
-        self.place = nil
+        self.slot = nil
         do {
             try channel.syncOptions?.setOption(.autoRead, value: false)
             writeRaw(HTTPResponseHead(version: .http1_1, status: answer.status, headers: answer.headers))
@@ -187,10 +187,10 @@ extension HTTPConnection {
             decoding.allowReads()
             _ = pipeline.removeHandler(encoding)
             _ = pipeline.removeHandler(self)
-            try change(channel, place)
+            try change(channel, slot)
             decoding.leave()
         } catch {
-            place.leave()
+            slot.release()
             channel.close(promise: nil)
         }
     }

@@ -19,7 +19,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     private let loop: LoopActor
 
     /// Nil where the server shares its bounds with none.
-    var place: ConnectionPlace?
+    var slot: AdmissionSlot?
 
     /// The handlers before this one, which make requests of bytes, and bytes of answers.
     let decoding: HTTPRequestDecoding
@@ -37,12 +37,12 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
     private var deadline: Scheduled<Void>?
 
     init(
-        server: HTTPServer, connections: HTTPConnections, place: ConnectionPlace?, socketAddress: String,
+        server: HTTPServer, connections: HTTPConnections, slot: AdmissionSlot?, socketAddress: String,
         decoding: HTTPRequestDecoding, encoding: HTTPResponseEncoder, loop: any EventLoop
     ) {
         self.server = server
         self.connections = connections
-        self.place = place
+        self.slot = slot
         self.socketAddress = socketAddress
         self.decoding = decoding
         self.encoding = encoding
@@ -51,7 +51,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
         conversation = server.converse(executor)
     }
 
-    private var peerAddress: String { place?.peerAddress ?? socketAddress }
+    private var peerAddress: String { slot?.peerAddress ?? socketAddress }
 
     var bounds: HTTPBounds { server.configuration.bounds }
 
@@ -119,13 +119,13 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Prox
 
 extension HTTPConnection {
     /// A balancer has told where the client is.
-    func comes(from address: String?) {
-        place?.locate(at: address ?? socketAddress)
-        if place?.isDropped == true { cut() }
+    func didReceiveClientAddress(_ address: String?) {
+        slot?.assignAddress(address ?? socketAddress)
+        if slot?.isDropped == true { cut() }
     }
 
-    func isNotOpened(_ reason: String) {
-        place?.failedToOpen(reason)
+    func handshakeFailed(_ reason: String) {
+        slot?.failedToOpen(reason)
         cut()
     }
 
@@ -145,8 +145,8 @@ extension HTTPConnection {
         // A request is completed though its client is gone; but a server that stops does not wait for it.
         let work = self.work
         if connections.isStopping { work?.cancel() }
-        place?.leave()
-        place = nil
+        slot?.release()
+        slot = nil
         if let channel = context?.channel { connections.closed(channel) }
         context = nil
         let (conversation, connections) = (conversation, connections)
@@ -166,7 +166,7 @@ extension HTTPConnection {
     private func begin(_ head: HTTPRequestHead) {
         keepsAlive = head.isKeepAlive && !connections.isStopping
         phase = .receiving(head, ByteBuffer())
-        if let refusal = place?.refusal { return refuse(.serviceUnavailable, refusal.message) }
+        if let refusal = slot?.refusal { return refuse(.serviceUnavailable, refusal.message) }
         let length = head.headers.first(name: "Content-Length").map { Int($0) ?? .max }
         do throws(HTTPRefusal) {
             if let receiver = try conversation.receiver(of: head, from: peerAddress), let loop = context?.eventLoop {
@@ -231,7 +231,7 @@ extension HTTPConnection {
             method: head.method, target: target, version: head.version, headers: head.headers, body: body,
             receiver: receiver,
             peerAddress: peerAddress,
-            id: RequestID(connection: place?.number ?? 0, number: requests),
+            id: RequestID(connection: slot?.number ?? 0, number: requests),
             isEncrypted: server.configuration.certificate != nil)
         phase = .atWork(head)
         expire(after: bounds.requestTimeout) {

@@ -38,7 +38,7 @@ package struct HTTPAnswer: Sendable {
 
     /// Makes of the connection one of another protocol, once the head is written; nil: it stays one of HTTP. What is
     /// thrown closes it.
-    package var takeOver: (@Sendable (any Channel, ConnectionPlace) throws -> Void)?
+    package var takeOver: (@Sendable (any Channel, AdmissionSlot) throws -> Void)?
 
     package init(_ status: HTTPResponseStatus, _ headers: HTTPHeaders = [:], body: ByteBuffer = ByteBuffer()) {
         self.status = status

@@ -105,12 +105,12 @@ package struct HTTPServer: Sendable {
 
     private func receive(_ channel: any Channel, among connections: HTTPConnections) throws {
         let peer = channel.remoteAddress?.peer ?? ""
-        let place = lines?.place(for: configuration.expectsProxyHeader ? nil : peer)
-        if place?.isDropped == true { return channel.close(promise: nil) }
+        let slot = lines?.acquireSlot(for: configuration.expectsProxyHeader ? nil : peer)
+        if slot?.isDropped == true { return channel.close(promise: nil) }
         let encoding = HTTPResponseEncoder()
         let decoding = HTTPRequestDecoding(configuration.bounds)
         let connection = HTTPConnection(
-            server: self, connections: connections, place: place, socketAddress: peer, decoding: decoding,
+            server: self, connections: connections, slot: slot, socketAddress: peer, decoding: decoding,
             encoding: encoding, loop: channel.eventLoop)
         let pipeline = channel.pipeline.syncOperations
         if configuration.expectsProxyHeader { try pipeline.addHandler(ProxyHeaderHandler(of: connection)) }

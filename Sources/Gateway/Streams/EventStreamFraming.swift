@@ -78,7 +78,7 @@ final class EventStreamFraming: ChannelDuplexHandler {
         let event: ByteBuffer? =
             switch line {
             case .awaited: begin(bytes, context)
-            case .event(let held): goOn(bytes, held)
+            case .event(let held): continueEvent(bytes, held)
             case .discarded: discard(bytes)
             }
         guard let event, event.readableBytes > 0 else {
@@ -125,13 +125,13 @@ final class EventStreamFraming: ChannelDuplexHandler {
         guard let head = ChangesHead(changes) else { return discard(changes) }
         if head.more { openSync(context, cursor: head.cursor) }
         var event = ByteBuffer(string: "id: \(id(head.cursor))\ndata: ")
-        guard let data = goOn(changes, ByteBuffer()) else { return event }
+        guard let data = continueEvent(changes, ByteBuffer()) else { return event }
         event.writeImmutableBuffer(data)
         return event
     }
 
     /// What of an event's data may be written with these bytes: all but the two that end the line, which are not its data.
-    private func goOn(_ bytes: ByteBuffer, _ held: ByteBuffer) -> ByteBuffer? {
+    private func continueEvent(_ bytes: ByteBuffer, _ held: ByteBuffer) -> ByteBuffer? {
         var data = held
         data.writeImmutableBuffer(bytes)
         let isLast = data.readableBytesView.last == UInt8(ascii: "\n")

@@ -67,13 +67,13 @@ enum StreamRoutes {
             ["Upgrade": "websocket", "Connection": "upgrade", "Sec-WebSocket-Accept": accept])
         if !offered.isEmpty { answer.headers.add(name: "Sec-WebSocket-Protocol", value: subprotocol) }
         let (lines, address) = (exchange.gateway.lines, exchange.clientAddress)
-        answer.takeOver = { channel, place in
-            place.forwardedAddress = address
+        answer.takeOver = { channel, slot in
+            slot.forwardedAddress = address
             let pipeline = channel.pipeline.syncOperations
             try pipeline.addHandler(WebSocketFrameEncoder())
             try pipeline.addHandler(ByteToMessageHandler(WebSocketFrameDecoder(maxFrameSize: maxLineBytes)))
             try pipeline.addHandler(WebSocketFraming(maxMessageBytes: maxLineBytes))
-            try lines.takeOver(channel, place)
+            try lines.takeOver(channel, slot)
         }
         return answer
     }
@@ -108,12 +108,12 @@ enum StreamRoutes {
             accessToken: token, cursor: last.map { StreamEventID($0).cursor }, messagesPerConversation: count,
             resumption: resumption)
         let (lines, address) = (exchange.gateway.lines, exchange.clientAddress)
-        answer.takeOver = { channel, place in
-            place.forwardedAddress = address
+        answer.takeOver = { channel, slot in
+            slot.forwardedAddress = address
             let pipeline = channel.pipeline.syncOperations
             if isChunked { try pipeline.addHandler(ChunkedContent()) }
             try pipeline.addHandler(EventStreamFraming(start))
-            try lines.takeOver(channel, place)
+            try lines.takeOver(channel, slot)
         }
         return answer
     }

@@ -46,7 +46,7 @@ struct Admissions {
 
     /// Receives a connection. Unless it is dropped, it is to be released once.
     ///
-    /// - Parameter address: nil where it is not known yet; ``locate(at:)`` tells it.
+    /// - Parameter address: nil where it is not known yet; ``assignAddress(_:)`` tells it.
     mutating func admit(from address: String?) -> Admission {
         if let address, isFull(address) { return turnAway(.fromAddress) }
         guard served < maxConnections else { return turnAway(.inAll) }
@@ -57,7 +57,7 @@ struct Admissions {
 
     /// A connection that is served, and that is counted in all, is from that address. Where it is not served any more,
     /// it is released as one that was received so.
-    mutating func locate(at address: String) -> Admission {
+    mutating func assignAddress(_ address: String) -> Admission {
         guard !isFull(address) else {
             served -= 1
             return turnAway(.fromAddress)

@@ -24,7 +24,7 @@ final class DescriptorReserve: ChannelInboundHandler {
     private var reserve: CInt?
 
     /// How many clients were told since the log last said so; nil where it has not within this interval.
-    private var toldSinceLog: Int?
+    private var refusedSinceLog: Int?
 
     /// How often the log says it: clients that are refused come again at once.
     private static let logInterval = TimeAmount.seconds(1)
@@ -42,44 +42,46 @@ final class DescriptorReserve: ChannelInboundHandler {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let code = (error as? IOError)?.errnoCode
-        guard code == EMFILE || code == ENFILE, tellWaiting(context) else {
+        guard code == EMFILE || code == ENFILE, refuseWaiting(context) else {
             context.fireErrorCaught(error)
             return
         }
     }
 
     /// - Returns: whether at least one client was told.
-    private func tellWaiting(_ context: ChannelHandlerContext) -> Bool {
+    private func refuseWaiting(_ context: ChannelHandlerContext) -> Bool {
         if self.reserve == nil { refill() }
         guard let reserve = self.reserve else { return false }
         self.reserve = nil
         _ = close(reserve)
         defer { refill() }
-        let told = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
-            var told = 0
-            while told < 64, tellOne($0) { told += 1 }
-            return told
+        let refused = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+            of: NIOBSDSocket.Handle.self
+        ) { listener in
+            var refused = 0
+            while refused < 64, refuseOne(listener) { refused += 1 }
+            return refused
         }
-        server.metrics.refusedForDescriptors(told ?? 0)
-        log(told ?? 0, on: context.eventLoop)
-        return (told ?? 0) > 0
+        server.metrics.refusedForDescriptors(refused ?? 0)
+        log(refused ?? 0, on: context.eventLoop)
+        return (refused ?? 0) > 0
     }
 
-    private func log(_ told: Int, on loop: any EventLoop) {
-        if let before = toldSinceLog {
-            toldSinceLog = before + told
+    private func log(_ refused: Int, on loop: any EventLoop) {
+        if let before = refusedSinceLog {
+            refusedSinceLog = before + refused
             return
         }
-        server.ranOutOfDescriptors(told: told)
-        toldSinceLog = 0
+        server.ranOutOfDescriptors(refused: refused)
+        refusedSinceLog = 0
         loop.assumeIsolated().scheduleTask(in: Self.logInterval) {
-            let told = self.toldSinceLog ?? 0
-            self.toldSinceLog = nil
-            if told > 0 { self.log(told, on: loop) }
+            let refused = self.refusedSinceLog ?? 0
+            self.refusedSinceLog = nil
+            if refused > 0 { self.log(refused, on: loop) }
         }
     }
 
-    private func tellOne(_ listener: CInt) -> Bool {
+    private func refuseOne(_ listener: CInt) -> Bool {
         let client = accept(listener, nil, nil)
         guard client >= 0 else { return false }
         // The bytes do not leave the closure. A client that does not take this little at once is not waited for.

@@ -3,10 +3,10 @@ package import NIOCore
 /// A connection whose client a balancer tells of before its first byte.
 package protocol ProxiedConnection: AnyObject {
     /// The balancer has told where the client is; nil: where the socket leads.
-    func comes(from address: String?)
+    func didReceiveClientAddress(_ address: String?)
 
     /// The client did not do what comes before its first request, and is not to be served.
-    func isNotOpened(_ reason: String)
+    func handshakeFailed(_ reason: String)
 }
 
 /// Takes the PROXY header off a connection's beginning, tells the connection where its client is, and steps aside.
@@ -23,11 +23,11 @@ package final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelH
         bytes.writeImmutableBuffer(Self.unwrapInboundIn(data))
         do throws(ProxyHeaderError) {
             guard let header = try ProxyHeader.read(from: &bytes) else { return }
-            connection.comes(from: header.source)
+            connection.didReceiveClientAddress(header.source)
             if bytes.readableBytes > 0 { context.fireChannelRead(Self.wrapInboundOut(bytes)) }
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         } catch {
-            connection.isNotOpened("no PROXY header: \(error)")
+            connection.handshakeFailed("no PROXY header: \(error)")
         }
     }
 }

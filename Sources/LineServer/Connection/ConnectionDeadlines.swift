@@ -40,9 +40,9 @@ struct ConnectionDeadlines {
     }
 
     /// The kernel has taken the flight that was out.
-    mutating func flightHasLanded(isLagged: Bool) {
+    mutating func writeCompleted(needsLagNotice: Bool) {
         stalled = nil
-        if !isLagged { laggedSince = nil }
+        if !needsLagNotice { laggedSince = nil }
     }
 
     /// Whether the request at work has gone on for longer than anything that could hold it. Said once.
@@ -65,7 +65,7 @@ struct ConnectionDeadlines {
     /// Whether the client has had its time to make room.
     private mutating func isTooSlow(_ now: NIODeadline, _ queue: OutboundQueue, _ unsentBytes: () -> Int) -> Bool {
         if let laggedSince, now - laggedSince >= slowConsumerTimeout { return true }
-        guard queue.isFlying else { return false }
+        guard queue.isWriteInFlight else { return false }
         // A flight may be one long answer to a slow reader: only one that does not move at all is stalled.
         let bytes = unsentBytes()
         guard let stalled, stalled.bytes == bytes else {

@@ -22,7 +22,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     private var sink: ConnectionSink?
     private(set) var context: ChannelHandlerContext?
 
-    private let place: ConnectionPlace
+    private let slot: AdmissionSlot
 
     /// Whether the server waits for the end of this.
     private var isAwaited: Bool
@@ -34,7 +34,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     private var isHandshakeAwaited: Bool
 
     /// What lines go over as they are; nil where a handler before this one changes what is written.
-    var socket: BareSocket?
+    var directWriter: DirectSocketWriter?
 
     /// From the hello on; nil for a client that is not served.
     private var session: (any LineSession)?
@@ -52,24 +52,24 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
 
     /// - Parameters:
     ///   - place: not a dropped one.
-    ///   - socketAddress: where the socket leads. With PROXY it is the balancer's, and ``comes(from:)`` tells the
+    ///   - socketAddress: where the socket leads. With PROXY it is the balancer's, and ``didReceiveClientAddress(_:)`` tells the
     ///     client's.
     ///   - isHandshakeAwaited: whether the client has still to shake hands (TLS).
     init(
-        _ place: ConnectionPlace, loop: LineLoop, sessions: any SessionFactory, socketAddress: String,
+        _ slot: AdmissionSlot, loop: LineLoop, sessions: any SessionFactory, socketAddress: String,
         isHandshakeAwaited: Bool
     ) {
-        server = place.server
+        server = slot.server
         let configuration = server.configuration
-        self.place = place
+        self.slot = slot
         self.loop = loop
         self.sessions = sessions
         self.socketAddress = socketAddress
         self.isHandshakeAwaited = isHandshakeAwaited
-        isAwaited = place.admission == .serve
-        let patience = isAwaited ? configuration.authenticationTimeout : configuration.lingerTimeout
+        isAwaited = slot.admission == .serve
+        let waitTimeout = isAwaited ? configuration.authenticationTimeout : configuration.lingerTimeout
         let now = NIODeadline.now()
-        state = ConnectionState(configuration, now: now, opensUntil: now + TimeAmount(patience))
+        state = ConnectionState(configuration, now: now, opensUntil: now + TimeAmount(waitTimeout))
         sink = ConnectionSink(self, loop: loop)
     }
 
@@ -112,7 +112,7 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
         // The client ended its side without TLS's own end. Lines show whether they are whole, so that it is an end like
         // any other, which the channel tells in a moment.
         if case .uncleanShutdown? = error as? NIOSSLError { return }
-        if state.isOpening { return isNotOpened("\(error)") }
+        if state.isOpening { return handshakeFailed("\(error)") }
         // The peer is gone, or as good as gone: there is nobody to tell.
         context.close(promise: nil)
     }
@@ -133,29 +133,29 @@ extension ConnectionHandler {
     }
 
     /// A balancer has told where the client is.
-    func comes(from address: String?) {
-        guard state.isOpening, place.peerAddress == nil else { return }
-        let wasServed = place.admission == .serve
-        place.locate(at: address ?? socketAddress)
-        if place.isDropped { return cut() }
-        if wasServed, place.refusal != nil {
+    func didReceiveClientAddress(_ address: String?) {
+        guard state.isOpening, slot.peerAddress == nil else { return }
+        let wasServed = slot.admission == .serve
+        slot.assignAddress(address ?? socketAddress)
+        if slot.isDropped { return cut() }
+        if wasServed, slot.refusal != nil {
             state.mustOpen(by: .now() + TimeAmount(server.configuration.lingerTimeout))
         }
         open()
     }
 
     /// The client did not do what comes before lines. It cannot be told so: it would not understand.
-    func isNotOpened(_ reason: String) {
+    func handshakeFailed(_ reason: String) {
         guard state.isOpening else { return }
-        place.failedToOpen(reason)
+        slot.failedToOpen(reason)
         cut()
     }
 
     /// Begins with lines where all that comes before them is done.
     private func open() {
-        guard state.isOpening, let peerAddress = place.clientAddress, !isHandshakeAwaited, let sink else { return }
-        place.opened()
-        if let refusal = place.refusal {
+        guard state.isOpening, let peerAddress = slot.clientAddress, !isHandshakeAwaited, let sink else { return }
+        slot.opened()
+        if let refusal = slot.refusal {
             state.open(with: refusal)
         } else {
             session = sessions.makeSession(sink: sink, peerAddress: peerAddress)
@@ -167,12 +167,12 @@ extension ConnectionHandler {
     private func end() {
         guard !state.isClosed else { return }
         state.close()
-        place.leave()
+        slot.release()
         // The line at work is watched until it is done.
         if !state.lines.isBusy { loop.remove(self) }
         sink?.detach()
         sink = nil
-        socket = nil
+        directWriter = nil
         context = nil
         proceed()
         leaveIfOver()
@@ -217,11 +217,11 @@ extension ConnectionHandler {
 
     /// Queues a push, which leaves with the next flush; or at once, where that is said and nothing is to leave before it.
     func push(_ push: Push, _ now: NIODeadline, atOnce: Bool) {
-        guard atOnce, let socket, let context, state.takesOff(push, now) else {
+        guard atOnce, let directWriter, let context, state.beginDirectWrite(push, now) else {
             state.push(push, now)
             return proceed()
         }
-        context.write([push.line], over: socket, landed: flightHasLanded)
+        context.write([push.line], over: directWriter, onCompletion: writeCompleted)
     }
 
     /// What was to leave at the end of the turn leaves now.
@@ -247,10 +247,10 @@ extension ConnectionHandler {
     private func perform(_ action: ConnectionState.Action) {
         switch action {
         case .begin(let event): loop.turnBudget.begin { self.begin(event) }
-        case .goOn:
+        case .resumeBatch:
             loop.turnBudget.begin { [batch] in batch?.resume() }
             batch = nil
-        case .giveUp: giveUp()
+        case .timeOutRequest: timeOutRequest()
         case .read: context?.read()
         case .flush: flush()
         case .flushLater: loop.flushLater(self)
@@ -260,21 +260,21 @@ extension ConnectionHandler {
         case .close(.cut):
             let tls = try? context?.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self)
             (tls ?? context)?.close(promise: nil)
-        case .giveUpOpening: isNotOpened("not in time")
+        case .timeOutHandshake: handshakeFailed("not in time")
         case .count(.lagged): server.metrics.lagged()
         case .count(.goodbye(let code)):
-            if place.admission == .serve { server.metrics.saidGoodbye(code) }
+            if slot.admission == .serve { server.metrics.saidGoodbye(code) }
             context?.triggerUserOutboundEvent(code, promise: nil)
         }
     }
 
     private func flush() {
-        let lines = state.takeFlight(.now())
-        if let context, !lines.isEmpty { context.write(lines, over: socket, landed: flightHasLanded) }
+        let lines = state.nextWriteBatch(.now())
+        if let context, !lines.isEmpty { context.write(lines, over: directWriter, onCompletion: writeCompleted) }
     }
 
-    private func flightHasLanded() {
-        state.flightHasLanded()
+    private func writeCompleted() {
+        state.writeCompleted()
         proceed()
     }
 
@@ -299,18 +299,18 @@ extension ConnectionHandler {
     }
 
     /// Answers all that is still owed for the line at work, whose task may go on for ever.
-    private func giveUp() {
+    private func timeOutRequest() {
         guard let work else { return }
         work.task.cancel()
         let owed = work.owed
-        let error = server.gaveUp(lastRequest, owed.overdue)
+        let error = server.requestTimedOut(lastRequest, owed.overdue)
         for id in owed.ids { state.answer(.failure(error), id: id, isWhole: owed.isWhole) }
         endBatch()
         lineIsDone()
     }
 
     /// The last request that the session was given.
-    private var lastRequest: RequestID { RequestID(connection: place.number, number: requests) }
+    private var lastRequest: RequestID { RequestID(connection: slot.number, number: requests) }
 
     private func endSession() {
         guard let session else { return sessionHasEnded() }

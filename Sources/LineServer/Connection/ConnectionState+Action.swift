@@ -7,16 +7,16 @@ extension ConnectionState {
         case begin(LineFramer.Event)
 
         /// The batch at work has its next request done: there is room for the answer, or nobody to write it to.
-        case goOn
+        case resumeBatch
 
         /// The request at work has gone on for longer than anything that could hold it: what is owed for its line is
         /// answered in its place.
-        case giveUp
+        case timeOutRequest
 
         /// The socket is read from.
         case read
 
-        /// What ``takeFlight(_:)`` gives is written.
+        /// What ``nextWriteBatch(_:)`` gives is written.
         case flush
 
         /// At the end of this turn of the loop ``flushIsDue()`` is asked.
@@ -29,7 +29,7 @@ extension ConnectionState {
         case close(Close)
 
         /// What comes before lines was not done in time: the connection is closed.
-        case giveUpOpening
+        case timeOutHandshake
 
         /// Something that metrics count.
         case count(Event)

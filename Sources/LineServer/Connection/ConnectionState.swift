@@ -95,16 +95,16 @@ extension ConnectionState {
             if hasRoom {
                 if isBatchWaiting {
                     isBatchWaiting = false
-                    return .goOn
+                    return .resumeBatch
                 }
                 if let line = lines.begin() {
                     turn += 1
                     return .begin(line)
                 }
             }
-            if !queue.isFlying { mustFlush = true }
+            if !queue.isWriteInFlight { mustFlush = true }
         }
-        if queue.isFlying {
+        if queue.isWriteInFlight {
             // What is queued leaves when that has landed.
             mustFlush = false
             wantsFlush = false
@@ -209,7 +209,7 @@ extension ConnectionState {
     /// Nothing more will come.
     mutating func inputIsOver() { hasInputEnded = true }
 
-    /// A batch goes on once there is room for its next answer: ``Action/goOn``.
+    /// A batch goes on once there is room for its next answer: ``Action/resumeBatch``.
     mutating func awaitRoom() { isBatchWaiting = true }
 
     /// The session is at work on a request of the line from now on; nil: it no longer is.
@@ -248,7 +248,7 @@ extension ConnectionState {
     ///
     /// - Returns: false where it had better wait for another turn: this is asked again then.
     mutating func flushIsDue() -> Bool {
-        if awaitsAnswer, queue.unwrittenAnswerBytes < queue.flightBytes {
+        if awaitsAnswer, queue.unwrittenAnswerBytes < queue.targetBatchBytes {
             awaitsAnswer = false
             return false
         }
@@ -258,25 +258,25 @@ extension ConnectionState {
     }
 
     /// Makes a push the flight that is out; false where it is to be queued, or is not wanted.
-    mutating func takesOff(_ push: Push, _ now: NIODeadline) -> Bool {
-        guard queue.takesOff(push) else { return false }
+    mutating func beginDirectWrite(_ push: Push, _ now: NIODeadline) -> Bool {
+        guard queue.beginDirectWrite(push) else { return false }
         deadlines.lastSent = now
         return true
     }
 
-    /// The lines to hand to the socket now; ``flightHasLanded()`` is told when the kernel has them.
-    mutating func takeFlight(_ now: NIODeadline) -> [ByteBuffer] {
+    /// The lines to hand to the socket now; ``writeCompleted()`` is told when the kernel has them.
+    mutating func nextWriteBatch(_ now: NIODeadline) -> [ByteBuffer] {
         mustFlush = false
         wantsFlush = false
-        let flight = queue.takeFlight()
-        if !flight.isEmpty { deadlines.lastSent = now }
-        return flight
+        let batch = queue.nextWriteBatch()
+        if !batch.isEmpty { deadlines.lastSent = now }
+        return batch
     }
 
     /// The kernel has taken the flight that was out.
-    mutating func flightHasLanded() {
-        queue.landed()
-        deadlines.flightHasLanded(isLagged: queue.isLagged)
+    mutating func writeCompleted() {
+        queue.writeCompleted()
+        deadlines.writeCompleted(needsLagNotice: queue.needsLagNotice)
         mustFlush = !queue.isEmpty
     }
 
@@ -343,7 +343,7 @@ extension ConnectionState {
     mutating func push(_ push: Push, _ now: @autoclosure () -> NIODeadline) {
         if queue.push(push) {
             // A burst leaves while it comes, rather than to pile up past the bound within one turn.
-            if queue.isFlightWaiting { mustFlush = true } else if !queue.isFlying { wantsFlush = true }
+            if queue.isWriteBatchReady { mustFlush = true } else if !queue.isWriteInFlight { wantsFlush = true }
         } else {
             noteLag(now())
         }
@@ -375,11 +375,11 @@ extension ConnectionState {
     mutating func sweep(_ now: NIODeadline, unsentBytes: () -> Int) {
         if deadlines.isRequestOverdue(now) {
             turn += 1
-            decided.append(.giveUp)
+            decided.append(.timeOutRequest)
         }
         switch phase {
         case .opening(let deadline):
-            if deadline <= now { decided.append(.giveUpOpening) }
+            if deadline <= now { decided.append(.timeOutHandshake) }
         case .serving, .finishing:
             switch deadlines.due(now, queue, unsentBytes) {
             case .leave(let goodbye, let keepingAnswers): leave(goodbye, keepingAnswers: keepingAnswers)

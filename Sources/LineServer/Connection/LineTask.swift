@@ -24,9 +24,9 @@ struct LineTask: Sendable {
             var rest = items[...]
             while let first = rest.first {
                 // As between lines: the next request waits until the client has made room for its answer.
-                await suspended { caller in
+                await withSuspension { caller in
                     connection.value.awaitRoom(caller)
-                    return .kept
+                    return .suspend
                 }
                 if connection.value.state.isLeaving { break }
                 let next = first.isSend ? rest.prefix(while: \.isSend).prefix(Self.mostTogether) : rest.prefix(1)

@@ -43,7 +43,7 @@ final class ServerContext: Sendable {
 
     /// How a new connection is received; unless it is dropped, it is to be released once.
     ///
-    /// - Parameter address: nil where it is not known yet; ``locate(at:)`` tells it.
+    /// - Parameter address: nil where it is not known yet; ``assignAddress(_:)`` tells it.
     func admit(from address: String?) -> Admissions.Admission {
         let admission = admissions.withLock { $0.admit(from: address) }
         switch admission {
@@ -54,8 +54,8 @@ final class ServerContext: Sendable {
     }
 
     /// A connection that is served is from that address: whether it still is.
-    func locate(at address: String) -> Admissions.Admission {
-        let admission = admissions.withLock { $0.locate(at: address) }
+    func assignAddress(_ address: String) -> Admissions.Admission {
+        let admission = admissions.withLock { $0.assignAddress(address) }
         switch admission {
         case .serve: break
         case .refuse(let refusal), .drop(let refusal):
@@ -93,9 +93,9 @@ final class ServerContext: Sendable {
     /// A request was at work for longer than anything that could hold it.
     ///
     /// - Returns: what the client is told, with the number under which the log has it.
-    func gaveUp(_ id: RequestID, _ item: Envelope.Item) -> ProtocolError {
+    func requestTimedOut(_ id: RequestID, _ item: Envelope.Item) -> ProtocolError {
         let incident = ID.random()
-        metrics.gaveUp()
+        metrics.requestTimedOut()
         var metadata: Logger.Metadata = ["incident": "\(incident)", "request": "\(id)"]
         // The session has taken it for a method, so that the name is hardly the client's own text.
         if case .success(let request) = item.content { metadata["method"] = "\(request.method.prefix(40))" }
@@ -105,8 +105,8 @@ final class ServerContext: Sendable {
     }
 
     /// So many clients were turned away because there were no file descriptors left.
-    func ranOutOfDescriptors(told: Int) {
-        logger.warning("out of file descriptors: connections refused", metadata: ["count": "\(told)"])
+    func ranOutOfDescriptors(refused: Int) {
+        logger.warning("out of file descriptors: connections refused", metadata: ["count": "\(refused)"])
     }
 
     func listening(_ address: LineServer.Address) {

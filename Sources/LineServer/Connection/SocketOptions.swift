@@ -28,11 +28,11 @@ extension ServerBootstrap {
         #if os(Linux)
         // A peer that has vanished takes no bytes: the kernel gives it up after this, a little after we would have said
         // goodbye to one that only does not read.
-        let patience = configuration.slowConsumerTimeout.components.seconds + 15
+        let userTimeoutSeconds = configuration.slowConsumerTimeout.components.seconds + 15
         bootstrap =
             bootstrap
             .serverChannelOption(
-                .tcpOption(.init(rawValue: CInt(TCP_USER_TIMEOUT))), value: .init(clamping: patience * 1_000)
+                .tcpOption(.init(rawValue: CInt(TCP_USER_TIMEOUT))), value: .init(clamping: userTimeoutSeconds * 1_000)
             )
             // The kernel takes no more than this ahead of what it has sent, so that one sees a slow client read: with
             // megabytes in the kernel a flight stood still for minutes that drained all the time.

@@ -86,7 +86,7 @@ struct LineFramer {
                 if let count = firstLineEnd(in: bytes.readableBytesSpan, from: 0) {
                     endLine(after: count)
                 } else {
-                    goOn(by: bytes.readableBytes)
+                    continueLine(by: bytes.readableBytes)
                 }
             if let event { return event }
         }
@@ -144,7 +144,7 @@ struct LineFramer {
     }
 
     /// No line end is in sight.
-    private mutating func goOn(by count: Int) -> Event? {
+    private mutating func continueLine(by count: Int) -> Event? {
         if let discarded = self.discarded {
             self.discarded = discarded + count
             consume(count)

@@ -17,16 +17,16 @@ struct OutboundQueue {
 
     /// About how many bytes one flight has: it ends with the line that reaches this. An answer that is larger is cut, so
     /// that TLS does not hold all of it a second time.
-    let flightBytes: Int
+    let targetBatchBytes: Int
 
     /// Whether pushes are taken.
     private(set) var isLive = false
 
     /// Whether pushes were dropped and the client does not know it yet.
-    private(set) var isLagged = false
+    private(set) var needsLagNotice = false
 
     /// Whether the client was told of it in the flight that is out.
-    private var isTelling = false
+    private var isLagNoticeInFlight = false
 
     /// How far the client is once it has read all that was handed to the socket.
     private var handedCursor = ""
@@ -52,10 +52,10 @@ struct OutboundQueue {
     /// The bytes of answers that wait or are with the socket.
     private(set) var unwrittenAnswerBytes = 0
 
-    private var flightAnswerBytes = 0
+    private var answerBytesInFlight = 0
 
     /// Whether a flight is with the socket.
-    private(set) var isFlying = false
+    private(set) var isWriteInFlight = false
 
     /// Whether the last line is queued or gone: nothing is taken any more.
     private(set) var isClosed = false
@@ -65,9 +65,9 @@ struct OutboundQueue {
         case push(Push)
     }
 
-    init(maxQueueBytes: Int, flightBytes: Int = 1 << 16) {
+    init(maxQueueBytes: Int, targetBatchBytes: Int = 1 << 16) {
         self.maxQueueBytes = maxQueueBytes
-        self.flightBytes = flightBytes
+        self.targetBatchBytes = targetBatchBytes
     }
 
     /// The bytes that the client has not made room for.
@@ -75,12 +75,12 @@ struct OutboundQueue {
 
     /// Whether everything has landed.
     var isEmpty: Bool {
-        !isFlying && head == entries.count && rest.readableBytes == 0 && !isAnswerOpen
-            && !(isLagged && !isTelling)
+        !isWriteInFlight && head == entries.count && rest.readableBytes == 0 && !isAnswerOpen
+            && !(needsLagNotice && !isLagNoticeInFlight)
     }
 
     /// Whether the pushes that wait would fill a flight, and none is out.
-    var isFlightWaiting: Bool { !isFlying && !isAnswerOpen && queuedPushBytes >= flightBytes }
+    var isWriteBatchReady: Bool { !isWriteInFlight && !isAnswerOpen && queuedPushBytes >= targetBatchBytes }
 
     /// How far the client is, for `server.ping`; nil where nothing is pushed.
     var cursor: String? { isLive ? handedCursor : nil }
@@ -134,10 +134,10 @@ struct OutboundQueue {
     /// push among a thousand should.
     ///
     /// - Returns: false where it is to be queued, or is not wanted.
-    mutating func takesOff(_ push: Push) -> Bool {
+    mutating func beginDirectWrite(_ push: Push) -> Bool {
         guard isLive, !isClosed, isEmpty, push.line.readableBytes <= maxQueueBytes else { return false }
         handedCursor = push.cursor ?? handedCursor
-        isFlying = true
+        isWriteInFlight = true
         return true
     }
 
@@ -146,7 +146,7 @@ struct OutboundQueue {
         guard isLive, !isClosed else { return }
         dropPushes()
         isLive = false
-        isLagged = true
+        needsLagNotice = true
     }
 
     /// Wants pushes from here on, and whatever was queued or dropped before is of no account.
@@ -154,8 +154,8 @@ struct OutboundQueue {
         guard !isClosed else { return }
         dropPushes()
         isLive = true
-        isLagged = false
-        isTelling = false
+        needsLagNotice = false
+        isLagNoticeInFlight = false
         handedCursor = cursor
     }
 
@@ -163,8 +163,8 @@ struct OutboundQueue {
     mutating func stopPushes() {
         dropPushes()
         isLive = false
-        isLagged = false
-        isTelling = false
+        needsLagNotice = false
+        isLagNoticeInFlight = false
     }
 
     /// The client is this far once it has read what is queued.
@@ -193,7 +193,7 @@ struct OutboundQueue {
         if !keepingAnswers {
             entries = []
             head = 0
-            unwrittenAnswerBytes = flightAnswerBytes + rest.readableBytes
+            unwrittenAnswerBytes = answerBytesInFlight + rest.readableBytes
             isAnswerOpen = rest.readableBytes > 0 ? !rest.endsLine : !isAtLineEnd
         }
         endBatch()
@@ -203,26 +203,26 @@ struct OutboundQueue {
 
     /// Lets go of everything: there is nobody to write to.
     mutating func abandon() {
-        self = OutboundQueue(maxQueueBytes: self.maxQueueBytes, flightBytes: self.flightBytes)
+        self = OutboundQueue(maxQueueBytes: self.maxQueueBytes, targetBatchBytes: self.targetBatchBytes)
         isClosed = true
     }
 
     /// The lines to hand to the socket now; empty while a flight is out, or where nothing waits.
-    mutating func takeFlight() -> [ByteBuffer] {
-        guard !isFlying else { return [] }
+    mutating func nextWriteBatch() -> [ByteBuffer] {
+        guard !isWriteInFlight else { return [] }
         var lines: [ByteBuffer] = []
         var bytes = 0
-        while bytes < flightBytes, let next = self.next() {
+        while bytes < targetBatchBytes, let next = self.next() {
             let line: ByteBuffer
             switch next {
             case .answer(var answer):
-                if answer.readableBytes > flightBytes, let part = answer.readSlice(length: flightBytes) {
+                if answer.readableBytes > targetBatchBytes, let part = answer.readSlice(length: targetBatchBytes) {
                     rest = answer
                     line = part
                 } else {
                     line = answer
                 }
-                flightAnswerBytes += line.readableBytes
+                answerBytesInFlight += line.readableBytes
             case .push(let push):
                 line = push.line
                 handedCursor = push.cursor ?? handedCursor
@@ -238,7 +238,7 @@ struct OutboundQueue {
             entries.removeFirst(head)
             head = 0
         }
-        isFlying = !lines.isEmpty
+        isWriteInFlight = !lines.isEmpty
         return lines
     }
 
@@ -248,8 +248,8 @@ struct OutboundQueue {
             defer { rest = ByteBuffer() }
             return .answer(rest)
         }
-        if isLagged, !isTelling, isAtLineEnd {
-            isTelling = true
+        if needsLagNotice, !isLagNoticeInFlight, isAtLineEnd {
+            isLagNoticeInFlight = true
             return .push(Push(line: ServerLines.lagged(cursor: handedCursor), cursor: handedCursor))
         }
         guard head < entries.count else { return nil }
@@ -262,13 +262,13 @@ struct OutboundQueue {
     }
 
     /// The flight that was out is with the kernel.
-    mutating func landed() {
-        isFlying = false
-        unwrittenAnswerBytes -= flightAnswerBytes
-        flightAnswerBytes = 0
-        if isTelling {
-            isTelling = false
-            isLagged = false
+    mutating func writeCompleted() {
+        isWriteInFlight = false
+        unwrittenAnswerBytes -= answerBytesInFlight
+        answerBytesInFlight = 0
+        if isLagNoticeInFlight {
+            isLagNoticeInFlight = false
+            needsLagNotice = false
         }
     }
 

@@ -7,8 +7,8 @@ internal import Postgres
 /// The feed tells which users were deleted, whoever keeps their accounts. Of sessions it asks once a second which have
 /// ended since it asked last, by snapshots, as the feed does: none is missed.
 actor ConnectedSessions {
-    /// One connection's place.
-    struct Place: Hashable, Sendable {
+    /// One connection's slot.
+    struct Slot: Hashable, Sendable {
         fileprivate let user: ID
         fileprivate let session: ID?
         fileprivate let number: Int
@@ -38,16 +38,16 @@ actor ConnectedSessions {
     /// lookup does not see is seen here.
     ///
     /// - Parameter session: nil where another server keeps the sessions.
-    func add(_ connection: Session, of user: ID, _ session: ID?) -> Place {
+    func add(_ connection: Session, of user: ID, _ session: ID?) -> Slot {
         lastNumber += 1
         if let session { bySession[session, default: [:]][lastNumber] = connection }
         byUser[user, default: [:]][lastNumber] = connection
-        return Place(user: user, session: session, number: lastNumber)
+        return Slot(user: user, session: session, number: lastNumber)
     }
 
-    func remove(_ place: Place) {
-        if let session = place.session { bySession.remove(place.number, under: session) }
-        byUser.remove(place.number, under: place.user)
+    func remove(_ slot: Slot) {
+        if let session = slot.session { bySession.remove(slot.number, under: session) }
+        byUser.remove(slot.number, under: slot.user)
     }
 
     /// Those users were deleted.

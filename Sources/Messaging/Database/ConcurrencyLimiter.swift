@@ -48,17 +48,17 @@ actor ConcurrencyLimiter {
     func run<Value: Sendable>(
         for client: String? = nil, _ work: @Sendable () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
-        let admission: Result<Void, ProtocolError> = await suspended { caller in
+        let admission: Result<Void, ProtocolError> = await withSuspension { caller in
             if inside < width, mayEnter(client) {
                 enter(client)
-                return .over(.success(()))
+                return .resume(.success(()))
             }
             if share != nil, let client, waiting.count(of: client) >= Self.mostWaiting {
-                return .over(
+                return .resume(
                     .failure(.rateLimited("Too many of your requests wait.", retryAfter: .seconds(1))))
             }
             waiting.append(Waiter(until: .now + waitTimeout, client: client, continuation: caller), of: client)
-            return .kept
+            return .suspend
         }
         try admission.get()
         defer { leave(client) }

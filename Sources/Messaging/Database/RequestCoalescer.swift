@@ -30,11 +30,11 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     /// - Parameters:
-    ///   - patience: for how long one waits that is asked for still; it learns that when its call would begin.
+    ///   - waitTimeout: for how long one waits that is asked for still; it learns that when its call would begin.
     ///   - reactor: the thread of the database's connections.
-    init(mostAtOnce: Int, patience: Duration = .seconds(30), on reactor: Reactor, _ ask: @escaping Ask) {
+    init(mostAtOnce: Int, waitTimeout: Duration = .seconds(30), on reactor: Reactor, _ ask: @escaping Ask) {
         self.mostAtOnce = mostAtOnce
-        waiting = WaitingQueue(patience: patience)
+        waiting = WaitingQueue(waitTimeout: waitTimeout)
         self.reactor = reactor
         self.ask = ask
     }
@@ -46,13 +46,13 @@ actor RequestCoalescer<Question: Sendable, Reply: Sendable> {
     ///
     /// - Throws: `unavailable` where that took too long, or what the call throws, to all who shared it.
     func load(_ question: Question) async throws(ProtocolError) -> Reply {
-        let turn: Turn = await suspended { caller in
+        let turn: Turn = await withSuspension { caller in
             if isAsking {
                 waiting.append(Waiter(question: question, turn: caller))
-                return .kept
+                return .suspend
             }
             isAsking = true
-            return .over(.asks)
+            return .resume(.asks)
         }
         if case .answered(let result) = turn { return try result.get() }
         let others = waiting.popFirst(mostAtOnce - 1)

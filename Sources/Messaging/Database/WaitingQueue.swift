@@ -2,14 +2,14 @@ internal import NIOCore
 
 /// Those who wait for their turn, in the order in which they came, each for so long and no longer.
 struct WaitingQueue<Waiter> {
-    private let patience: Duration
+    private let waitTimeout: Duration
     private var entries = CircularBuffer<(until: ContinuousClock.Instant, waiter: Waiter)>()
 
-    init(patience: Duration) { self.patience = patience }
+    init(waitTimeout: Duration) { self.waitTimeout = waitTimeout }
 
     var count: Int { entries.count }
 
-    mutating func append(_ waiter: Waiter) { entries.append((.now + patience, waiter)) }
+    mutating func append(_ waiter: Waiter) { entries.append((.now + waitTimeout, waiter)) }
 
     /// Takes out those who have waited too long. They came before all others.
     mutating func popLate() -> [Waiter] {

@@ -183,7 +183,7 @@ extension MessagingService {
                 if let page { return page }
             }
             do { try await Task.sleep(for: backoff.next()) } catch { throw .unavailable }
-        } while .now - start < patience
+        } while .now - start < waitTimeout
         throw .unavailable
     }
 
@@ -192,7 +192,7 @@ extension MessagingService {
     private static let mostTries = 4
 
     /// For how long a page waits for the standby.
-    private var patience: Duration { .seconds(10) }
+    private var waitTimeout: Duration { .seconds(10) }
 }
 
 extension Sync {

@@ -52,18 +52,18 @@ final class SendGroups: Sendable {
     private static let lockWaitAlone = Duration.milliseconds(10)
 
     /// - Parameters:
-    ///   - patience: how long a text waits for its turn; it learns that when it would be.
+    ///   - waitTimeout: how long a text waits for its turn; it learns that when it would be.
     ///   - isWriting: called when a group is about to be written.
     ///   - hasWritten: called when it may have been.
     init(
-        database: Database, patience: Duration, logger: Logger, metrics: any MetricsFactory,
+        database: Database, waitTimeout: Duration, logger: Logger, metrics: any MetricsFactory,
         isWriting: @escaping @Sendable () -> Void, hasWritten: @escaping @Sendable () -> Void
     ) {
         self.database = database
         self.logger = logger
         self.isWriting = isWriting
         self.hasWritten = hasWritten
-        queue = Mutex(Queue(patience: patience))
+        queue = Mutex(Queue(waitTimeout: waitTimeout))
         sizes = Recorder(label: "postline_send_group_size", factory: metrics)
     }
 
@@ -85,11 +85,11 @@ final class SendGroups: Sendable {
     /// - Returns: as many outcomes; `unavailable` where they had to wait for too long.
     func send(_ texts: [OutgoingText]) async -> [Outcome] {
         if texts.isEmpty { return [] }
-        let turn: Turn = await suspended { caller in
+        let turn: Turn = await withSuspension { caller in
             let steps = queue.withLock { $0.take(Waiter(texts: texts, caller: caller)) }
-            guard let steps else { return .over(.alone) }
+            guard let steps else { return .resume(.alone) }
             perform(steps)
-            return .kept
+            return .suspend
         }
         switch turn {
         case .over(let outcomes): return outcomes
@@ -127,8 +127,8 @@ extension SendGroups {
     /// Gives each group that is begun its answers, until there will be none.
     private func sendGroups() async {
         while true {
-            let group: [Waiter] = await suspended { caller in
-                queue.withLock { $0.wait(caller) } ? .kept : .over([])
+            let group: [Waiter] = await withSuspension { caller in
+                queue.withLock { $0.wait(caller) } ? .suspend : .resume([])
             }
             if group.isEmpty { return }
             let texts = group.flatMap(\.texts)

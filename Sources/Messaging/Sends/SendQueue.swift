@@ -45,8 +45,8 @@ struct SendQueue<Caller: Sendable, Sender> {
     private var idle: [Sender] = []
     private var isEnding = false
 
-    /// - Parameter patience: how long texts wait for their turn.
-    init(patience: Duration) { waiting = WaitingQueue(patience: patience) }
+    /// - Parameter waitTimeout: how long texts wait for their turn.
+    init(waitTimeout: Duration) { waiting = WaitingQueue(waitTimeout: waitTimeout) }
 
     /// Somebody has texts to send.
     ///

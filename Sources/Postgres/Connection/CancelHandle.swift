@@ -35,7 +35,7 @@ import Threads
         let parcel = Transfer(self)
         let finish: @Sendable () -> Void = { Self.underWay.withLock { $0 -= 1 } }
         do {
-            try BareThread.start(name: "cancel") {
+            try DetachedThread.start(name: "cancel") {
                 parcel.open()?.cancel()
                 finish()
             }

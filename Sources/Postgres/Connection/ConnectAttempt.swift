@@ -20,10 +20,10 @@ actor ConnectAttempt {
         let conninfo = try Conninfo(url, applicationName: options.applicationName)
         let timeout = conninfo.connectTimeout ?? options.connectTimeout
         let answer = await withTaskCancellationHandler {
-            await suspended { caller in
+            await withSuspension { caller in
                 self.caller = caller
                 start(conninfo, timeout, options)
-                return .kept
+                return .suspend
             }
         } onCancel: {
             reactor.submit { self.assumeIsolated { $0.finish(.failure(.cancelled)) } }
@@ -49,7 +49,7 @@ actor ConnectAttempt {
             }
         }
         do {
-            try BareThread.start(name: "connect") {
+            try DetachedThread.start(name: "connect") {
                 let answer: Result<Transfer<ConnectionHandle>, PostgresError>
                 do throws(PostgresError) {
                     answer = .success(

@@ -169,14 +169,14 @@ public actor Connection {
         let id = nextID
         nextID += 1
         let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
-            await suspended { caller in
-                if Task.isCancelled { return .over(.failure(.cancelled)) }
+            await withSuspension { caller in
+                if Task.isCancelled { return .resume(.failure(.cancelled)) }
                 submit(PipelineRequest(id: id, work: work, deadline: deadline) { caller.resume(returning: $0) })
-                return .kept
+                return .suspend
             }
         } onCancel: {
             // One that comes before the submission is seen by the submission itself.
-            reactor.submit { self.assumeIsolated { $0.giveUp(id, .cancelled) } }
+            reactor.submit { self.assumeIsolated { $0.abandon(id, .cancelled) } }
         }
         return try answer.get()
     }
@@ -348,15 +348,15 @@ public actor Connection {
         watchDeadline = nil
         let now = ContinuousClock.now
         for request in queue where request.deadline.map({ $0 <= now }) ?? false {
-            giveUp(request.id, .deadlineExceeded)
+            abandon(request.id, .deadlineExceeded)
         }
-        if let active, let deadline = active.deadline, deadline <= now { giveUp(active.id, .deadlineExceeded) }
+        if let active, let deadline = active.deadline, deadline <= now { abandon(active.id, .deadlineExceeded) }
         wake(by: active?.deadline)
         for request in queue { wake(by: request.deadline) }
     }
 
     /// Answers a caller before the server has; a request that was under way takes the connection with it.
-    func giveUp(_ id: Int, _ error: PostgresError) {
+    func abandon(_ id: Int, _ error: PostgresError) {
         if let index = queue.firstIndex(where: { $0.id == id }) {
             queue.remove(at: index).reply(.failure(error))
         } else if let request = active, request.id == id {

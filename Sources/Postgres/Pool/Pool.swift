@@ -77,10 +77,10 @@ public actor Pool {
             // Ends with the task's cancellation, which reaches attempts that are under way too.
             for await connection in connectionsToOpen { group.addTask { await self.open(connection) } }
         }
-        await suspended { caller in
+        await withSuspension { caller in
             finished = caller
             perform(state.close(until: .now + options.closeLimit))
-            return .kept
+            return .suspend
         }
         if let timer { reactor.remove(timer) }
         timer = nil
@@ -198,11 +198,11 @@ public actor Pool {
 
     private nonisolated func attempt(_ call: PendingCall) async throws(PostgresError) -> [Rows] {
         let answer: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
-            await suspended { caller in
+            await withSuspension { caller in
                 let take = { @Sendable in self.assumeIsolated { $0.take(Request(call: call, caller: caller)) } }
                 // Who is on the pool's thread waits for nobody else there.
                 if reactor.isIsolatingCurrentContext() == true { take() } else { reactor.submit(take) }
-                return .kept
+                return .suspend
             }
         } onCancel: {
             call.isCancelled.store(true, ordering: .releasing)
@@ -295,7 +295,7 @@ public actor Pool {
     private func cancel(_ id: Int) {
         guard let request = requests[id] else { return }
         if let connection = request.connection {
-            connections[connection]?.assumeIsolated { $0.giveUp(id, .cancelled) }
+            connections[connection]?.assumeIsolated { $0.abandon(id, .cancelled) }
         } else if state.cancel(id) {
             reply(to: id, .failure(.cancelled))
         }

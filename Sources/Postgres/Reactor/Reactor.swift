@@ -18,7 +18,7 @@ public final class Reactor: SerialExecutor, TaskExecutor, Sendable {
         let loop = ReactorLoop()
         self.loop = loop
         do {
-            try BareThread.start(name: name) { loop.run() }
+            try DetachedThread.start(name: name) { loop.run() }
         } catch {
             fatalError("The reactor \(name) cannot start: \(error).")
         }

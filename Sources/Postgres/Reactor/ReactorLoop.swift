@@ -51,7 +51,7 @@ final class ReactorLoop: Sendable {
         close(wakePipe.writing)
     }
 
-    var isOnThread: Bool { threadID.load(ordering: .relaxed) == BareThread.currentID }
+    var isOnThread: Bool { threadID.load(ordering: .relaxed) == DetachedThread.currentID }
 
     func enqueue(_ work: Work) {
         let mustWake = inbox.withLock { inbox in
@@ -79,7 +79,7 @@ final class ReactorLoop: Sendable {
 
     /// The thread's life: poll, tell the watches, do the work, again.
     func run() {
-        threadID.store(BareThread.currentID, ordering: .relaxed)
+        threadID.store(DetachedThread.currentID, ordering: .relaxed)
         var batch: [Work] = []
         while true {
             let (isIdle, isOver) = inbox.withLock { inbox in

@@ -69,10 +69,10 @@ public actor WakeSignal {
 
     private func wait() async {
         await withTaskCancellationHandler {
-            await suspended { caller in
-                if Task.isCancelled || !isPausing && isSignalled.load(ordering: .acquiring) { return .over(()) }
+            await withSuspension { caller in
+                if Task.isCancelled || !isPausing && isSignalled.load(ordering: .acquiring) { return .resume(()) }
                 waiter = caller
-                return .kept
+                return .suspend
             }
         } onCancel: {
             reactor.submit { self.assumeIsolated { $0.wake() } }

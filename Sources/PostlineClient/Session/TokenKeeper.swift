@@ -101,13 +101,13 @@ actor TokenKeeper {
     /// tokens of that.
     func renew(_ connection: LineConnection) async throws -> Duration {
         let former = tokens
-        while await suspended({ waiter -> Suspension<Bool> in
+        while await withSuspension({ waiter -> Suspension<Bool> in
             guard isRenewing else {
                 isRenewing = true
-                return .over(false)
+                return .resume(false)
             }
             renewalWaiters.append(waiter)
-            return .kept
+            return .suspend
         }) {}
         defer {
             isRenewing = false

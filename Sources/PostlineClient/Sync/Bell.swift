@@ -25,14 +25,14 @@ final class Bell: Sendable {
     /// Waits for a ring, or the end of the task. For one at a time.
     func wait() async {
         await withTaskCancellationHandler {
-            await suspended { waiter in
+            await withSuspension { waiter in
                 state.withLockedValue { state in
                     if state.isRung || Task.isCancelled {
                         state.isRung = false
-                        return .over(())
+                        return .resume(())
                     }
                     state.waiter = waiter
-                    return .kept
+                    return .suspend
                 }
             }
         } onCancel: {

@@ -62,11 +62,11 @@ extension SyncEngine {
 
     func readyConnection() async throws -> LineConnection {
         if connection == nil { wake.ring() }
-        let ready = await suspended { waiter -> Suspension<LineConnection?> in
-            if isOver || isInBackground { return .over(nil) }
-            if isReady { return .over(connection) }
+        let ready = await withSuspension { waiter -> Suspension<LineConnection?> in
+            if isOver || isInBackground { return .resume(nil) }
+            if isReady { return .resume(connection) }
             waiters.append(waiter)
-            return .kept
+            return .suspend
         }
         guard let connection = ready else {
             throw PostlineError(.offline, "There is no connection to the server.", isRetryable: true)

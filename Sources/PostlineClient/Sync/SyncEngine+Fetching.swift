@@ -25,12 +25,12 @@ extension SyncEngine {
     }
 
     private func waitForFetch(_ id: Int) async -> Bool {
-        await suspended { waiter -> Suspension<Bool> in
-            if isLive { return .over(true) }
-            if isOver || Task.isCancelled { return .over(false) }
+        await withSuspension { waiter -> Suspension<Bool> in
+            if isLive { return .resume(true) }
+            if isOver || Task.isCancelled { return .resume(false) }
             fetches[id] = waiter
             wake.ring()
-            return .kept
+            return .suspend
         }
     }
 
@@ -62,12 +62,12 @@ extension SyncEngine {
     ///
     /// - Returns: whether it is; false if there is no connection, or it was lost.
     func refresh() async -> Bool {
-        await suspended { waiter -> Suspension<Bool> in
-            if isOver || isInBackground { return .over(false) }
+        await withSuspension { waiter -> Suspension<Bool> in
+            if isOver || isInBackground { return .resume(false) }
             refreshes.append(waiter)
             refreshBell.ring()
             wake.ring()
-            return .kept
+            return .suspend
         }
     }
 

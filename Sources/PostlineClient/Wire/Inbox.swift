@@ -21,22 +21,22 @@ final class Inbox: Sendable {
     func first(of opening: EventLoopFuture<any Channel>, within timeout: Duration) async throws -> (any Channel, Data) {
         opening.whenFailure { error in
             self.failed(error)
-            self.giveUp()
+            self.abandon()
         }
-        let deadline = opening.eventLoop.scheduleTask(in: timeout.timeAmount) { self.giveUp() }
+        let deadline = opening.eventLoop.scheduleTask(in: timeout.timeAmount) { self.abandon() }
         defer { deadline.cancel() }
         do {
             let line = try await withTaskCancellationHandler {
-                await suspended { waiter in
+                await withSuspension { waiter in
                     state.withLockedValue { state -> Suspension<Result<Data, PostlineError>> in
-                        if !state.waiting.isEmpty { return .over(.success(state.waiting.removeFirst())) }
-                        if state.isClosed { return .over(.failure(Self.ending(state.failure))) }
+                        if !state.waiting.isEmpty { return .resume(.success(state.waiting.removeFirst())) }
+                        if state.isClosed { return .resume(.failure(Self.ending(state.failure))) }
                         state.first = waiter
-                        return .kept
+                        return .suspend
                     }
                 }
             } onCancel: {
-                giveUp()
+                abandon()
             }.get()
             // A line came, so the channel is there.
             return (try await opening.get(), line)
@@ -47,7 +47,7 @@ final class Inbox: Sendable {
     }
 
     /// Nothing comes any more that would be waited for.
-    private func giveUp() {
+    private func abandon() {
         let (first, failure) = state.withLockedValue { state in
             defer { (state.first, state.isClosed) = (nil, true) }
             return (state.first, state.failure)

@@ -157,19 +157,19 @@ actor LineConnection {
         let deadline = channel.eventLoop.scheduleTask(in: limit.timeAmount) { self.close() }
         defer { deadline.cancel() }
         return try await withTaskCancellationHandler {
-            await suspended { caller -> Suspension<Result<Data, PostlineError>> in
-                guard !isClosed, !Task.isCancelled else { return .over(.failure(lost)) }
+            await withSuspension { caller -> Suspension<Result<Data, PostlineError>> in
+                guard !isClosed, !Task.isCancelled else { return .resume(.failure(lost)) }
                 calls[id] = caller
                 channel.writeAndFlush(bytes, promise: nil)
-                return .kept
+                return .suspend
             }
         } onCancel: {
             // The answer is nobody's any more; whether it was done is not known.
-            channel.eventLoop.execute { self.assumeIsolated { $0.giveUp(id) } }
+            channel.eventLoop.execute { self.assumeIsolated { $0.abandon(id) } }
         }.get()
     }
 
-    private func giveUp(_ id: Int) {
+    private func abandon(_ id: Int) {
         calls.removeValue(forKey: id)?.resume(
             returning: .failure(PostlineError(.offline, "The call was cancelled.", isRetryable: true)))
     }

@@ -10,12 +10,12 @@ final class SilenceBreaker: ChannelInboundHandler, RemovableChannelHandler {
     /// What asks for nothing, and is not answered: a server of lines may be slow to accept.
     private static let notice = ByteBuffer(string: #"{"jsonrpc":"2.0","method":"server.info"}"# + "\n")
 
-    private static let patience = TimeAmount.seconds(1)
+    private static let waitTimeout = TimeAmount.seconds(1)
 
     private var speaking: Scheduled<Void>?
 
     func channelActive(context: ChannelHandlerContext) {
-        speaking = context.eventLoop.assumeIsolated().scheduleTask(in: Self.patience) {
+        speaking = context.eventLoop.assumeIsolated().scheduleTask(in: Self.waitTimeout) {
             context.writeAndFlush(Self.wrapOutboundOut(Self.notice), promise: nil)
         }
         context.fireChannelActive()

@@ -16,7 +16,7 @@ struct AdminDatabase: Sendable {
     func call(_ function: Statement, _ parameters: [String?]) async throws -> String {
         do {
             let answer = try await Connection.with(url, on: Reactor(name: "admin")) { connection in
-                try await connection.run([Call(function, parameters)], deadline: Self.patience)[0]
+                try await connection.run([Call(function, parameters)], deadline: Self.waitTimeout)[0]
             }
             return answer.count == 1 ? answer.text(0, 0) ?? "null" : "null"
         } catch let error as PostgresError {
@@ -25,5 +25,5 @@ struct AdminDatabase: Sendable {
     }
 
     /// A deletion writes to every group of the user, each under its lock.
-    private static let patience: Duration = .seconds(60)
+    private static let waitTimeout: Duration = .seconds(60)
 }

@@ -26,7 +26,7 @@ struct OperationsServer: Sendable {
     var maxConnections = 64
 
     /// Within it a request must have come and its answer been read, and another be asked.
-    var patience: Duration = .seconds(15)
+    var waitTimeout: Duration = .seconds(15)
 
     /// Listens and serves until it is cancelled.
     ///
@@ -37,11 +37,11 @@ struct OperationsServer: Sendable {
         configuration.host = host
         configuration.port = port
         configuration.bounds.maxConnections = maxConnections
-        let patience = TimeAmount(patience)
-        configuration.bounds.headTimeout = patience
-        configuration.bounds.bodyTimeout = patience
-        configuration.bounds.writeTimeout = patience
-        configuration.bounds.idleTimeout = patience
+        let waitTimeout = TimeAmount(waitTimeout)
+        configuration.bounds.headTimeout = waitTimeout
+        configuration.bounds.bodyTimeout = waitTimeout
+        configuration.bounds.writeTimeout = waitTimeout
+        configuration.bounds.idleTimeout = waitTimeout
         let page = MetricsPage(registry, measure: measure)
         let conversation = OperationsConversation(server: self, metrics: page)
         let server = HTTPServer(configuration: configuration, sharing: nil) { _ in conversation }

@@ -41,7 +41,7 @@ struct StreamInvariants {
             turn += 1
         }
         guard found == expected else { throw Broken("cut otherwise in pieces of \(pieces)", stream) }
-        try checkAnswers(to: found, flightBytes: 16 * max(1, pieces.first ?? 1), stream)
+        try checkAnswers(to: found, targetBatchBytes: 16 * max(1, pieces.first ?? 1), stream)
         var count = 0
         for case .line(let line) in found {
             count += 1
@@ -69,13 +69,13 @@ struct StreamInvariants {
 }
 
 extension StreamInvariants {
-    /// Answers all lines as a connection does, to a client that is pushed to and takes a flight after every third answer,
+    /// Answers all lines as a connection does, to a client that is pushed to and takes a write batch after every third,
     /// and holds what it gets against what it asked: each request answered once, in order, batches in one line, and
     /// nothing inside a line.
     private func checkAnswers(
-        to events: [LineFramer.Event], flightBytes: Int, _ stream: [UInt8]
+        to events: [LineFramer.Event], targetBatchBytes: Int, _ stream: [UInt8]
     ) throws(Broken) {
-        var queue = OutboundQueue(maxQueueBytes: .max, flightBytes: flightBytes)
+        var queue = OutboundQueue(maxQueueBytes: .max, targetBatchBytes: targetBatchBytes)
         queue.startPushes(cursor: "")
         var bytes = ByteBuffer()
         var asked: [(ids: [JSON], isWhole: Bool)] = []
@@ -131,8 +131,8 @@ extension StreamInvariants {
     }
 
     private static func take(from queue: inout OutboundQueue, into bytes: inout ByteBuffer) {
-        if queue.isFlying { queue.landed() }
-        for line in queue.takeFlight() { bytes.writeImmutableBuffer(line) }
+        if queue.isWriteInFlight { queue.writeCompleted() }
+        for line in queue.nextWriteBatch() { bytes.writeImmutableBuffer(line) }
     }
 }
 

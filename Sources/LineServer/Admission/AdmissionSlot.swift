@@ -3,7 +3,7 @@ package import Messaging
 /// One client's place among those that a server serves: how it was received, and where it is.
 ///
 /// It belongs to the connection's event loop, and goes with the connection where that is taken over by another protocol.
-package final class ConnectionPlace {
+package final class AdmissionSlot {
     /// The connection's number, for the log.
     package let number: Int
 
@@ -20,7 +20,7 @@ package final class ConnectionPlace {
     var clientAddress: String? { forwardedAddress ?? peerAddress }
 
     let server: ServerContext
-    private var isLeft = false
+    private var isReleased = false
 
     /// - Parameter peerAddress: nil where a balancer has still to tell it.
     init(in server: ServerContext, peerAddress: String?) {
@@ -42,10 +42,10 @@ package final class ConnectionPlace {
     }
 
     /// Where the client is became known.
-    package func locate(at address: String) {
+    package func assignAddress(_ address: String) {
         guard peerAddress == nil else { return }
         peerAddress = address
-        if admission == .serve { admission = server.locate(at: address) }
+        if admission == .serve { admission = server.assignAddress(address) }
     }
 
     /// The client is greeted.
@@ -55,9 +55,9 @@ package final class ConnectionPlace {
     package func failedToOpen(_ reason: String) { server.failedToOpen(number, peerAddress, reason) }
 
     /// The connection is closed.
-    package func leave() {
-        guard !isLeft else { return }
-        isLeft = true
+    package func release() {
+        guard !isReleased else { return }
+        isReleased = true
         server.closed(number, peerAddress: peerAddress, admission)
     }
 }

@@ -10,7 +10,7 @@ import Glibc
 /// for long.
 ///
 /// It is detached: it ends with its body, and nobody joins it.
-public enum BareThread {
+public enum DetachedThread {
     /// The operating system has no thread left to give (`EAGAIN`).
     public struct StartFailure: Error, Sendable, CustomStringConvertible {
         /// The error number of `pthread_create`.
@@ -61,13 +61,13 @@ public enum BareThread {
     private static func create(_ argument: UnsafeMutableRawPointer) -> Int32 {
         #if canImport(Darwin)
         var thread: pthread_t?
-        let code = unsafe pthread_create(&thread, nil, { unsafe BareThread.run($0) }, argument)
+        let code = unsafe pthread_create(&thread, nil, { unsafe DetachedThread.run($0) }, argument)
         if code == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
         #else
         var thread = pthread_t()
         // The thread is given what it is started with, which is not nil.
         // swift-format-ignore: NeverForceUnwrap
-        let code = unsafe pthread_create(&thread, nil, { argument in unsafe BareThread.run(argument!) }, argument)
+        let code = unsafe pthread_create(&thread, nil, { argument in unsafe DetachedThread.run(argument!) }, argument)
         if code == 0 { pthread_detach(thread) }
         #endif
         return code

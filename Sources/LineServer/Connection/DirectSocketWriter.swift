@@ -13,7 +13,7 @@ import Darwin
 /// channel: on that way a push of some hundred bytes costs half as much again as the kernel takes for it.
 ///
 /// Only for its event loop.
-struct BareSocket {
+struct DirectSocketWriter {
     private let channel: any Channel
     private let descriptor: NIOBSDSocket.Handle
 
