@@ -1,10 +1,9 @@
 package import NIOCore
 
-/// An event loop as the executor of its connections' actors, and as that which their tasks prefer.
+/// An event loop as the executor of its connections' actors and the preferred executor of their tasks.
 ///
-/// It is both in one, and runs each job as both: so a task goes on right where it was resumed, and enters an actor of
-/// the same loop without being enqueued anew. Resumed on another executor, it would go by way of Swift's shared threads:
-/// two changes of threads for each wait.
+/// It runs each job as both, so a task resumes in place and enters an actor of the same loop without being enqueued
+/// again. With separate executors each wait would cost two thread hops through Swift's shared pool.
 package final class LoopExecutor: SerialExecutor, TaskExecutor {
     private let loop: any EventLoop
 
@@ -18,7 +17,7 @@ package final class LoopExecutor: SerialExecutor, TaskExecutor {
         }
     }
 
-    /// What the runtime asks where an actor's state is touched outside of its jobs.
+    /// Checks isolation for the runtime when actor state is accessed outside a job.
     package func checkIsolated() { loop.preconditionInEventLoop() }
 
     package func isIsolatingCurrentContext() -> Bool? { loop.inEventLoop }

@@ -1,21 +1,20 @@
 package import NIOCore
 internal import Synchronization
 
-/// Bounds the work that begins on an event loop before the loop looks at its sockets again.
+/// A bound for the work that begins on an event loop before the loop polls its sockets again.
 ///
-/// NIO runs queued and due tasks until none is left, and only then looks at sockets. A line that follows a line, or an
-/// HTTP request that follows one, queues its own task: without a bound, a connection that has sent many of them keeps the
-/// loop from all its other connections. Beyond the bound further work waits 1 ms, in which the loop runs out of tasks and
-/// looks at its sockets. What waits goes on in the order in which it came.
+/// NIO runs queued and due tasks until none is left, and only then polls sockets. Each subsequent line or HTTP request
+/// queues its own task. Without a bound, a connection with many pipelined requests would starve all others. Work beyond
+/// the bound waits 1 ms, in which the loop runs out of tasks and polls. It then resumes in order.
 ///
-/// Each event loop has one. It is used on that loop alone.
+/// Each event loop has its own budget, used on that loop only.
 package final class TurnBudget {
-    /// The cost of the work that may begin in one turn; a line costs 1.
+    /// The cost that may begin in one turn. A line costs 1.
     package static let whole = 32
 
     private static let pause = TimeAmount.milliseconds(1)
 
-    /// Those of all event loops, which live as long as the process.
+    /// The budgets of all event loops, which live as long as the process.
     private static let all = Mutex<[ObjectIdentifier: NIOLoopBound<TurnBudget>]>([:])
 
     private let eventLoop: any EventLoop
@@ -25,7 +24,7 @@ package final class TurnBudget {
 
     private init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
-    /// Returns the budget of an event loop; called on that loop.
+    /// Returns the budget of an event loop. Must be called on that loop.
     package static func of(_ eventLoop: any EventLoop) -> TurnBudget {
         all.withLock { all in
             if let budget = all[ObjectIdentifier(eventLoop)] { return budget }
@@ -35,7 +34,7 @@ package final class TurnBudget {
         }.value
     }
 
-    /// Notes that the loop has read from a socket, which it does only between turns.
+    /// Resets the budget: the loop reads from sockets only between turns.
     package func hasRead() { spent = 0 }
 
     /// Runs `start` now, or in a later turn if this turn's budget is spent.

@@ -1,7 +1,7 @@
 import Synchronization
 import Threads
 
-/// A value that comes once, for whoever waits for it.
+/// A value that is set once and awaited by any number of tasks.
 package final class AsyncPromise<Value: Sendable>: Sendable {
     private enum State {
         case waiting([CheckedContinuation<Result<Value, any Error>, Never>])
@@ -31,7 +31,7 @@ package final class AsyncPromise<Value: Sendable>: Sendable {
 
     package func fail(_ error: any Error) { complete(.failure(error)) }
 
-    /// The first result stands.
+    /// Sets the result, unless one is set.
     private func complete(_ result: Result<Value, any Error>) {
         let waiting = self.state.withLock { state -> [CheckedContinuation<Result<Value, any Error>, Never>] in
             guard case .waiting(let waiting) = state else { return [] }

@@ -1,7 +1,7 @@
 import Messaging
 import Metrics
 
-/// The line server's figures (swift-metrics), all prefixed `postline_`.
+/// The metrics of the line server (swift-metrics), all prefixed `postline_`.
 final class LineMetrics: Sendable {
     private let connections: Meter
     private let refusedFromAddress: Counter
@@ -37,13 +37,13 @@ final class LineMetrics: Sendable {
         queueBytes = Meter(label: "postline_queue_bytes", factory: factory)
     }
 
-    /// A client is served.
+    /// Counts a client that is served.
     func connected() { connections.increment() }
 
-    /// A client that was served is gone.
+    /// Counts the end of a served client.
     func disconnected() { connections.decrement() }
 
-    /// There is no room for a client.
+    /// Counts a client beyond a connection limit.
     func refused(_ refusal: Admissions.Refusal) {
         switch refusal {
         case .fromAddress: refusedFromAddress.increment()
@@ -51,35 +51,35 @@ final class LineMetrics: Sendable {
         }
     }
 
-    /// There were no file descriptors for so many clients.
+    /// Counts clients refused for lack of file descriptors.
     func refusedForDescriptors(_ count: Int) { self.refusedForDescriptors.increment(by: count) }
 
-    /// A line was taken for execution.
+    /// Counts a line that was taken for execution.
     func line() { lines.increment() }
 
-    /// So many pushes were given to connections.
+    /// Counts pushes that were given to connections.
     func pushed(_ count: Int) { pushes.increment(by: count) }
 
-    /// A client fell behind, and its queued pushes were dropped.
+    /// Counts a slow consumer whose queued pushes were dropped.
     func lagged() { lags.increment() }
 
-    /// A request went on for too long, and was answered without it.
+    /// Counts a request that timed out and was answered `internal_error`.
     func requestTimedOut() { timedOutRequests.increment() }
 
-    /// A client that was served is told goodbye.
+    /// Counts the goodbye to a served client.
     func saidGoodbye(_ code: GoodbyeCode) { goodbyes[code]?.increment() }
 
-    /// A client was cut off since too much waited for all clients together.
+    /// Counts a client that was cut off because too many bytes waited for all clients together.
     func overloaded() { overloads.increment() }
 
-    /// The bytes that wait for clients became more by this, or fewer.
+    /// Adjusts the number of bytes that wait for clients.
     func queueBytesChanged(by difference: Int) {
         if difference != 0 { queueBytes.increment(by: Double(difference)) }
     }
 }
 
 extension LineServer {
-    /// What each figure of a line server counts, by its name, for whoever shows them.
+    /// A description of each metric of a line server, by name.
     public static let metricHelp = [
         "postline_connections": "Connections of clients that are served.",
         "postline_connections_refused_total": "Connections that were turned away, by the bound that they were beyond.",

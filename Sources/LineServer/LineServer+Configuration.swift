@@ -1,73 +1,76 @@
 public import Messaging
 
 extension LineServer {
-    /// What a line server is told when it is made; the defaults are those of the protocol.
+    /// The configuration of a line server. The defaults are those of the protocol.
     public struct Configuration: Sendable {
         /// The address or name to listen on.
         public var host = "127.0.0.1"
 
-        /// The port to listen on; 0 takes any that is free.
+        /// The port to listen on. 0 takes any free port.
         public var port = 7432
 
-        /// What the server shows of itself over TLS; nil: lines are not encrypted.
+        /// The TLS certificate, or nil for unencrypted lines.
         public var certificate: ServerCertificate?
 
-        /// Whether each connection begins with a PROXY header (version 2), in which a balancer says where the client is.
+        /// True if each connection begins with a PROXY header (version 2), in which a balancer names the client's
+        /// address.
         ///
-        /// Whoever reaches the port says then who it is: it must be reachable by the balancer alone.
+        /// Any peer that reaches the port can then claim any address, so it must be reachable by the balancer alone.
         public var expectsProxyHeader = false
 
-        /// The server's version, as `server.hello` says it.
+        /// The server's version, as sent in `server.hello`.
         public var version = "0"
 
-        /// The largest request line, in bytes without its line end.
+        /// The maximum request line, in bytes without its line end.
         public var maxLineBytes = 65_536
 
-        /// How many requests a connection may have open before the server stops reading from it.
+        /// The number of open requests of a connection at which the server stops reading from it.
         public var maxInFlight = 64
 
-        /// How many bytes of pushes may wait for one client before they are dropped and it is told that it lags.
+        /// The maximum push bytes that may wait for one client. Beyond it they are dropped and the client gets
+        /// `sync.lagged`.
         public var maxQueueBytes = 1 << 20
 
-        /// How many bytes of answers may wait for all clients of the server together; beyond it those that the most
-        /// waits for are cut off.
+        /// The maximum response bytes that may wait for all clients together. Beyond it the clients with the most are
+        /// cut off.
         public var maxUnwrittenBytes = 1 << 28
 
-        /// How many clients are served at once; those beyond are told so and closed.
+        /// The maximum number of served clients. Further ones get a goodbye and are closed.
         public var maxConnections = 20_000
 
-        /// How many clients of one address are served at once; nil: as many as there may be in all, since many clients
-        /// share an address behind a carrier's NAT, or all of them behind a balancer.
+        /// The maximum number of served clients per address. nil sets no limit, since many clients may share an address
+        /// behind a carrier's NAT, or all of them behind a balancer.
         public var maxConnectionsPerAddress: Int?
 
-        /// After how long without a line the server sends `server.ping`.
+        /// The time without a line after which the server sends `server.ping`.
         public var pingInterval: Duration = .seconds(30)
 
-        /// How long a connection may stay until its session replaces the expiry, the PROXY header and TLS's handshake
-        /// included.
+        /// The time from connecting until the session must have replaced the expiry. It includes the PROXY header and
+        /// the TLS handshake.
         public var authenticationTimeout: Duration = .seconds(60)
 
-        /// How long a request may take before it is given up, logged and answered `internal_error`: longer than all the
-        /// bounds together that could hold it, so that only a fault is given up.
+        /// The time after which a request is abandoned, logged and answered `internal_error`. It exceeds all bounds
+        /// together that could delay a request, so only a fault reaches it.
         public var requestTimeout: Duration = .seconds(60)
 
-        /// How long a client that has fallen behind, or reads nothing of what waits for it, is kept.
+        /// The time after which a client that has fallen behind, or reads nothing, is closed.
         public var slowConsumerTimeout: Duration = .seconds(30)
 
-        /// How long a goodbye may take to be written, and how long after it a client's bytes are read and discarded.
+        /// The maximum time to write a goodbye, and the time after it in which the client's bytes are read and
+        /// discarded.
         public var lingerTimeout: Duration = .seconds(2)
 
-        /// How long requests that were taken may go on after the server was told to stop. Connections are cut then,
-        /// with enough of ten seconds left for the process to end.
+        /// The time that accepted requests have to finish on shutdown. Then connections are cut, which leaves the
+        /// process enough of ten seconds to exit.
         public var shutdownTimeout: Duration = .seconds(8)
 
-        /// How many connections the kernel keeps waiting to be accepted.
+        /// The maximum number of connections that the kernel queues for accepting.
         public var backlog: Int32 = 4_096
 
-        /// The kernel's receive buffer of a connection, in bytes: it bounds what a client can send ahead of being read.
+        /// The kernel's receive buffer per connection, in bytes. It bounds the data that a client can send ahead.
         public var receiveBufferBytes: Int32 = 131_072
 
-        /// What the server has that version 1 of the protocol began without.
+        /// The features that version 1 of the protocol gained later.
         public var features = ServerInfo.features
 
         public init() {}
@@ -75,21 +78,21 @@ extension LineServer {
 }
 
 extension LineServer.Configuration {
-    /// What clients are told of it.
+    /// The part that is sent to clients.
     public var info: ServerInfo {
         ServerInfo(
             version: self.version, maxLineBytes: self.maxLineBytes, maxInFlight: self.maxInFlight,
             pingSeconds: Int(pingInterval.components.seconds), features: features)
     }
 
-    /// How many bytes of storage may be held by what was read and is not done, before reading stops. The beginning of the
-    /// largest line, which may hold twice its length, is always less.
+    /// The maximum storage in bytes for input that is read and not executed, before reading stops. It exceeds the
+    /// unfinished part of the largest line, whose storage may be twice its length.
     var maxHeldBytes: Int { max(4 * maxLineBytes, 262_144) }
 
-    /// How many bytes of answers may be unwritten before the next request waits.
+    /// The maximum unwritten response bytes of a connection at which its next request begins.
     var maxUnwrittenAnswerBytes: Int { 65_536 }
 
-    /// How often deadlines are looked at: a quarter of the shortest, within 5 ms and 1 s.
+    /// The interval of deadline checks: a quarter of the shortest timeout, between 5 ms and 1 s.
     var sweepInterval: Duration {
         let shortest = min(
             pingInterval, authenticationTimeout, slowConsumerTimeout, lingerTimeout,

@@ -6,21 +6,21 @@ import NIOPosix
 public import ServiceLifecycle
 import Synchronization
 
-/// Serves the line protocol (`docs/protocol.md`): bytes to requests, answers and pushes to bytes, with bounded memory
-/// for each client. It knows no rules of messaging: those are the sessions'.
+/// A server of the line protocol (`docs/protocol.md`). It parses requests and writes responses and pushes, with bounded
+/// memory per client. Messaging rules belong to the sessions.
 ///
-/// Each line is done by a task of its own on its connection's event loop, so that a request that needs nothing else never
-/// changes threads; a connection between its lines has none.
+/// Each line runs as a task on the connection's event loop, so a request that needs no other thread never hops. An idle
+/// connection has no task.
 public final class LineServer: Service {
     let context: ServerContext
     private let sessions: any SessionFactory
     private let group: any EventLoopGroup
     private let bound = AsyncPromise<Address>()
 
-    /// One for each of the group's event loops, once the server runs.
+    /// The state of each event loop of the group, once the server runs.
     private let loops = Mutex<[ObjectIdentifier: LineLoop]>([:])
 
-    /// Where a server listens.
+    /// The address of a listening server.
     public struct Address: Sendable, Equatable {
         public let host: String
         public let port: Int
@@ -32,9 +32,9 @@ public final class LineServer: Service {
     }
 
     /// - Parameters:
-    ///   - sessions: what makes the session of each new connection.
-    ///   - metrics: what makes the server's figures.
-    ///   - group: the event loops that connections are spread over; by default one a core.
+    ///   - sessions: creates the session of each new connection.
+    ///   - metrics: creates the server's metrics.
+    ///   - group: the event loops of the connections, by default one per core.
     public init(
         configuration: Configuration = Configuration(), sessions: any SessionFactory, logger: Logger,
         metrics: any MetricsFactory = MetricsSystem.factory, group: (any EventLoopGroup)? = nil
@@ -45,18 +45,18 @@ public final class LineServer: Service {
         self.group = group ?? MultiThreadedEventLoopGroup.singleton
     }
 
-    /// Where the server listens, as soon as it does.
+    /// The listening address, available once the server listens.
     ///
-    /// - Throws: what ``run()`` throws, where it could not listen.
+    /// - Throws: the error of ``run()`` if it could not listen.
     public var address: Address {
         get async throws { try await bound.value() }
     }
 
-    /// Listens and serves until graceful shutdown: then it stops accepting, answers what was taken, says goodbye, and
-    /// returns when all connections are closed, or at the latest after `shutdownTimeout`. Cancellation cuts all
+    /// Listens and serves until graceful shutdown. Then it stops accepting, answers accepted requests, says goodbye,
+    /// and returns when all connections are closed, at the latest after `shutdownTimeout`. Cancellation cuts all
     /// connections.
     ///
-    /// - Throws: ``ListenError`` where it cannot listen.
+    /// - Throws: ``ListenError`` if it cannot listen.
     public func run() async throws {
         let metrics = context.metrics
         let answers = UnwrittenAnswers(limit: context.configuration.maxUnwrittenBytes)
@@ -144,7 +144,7 @@ public final class LineServer: Service {
                     try await gracefulShutdown()
                     try await Task.sleep(for: context.configuration.shutdownTimeout)
                 }
-                // Whichever is first: all connections have ended, or their time is over.
+                // Runs when all connections have ended or the shutdown timeout has passed.
                 defer {
                     stop { $0.abort() }
                     group.cancelAll()
@@ -159,30 +159,31 @@ public final class LineServer: Service {
     }
 }
 
-/// What a server of another protocol shares with this one: its bounds, and its connections where they speak lines within
-/// a framing of their own.
+/// An interface for a server of another protocol, which shares the limits and can hand over connections that carry
+/// lines in their own framing.
 extension LineServer {
-    /// How long a request may be at work before it is given up.
+    /// The time after which a request is abandoned.
     package var requestTimeout: Duration { context.configuration.requestTimeout }
 
-    /// The most bytes of answers that may wait for the clients of a server together.
+    /// The maximum response bytes that may wait for all clients of a server together.
     package var maxUnwrittenBytes: Int { context.configuration.maxUnwrittenBytes }
 
-    /// Counts a client of the other server that was cut off since too much waited for all of its clients together.
+    /// Counts a client of the other server that was cut off because too many bytes waited for all of its clients.
     package func overloaded() { context.metrics.overloaded() }
 
-    /// A place for a client of the other server; not to be kept where it is dropped.
+    /// Acquires a slot for a client of the other server. A dropped slot must not be kept.
     ///
-    /// - Parameter peerAddress: nil where a balancer has still to tell it.
+    /// - Parameter peerAddress: nil if a PROXY header will provide it.
     package func acquireSlot(for peerAddress: String?) -> AdmissionSlot {
         AdmissionSlot(in: context, peerAddress: peerAddress)
     }
 
-    /// Speaks the line protocol over a channel that is open, at the end of its pipeline: the handlers before it make
-    /// bytes of lines of what comes, and what they like of the lines that go.
+    /// Serves the line protocol on an open channel, at the end of its pipeline. The handlers before it decode input to
+    /// lines and may encode written lines.
     ///
-    /// Only for the channel's event loop, while the server runs, with `autoRead` off.
-    /// - Parameter place: the client's, which is the connection's from here on.
+    /// Must be called on the channel's event loop, while the server runs, with `autoRead` off.
+    ///
+    /// - Parameter slot: the client's slot, which the connection owns from here on.
     package func takeOver(_ channel: any Channel, _ slot: AdmissionSlot) throws {
         let handler = try self.handler(
             of: slot, on: channel.eventLoop, socketAddress: slot.peerAddress ?? "", isHandshakeAwaited: false)

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// A server cannot listen where it was told to.
+/// A failure to listen on the configured address.
 public struct ListenError: Error, CustomStringConvertible {
-    /// Why, as far as it is known what to do about it.
+    /// The cause, as far as the operator can act on it.
     public enum Reason: Sendable {
         case portInUse, portNeedsPrivileges, addressNotHere, hostUnknown, other
     }
 
     public let reason: Reason
 
-    /// A sentence for whoever started the server.
+    /// A sentence for the operator.
     public let description: String
 
     public init(host: String, port: Int, _ error: any Error) {

@@ -3,7 +3,7 @@ import NIOCore
 package import NIOSSL
 import Synchronization
 
-/// What a line server shows of itself over TLS: a certificate chain and its key, from two files that may be renewed.
+/// The TLS certificate chain and private key of a server, from two files that can be reloaded.
 public final class ServerCertificate: Sendable {
     private let certificateFile: String
     private let keyFile: String
@@ -15,7 +15,7 @@ public final class ServerCertificate: Sendable {
         let expiry: Int
     }
 
-    /// A protocol that is spoken over TLS.
+    /// A protocol that runs over TLS.
     package enum Application {
         case lines
         case http
@@ -31,21 +31,21 @@ public final class ServerCertificate: Sendable {
         current = Mutex(try Self.read(certificateFile, keyFile))
     }
 
-    /// Reads the files again: connections that come from now on get what is in them.
+    /// Reloads the files for new connections.
     ///
-    /// - Throws: ``CertificateError``; what was read before stays then.
+    /// - Throws: ``CertificateError``. The previous certificate then stays in use.
     public func reload() throws(CertificateError) {
         let renewed = try Self.read(certificateFile, keyFile)
         current.withLock { $0 = renewed }
     }
 
-    /// Until when the server's own certificate is valid, in seconds since 1970.
+    /// The expiry of the server's own certificate, in seconds since 1970.
     public var expiry: Int { current.withLock { $0.expiry } }
 
-    /// The handler that shakes hands with one client.
+    /// Creates the TLS handler of one connection.
     package func handler(for application: Application) -> NIOSSLServerHandler {
         var configuration = NIOSSLHandler.Configuration()
-        // What a connection keeps for its next write, however large the last one was.
+        // The buffer that a connection keeps between writes, however large the last one was.
         configuration.maximumPreservedOutboundBufferCapacity = 32_768
         let context = current.withLock { current in
             switch application {
@@ -70,13 +70,13 @@ public final class ServerCertificate: Sendable {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: certificates.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.minimumTLSVersion = .tlsv12
-        // TLS 1.2 without its suites of CBC and SHA-1 (RFC 9325, section 4.2). Those of TLS 1.3 are all good.
+        // TLS 1.2 without its CBC and SHA-1 suites (RFC 9325, section 4.2). All suites of TLS 1.3 are good.
         configuration.cipherSuiteValues = [
             .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
             .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
             .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
         ]
-        // How long a client that is gone may take to say so too.
+        // The time to wait for the close alert of a client, which may be gone.
         configuration.shutdownTimeout = .seconds(2)
         let lines = try? NIOSSLContext(configuration: configuration)
         configuration.applicationProtocols = ["http/1.1"]
@@ -91,9 +91,9 @@ public final class ServerCertificate: Sendable {
     }
 }
 
-/// A certificate or its key cannot be used.
+/// An unusable certificate or key.
 public struct CertificateError: Error, CustomStringConvertible {
-    /// Which of the two files is to be changed.
+    /// The file that must be corrected.
     public enum Part: Sendable {
         case certificate
         case key
@@ -101,7 +101,7 @@ public struct CertificateError: Error, CustomStringConvertible {
 
     public let part: Part
 
-    /// Why, without a full stop.
+    /// The reason, without a full stop.
     public let description: String
 
     init(_ part: Part, _ description: String) {

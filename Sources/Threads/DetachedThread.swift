@@ -6,12 +6,11 @@ import Musl
 import Glibc
 #endif
 
-/// A thread of the operating system for work that must not stand on Swift's shared pool: C calls that block or compute
-/// for long.
+/// An operating system thread for C calls that block or compute for long and must stay off Swift's shared pool.
 ///
-/// It is detached: it ends with its body, and nobody joins it.
+/// It is detached: it ends with its body and is never joined.
 public enum DetachedThread {
-    /// The operating system has no thread left to give (`EAGAIN`).
+    /// The operating system cannot create a thread (`EAGAIN`).
     public struct StartFailure: Error, Sendable, CustomStringConvertible {
         /// The error number of `pthread_create`.
         public let errorNumber: Int32
@@ -19,14 +18,14 @@ public enum DetachedThread {
         public var description: String { "the operating system started no thread (error \(errorNumber))" }
     }
 
-    /// How the thread stands to others when there is not enough processor for all.
+    /// The scheduling priority of a thread.
     public enum Priority: Sendable {
         case normal
-        /// Yields to threads that somebody waits for in milliseconds.
+        /// Yields to latency-sensitive threads.
         case low
     }
 
-    /// What the thread is called in debuggers, and what it does.
+    /// The name and body of a thread.
     private final class Start: Sendable {
         let name: String
         let priority: Priority
@@ -42,13 +41,13 @@ public enum DetachedThread {
     /// Starts a thread that runs `body` once.
     ///
     /// - Parameters:
-    ///   - name: How debuggers show it; Linux keeps the first 15 bytes.
-    ///   - body: The thread's whole life.
-    /// - Throws: `StartFailure` when there is no thread to have; `body` does not run then.
+    ///   - name: The name in debuggers. Linux keeps the first 15 bytes.
+    ///   - body: The work of the thread.
+    /// - Throws: `StartFailure` if no thread can be created. `body` then does not run.
     public static func start(
         name: String, priority: Priority = .normal, _ body: @escaping @Sendable () -> Void
     ) throws(StartFailure) {
-        // The thread takes this reference over; it is given back below only when no thread came to be.
+        // The thread takes over this reference. It is released below only if no thread was created.
         let argument = unsafe Unmanaged.passRetained(Start(name: name, priority: priority, body: body)).toOpaque()
         let code = unsafe create(argument)
         guard code == 0 else {
@@ -57,7 +56,7 @@ public enum DetachedThread {
         }
     }
 
-    /// `pthread_create`, detached; gives its error number.
+    /// Calls `pthread_create`, detached, and returns its error number.
     private static func create(_ argument: UnsafeMutableRawPointer) -> Int32 {
         #if canImport(Darwin)
         var thread: pthread_t?
@@ -65,7 +64,7 @@ public enum DetachedThread {
         if code == 0, let thread = unsafe thread { unsafe pthread_detach(thread) }
         #else
         var thread = pthread_t()
-        // The thread is given what it is started with, which is not nil.
+        // The argument is passed on and not nil.
         // swift-format-ignore: NeverForceUnwrap
         let code = unsafe pthread_create(&thread, nil, { argument in unsafe DetachedThread.run(argument!) }, argument)
         if code == 0 { pthread_detach(thread) }
@@ -73,7 +72,7 @@ public enum DetachedThread {
         return code
     }
 
-    /// A number that is the calling thread's own for as long as it lives.
+    /// An identifier of the calling thread, unique among living threads.
     public static var currentID: UInt {
         #if canImport(Darwin)
         unsafe UInt(bitPattern: pthread_self())
@@ -90,23 +89,23 @@ public enum DetachedThread {
         return nil
     }
 
-    /// A thread that stays as it was works as well, so no failure is told.
+    /// Lowers the calling thread's priority. Failure is harmless and ignored.
     private static func lowerPriority() {
         #if canImport(Darwin)
         _ = pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)
         #else
-        // 0 is the calling thread alone, on Linux (setpriority(2), "C library/kernel differences"); PRIO_PROCESS, whose
+        // 0 is the calling thread alone, on Linux (setpriority(2), "C library/kernel differences"). PRIO_PROCESS, whose
         // type differs from the parameter's between C libraries, is 0 too.
         _ = setpriority(0, 0, 10)
         #endif
     }
 
-    /// A thread that could not be named works as well, so no failure is told.
+    /// Names the calling thread. Failure is harmless and ignored.
     private static func nameThread(_ name: String) {
         #if canImport(Darwin)
         _ = unsafe pthread_setname_np(name)
         #else
-        // Swift's view of glibc lacks pthread_setname_np; this file is what it writes to.
+        // Swift's view of glibc lacks pthread_setname_np, which writes to this file.
         let file = unsafe open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
         guard file >= 0 else { return }
         defer { close(file) }

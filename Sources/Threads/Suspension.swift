@@ -1,21 +1,21 @@
-/// What is decided about a task that may have to wait.
+/// The decision of a task that may have to wait.
 public enum Suspension<Value: Sendable>: Sendable {
-    /// It goes on at once, with this.
+    /// Resumes at once with this value.
     case resume(Value)
 
-    /// Its continuation is kept by whoever will resume it.
+    /// Suspends. The decision has kept the continuation, for another task to resume.
     case suspend
 }
 
-/// Waits for what somebody else gives, unless it is there already.
+/// Suspends the caller unless its value is available.
 ///
-/// Whether to wait is decided, and the continuation kept, in one synchronous step. Between a decision taken before a
-/// suspension and the suspension itself others may run: a task that prefers an executor is enqueued anew on its way in.
-/// Whoever was to wake it finds nobody then and leaves, and it waits for ever. So this is the one place of the sources
-/// where a continuation is made (`SuspensionTests` holds them to it).
+/// The decision and the keeping of the continuation are one synchronous step. Between an earlier decision and the
+/// suspension other tasks can run, since a task that prefers an executor is enqueued again on entry. A task that was to
+/// wake this one would find no waiter, and this one would wait forever. So this is the only place in the sources that
+/// creates a continuation (`SuspensionTests` verifies it).
 ///
-/// - Parameter decide: Runs at once, on the caller's actor. It keeps the continuation only where it returns `.suspend`.
-/// - Returns: What `decide` gave, or what the continuation is resumed with.
+/// - Parameter decide: Runs at once, on the caller's actor. It keeps the continuation only if it returns `.suspend`.
+/// - Returns: The value from `decide`, or the value that the continuation is resumed with.
 public func withSuspension<Value: Sendable>(
     _ decide: (CheckedContinuation<Value, Never>) -> Suspension<Value>
 ) async -> Value {

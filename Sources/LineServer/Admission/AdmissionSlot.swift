@@ -1,28 +1,28 @@
 package import Messaging
 
-/// One client's place among those that a server serves: how it was received, and where it is.
+/// A client's slot among the connections of a server, with the admission decision and the client's address.
 ///
-/// It belongs to the connection's event loop, and goes with the connection where that is taken over by another protocol.
+/// It belongs to the connection's event loop, and moves along when another protocol takes the connection over.
 package final class AdmissionSlot {
     /// The connection's number, for the log.
     package let number: Int
 
-    /// How the client was received.
+    /// The admission decision.
     private(set) var admission: Admissions.Admission
 
-    /// Where the client is; nil until it is known.
+    /// The address of the socket's peer or of the PROXY header, or nil until known.
     package private(set) var peerAddress: String?
 
-    /// Who is told of as the client by a proxy that is believed; nil where there is none.
+    /// The client's address according to a trusted proxy, or nil.
     package var forwardedAddress: String?
 
-    /// Where the client is, for its limits; nil until it is known.
+    /// The client's address for limits, or nil until known.
     var clientAddress: String? { forwardedAddress ?? peerAddress }
 
     let server: ServerContext
     private var isReleased = false
 
-    /// - Parameter peerAddress: nil where a balancer has still to tell it.
+    /// - Parameter peerAddress: nil if a PROXY header will provide it.
     init(in server: ServerContext, peerAddress: String?) {
         self.server = server
         self.peerAddress = peerAddress
@@ -30,10 +30,10 @@ package final class AdmissionSlot {
         admission = server.admit(from: peerAddress)
     }
 
-    /// Whether the client is to be closed without a word.
+    /// True if the connection must be closed without a goodbye.
     package var isDropped: Bool { if case .drop = admission { true } else { false } }
 
-    /// Why the client is not served, where it is not.
+    /// The goodbye of a client that is not served, or nil.
     package var refusal: Goodbye? {
         switch admission {
         case .serve: server.isStopping ? .shuttingDown : nil
@@ -41,20 +41,20 @@ package final class AdmissionSlot {
         }
     }
 
-    /// Where the client is became known.
+    /// Sets the client's address if it is unknown, and counts the connection towards the limit of that address.
     package func assignAddress(_ address: String) {
         guard peerAddress == nil else { return }
         peerAddress = address
         if admission == .serve { admission = server.assignAddress(address) }
     }
 
-    /// The client is greeted.
+    /// Logs that the client was greeted.
     package func opened() { server.opened(number, peerAddress: clientAddress ?? "unknown") }
 
-    /// The client did not do what comes before the first request.
+    /// Logs that the connection failed before its first request.
     package func failedToOpen(_ reason: String) { server.failedToOpen(number, peerAddress, reason) }
 
-    /// The connection is closed.
+    /// Releases the slot, once, when the connection is closed.
     package func release() {
         guard !isReleased else { return }
         isReleased = true

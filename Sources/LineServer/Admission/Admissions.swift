@@ -1,35 +1,36 @@
 import Messaging
 package import NIOCore
 
-/// How many connections there are, in all and from each address, and so how the next one is received.
+/// Admission control by the number of connections, in total and per address.
 ///
-/// Addresses are counted only where there is a bound for them, IPv6 by the network of 64 bits, and one that has no
-/// connection any more is forgotten.
+/// Addresses are counted only if they have a limit, and forgotten with their last connection. IPv6 addresses count by
+/// /64 network.
 struct Admissions {
-    /// How a new connection is received.
+    /// An admission decision.
     enum Admission: Equatable {
         case serve
 
-        /// Told why, and closed.
+        /// Say goodbye with the reason, then close.
         case refuse(Refusal)
 
-        /// Closed.
+        /// Close without a goodbye.
         case drop(Refusal)
     }
 
-    /// Which bound a connection was beyond.
+    /// The limit that a connection exceeds.
     enum Refusal {
-        /// That of its address.
+        /// The limit per address.
         case fromAddress
 
-        /// That of all together.
+        /// The total limit.
         case inAll
     }
 
     private let maxConnections: Int
     private let maxConnectionsPerAddress: Int?
 
-    /// Those that are told why hold a descriptor for as long as they linger: in a flood, few of them are enough.
+    /// The maximum number of refused connections that linger for their goodbye, each with a descriptor. In a flood, few
+    /// suffice.
     private let maxLingering = 1_024
 
     private(set) var served = 0
@@ -41,12 +42,12 @@ struct Admissions {
         self.maxConnectionsPerAddress = maxConnectionsPerAddress
     }
 
-    /// How many addresses are counted.
+    /// The number of counted addresses.
     var addressCount: Int { byAddress.count }
 
-    /// Receives a connection. Unless it is dropped, it is to be released once.
+    /// Admits a connection. Unless it is dropped, it must be released once.
     ///
-    /// - Parameter address: nil where it is not known yet; ``assignAddress(_:)`` tells it.
+    /// - Parameter address: nil if unknown until ``assignAddress(_:)``.
     mutating func admit(from address: String?) -> Admission {
         if let address, isFull(address) { return turnAway(.fromAddress) }
         guard served < maxConnections else { return turnAway(.inAll) }
@@ -55,8 +56,8 @@ struct Admissions {
         return .serve
     }
 
-    /// A connection that is served, and that is counted in all, is from that address. Where it is not served any more,
-    /// it is released as one that was received so.
+    /// Counts a served connection under its address. If the address is at its limit, the connection stops counting as
+    /// served, and must be released according to the returned decision.
     mutating func assignAddress(_ address: String) -> Admission {
         guard !isFull(address) else {
             served -= 1
@@ -75,9 +76,9 @@ struct Admissions {
         if maxConnectionsPerAddress != nil { byAddress[AddressKey(address), default: 0] += 1 }
     }
 
-    /// A connection that was served is closed.
+    /// Releases a served connection.
     ///
-    /// - Parameter address: nil where it never became known.
+    /// - Parameter address: nil if it never became known.
     mutating func release(_ address: String?) {
         served -= 1
         guard maxConnectionsPerAddress != nil, let key = address.map(AddressKey.init),
@@ -86,7 +87,7 @@ struct Admissions {
         byAddress[key] = count > 1 ? count - 1 : nil
     }
 
-    /// A connection that was told why it is not served is closed.
+    /// Releases a refused connection.
     mutating func releaseRefused() { lingering -= 1 }
 
     private mutating func turnAway(_ refusal: Refusal) -> Admission {
@@ -97,7 +98,7 @@ struct Admissions {
 }
 
 extension SocketAddress {
-    /// The peer's address as text: an IPv4 address that came in by IPv6 (`::ffff:192.0.2.1`) is the IPv4 address.
+    /// The peer's address as text. An IPv4-mapped address (`::ffff:192.0.2.1`) is given as IPv4.
     package var peer: String {
         guard let address = ipAddress else { return "" }
         let mapped = "::ffff:"

@@ -8,13 +8,13 @@ import Musl
 import Darwin
 #endif
 
-/// How many descriptors, and so connections, this process may have open (`getrlimit(2)`).
+/// The limit of open file descriptors, and so of connections, of this process (`getrlimit(2)`).
 public enum DescriptorLimit {
-    /// For PostgreSQL, files and threads, beside the clients' connections.
+    /// Descriptors for PostgreSQL, files and threads, beside client connections.
     private static let reserve = 200
 
-    /// Raises the limit as far as the system lets us: by default it is far below what a server needs. Where that is not
-    /// enough for as many clients as there may be, it is said.
+    /// Raises the limit as far as the system permits, since the default is far below a server's needs. Logs a warning
+    /// if it is still too low for `connections`.
     public static func raise(forConnections connections: Int, logger: Logger) {
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -9,24 +9,24 @@ import Musl
 import Darwin
 #endif
 
-/// Holds one file descriptor in reserve on the listening channel, so that clients can be told that there are none left.
+/// A file descriptor in reserve on the listening channel, for refusing clients when no descriptors are left.
 ///
-/// Where accepting fails for want of a descriptor, the reserve is given up for a moment: one waiting client after the
-/// other is accepted with it, told goodbye and closed. Nothing spins: each round takes clients off the queue, and where
-/// even that fails the error goes on to NIO's back-off, which stops accepting for a second.
+/// When accepting fails for lack of descriptors, the reserve is closed for a moment. Waiting clients are accepted with
+/// it one by one, sent a goodbye and closed. It does not spin: each round takes clients off the accept queue, and if
+/// that fails too, the error reaches NIO's back-off, which stops accepting for a second.
 final class DescriptorReserve: ChannelInboundHandler {
     typealias InboundIn = any Channel
 
     private let server: ServerContext
 
-    /// Nothing where lines are encrypted: this is too little of a connection to shake hands over.
+    /// The goodbye line. Empty under TLS, since these connections perform no handshake.
     private let goodbye: ByteBuffer
     private var reserve: CInt?
 
-    /// How many clients were told since the log last said so; nil where it has not within this interval.
+    /// The clients refused since the last log entry, or nil if there was none in this interval.
     private var refusedSinceLog: Int?
 
-    /// How often the log says it: clients that are refused come again at once.
+    /// The minimum time between log entries: refused clients reconnect at once.
     private static let logInterval = TimeAmount.seconds(1)
 
     init(_ server: ServerContext) {
@@ -48,7 +48,9 @@ final class DescriptorReserve: ChannelInboundHandler {
         }
     }
 
-    /// - Returns: whether at least one client was told.
+    /// Refuses up to 64 waiting clients.
+    ///
+    /// - Returns: true if at least one was refused.
     private func refuseWaiting(_ context: ChannelHandlerContext) -> Bool {
         if self.reserve == nil { refill() }
         guard let reserve = self.reserve else { return false }
@@ -84,7 +86,7 @@ final class DescriptorReserve: ChannelInboundHandler {
     private func refuseOne(_ listener: CInt) -> Bool {
         let client = accept(listener, nil, nil)
         guard client >= 0 else { return false }
-        // The bytes do not leave the closure. A client that does not take this little at once is not waited for.
+        // The bytes do not leave the closure. A client whose socket buffer is full is not waited for.
         unsafe goodbye.withUnsafeReadableBytes { bytes in
             _ = unsafe send(client, bytes.baseAddress, bytes.count, Self.withoutWaiting)
         }
@@ -94,7 +96,7 @@ final class DescriptorReserve: ChannelInboundHandler {
     }
 
     private func refill() {
-        // A literal, which the call only reads.
+        // The call only reads this literal.
         let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
         reserve = descriptor >= 0 ? descriptor : nil
     }

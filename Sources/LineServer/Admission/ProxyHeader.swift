@@ -1,19 +1,19 @@
 import NIOCore
 
-/// What a balancer says of a connection before the client's first byte: PROXY protocol, version 2 (HAProxy's
-/// specification, section 2.2).
+/// The header that a balancer sends before the client's first byte: PROXY protocol, version 2 (HAProxy's specification,
+/// section 2.2).
 package struct ProxyHeader: Equatable {
-    /// Where the client is; nil where the header leaves that to the socket: a health check of the balancer's own
-    /// (`LOCAL`), or a client that did not come over TCP.
+    /// The client's address. It is nil if the socket's address applies: for a health check by the balancer (`LOCAL`),
+    /// or a client that did not use TCP over IP.
     let source: String?
 
-    /// The largest header that is read, in bytes.
+    /// The maximum header size in bytes.
     static let maxBytes = 4_096
 
-    /// Takes a header off the beginning of a stream.
+    /// Reads a header off the beginning of a stream.
     ///
-    /// - Returns: nil while it is not whole; then nothing is taken.
-    /// - Throws: as soon as it is known that this is none.
+    /// - Returns: nil if the header is incomplete. Then nothing is consumed.
+    /// - Throws: as soon as the bytes cannot be a header.
     static func read(from bytes: inout ByteBuffer) throws(ProxyHeaderError) -> ProxyHeader? {
         for (byte, expected) in zip(bytes.readableBytesView, signature) where byte != expected {
             throw .notAHeader
@@ -40,17 +40,17 @@ package struct ProxyHeader: Equatable {
         case proxy = 1
     }
 
-    /// Signature, version and command, family, and the length of what follows.
+    /// The size of signature, version and command, family, and length of the rest.
     private static let fixedBytes = 16
 
     private static let signature: [UInt8] = [
         0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A,
     ]
 
-    /// What a balancer says of a connection of its own (`LOCAL`): the socket's address is the client's.
+    /// The header of a balancer's own connection (`LOCAL`), for which the socket's address applies.
     package static let local = signature + [0x20, 0, 0, 0]
 
-    /// How many bytes one address has, of two, before the ports and whatever follows; 0 where none is of use.
+    /// Returns the size of each of the two addresses, in bytes, or 0 if the family has no usable ones.
     private static func addressBytes(_ family: UInt8) -> Int {
         switch family {
         case 0x11: 4
@@ -60,17 +60,17 @@ package struct ProxyHeader: Equatable {
     }
 }
 
-/// Why a connection does not begin with a PROXY header.
+/// An error in a PROXY header.
 enum ProxyHeaderError: Error {
-    /// It begins with something else, or with another version of it.
+    /// The stream begins with something else, or another version of the header.
     case notAHeader
 
-    /// The command, the family or the transport is none that the specification knows.
+    /// The specification does not define the command, family or transport.
     case unexpectedValue
 
-    /// It has no room for the addresses of its family.
+    /// The length leaves no room for the addresses of the family.
     case tooShort
 
-    /// It is larger than ``ProxyHeader/maxBytes``.
+    /// The header exceeds ``ProxyHeader/maxBytes``.
     case tooLong
 }

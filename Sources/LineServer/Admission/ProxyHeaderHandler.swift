@@ -1,15 +1,15 @@
 package import NIOCore
 
-/// A connection whose client a balancer tells of before its first byte.
+/// A connection whose client address may come from a PROXY header.
 package protocol ProxiedConnection: AnyObject {
-    /// The balancer has told where the client is; nil: where the socket leads.
+    /// Receives the client's address, or nil if the socket's address applies.
     func didReceiveClientAddress(_ address: String?)
 
-    /// The client did not do what comes before its first request, and is not to be served.
+    /// Closes a connection that failed before its first request.
     func handshakeFailed(_ reason: String)
 }
 
-/// Takes the PROXY header off a connection's beginning, tells the connection where its client is, and steps aside.
+/// A handler that reads the PROXY header, reports the address to the connection, and removes itself.
 package final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer

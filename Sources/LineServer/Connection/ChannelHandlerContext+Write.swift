@@ -1,13 +1,13 @@
 import NIOCore
 
 extension ChannelHandlerContext {
-    /// Writes a flight, all that was written before being with the kernel.
+    /// Writes a batch of lines. The kernel must have accepted all earlier writes.
     ///
     /// - Parameters:
     ///   - lines: at least one.
-    ///   - socket: what they go over as they are; nil where a handler before this one changes what is written.
-    ///   - onCompletion: called when the kernel has it, which may be at once. Never where that fails: the connection goes with
-    ///     it.
+    ///   - socket: the direct writer, or nil if an earlier handler transforms written bytes.
+    ///   - onCompletion: called once the kernel has accepted the bytes, possibly before this returns. It is not called
+    ///     if the write fails, which closes the connection.
     func write(_ lines: [ByteBuffer], over socket: DirectSocketWriter?, onCompletion: @escaping () -> Void) {
         var lines = lines
         if let socket, lines.count == 1 {

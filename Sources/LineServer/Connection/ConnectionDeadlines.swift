@@ -1,9 +1,9 @@
 import Messaging
 import NIOCore
 
-/// What a connection that is open must do in time, and its client.
+/// The deadlines of an open connection and its client.
 struct ConnectionDeadlines {
-    /// What the time has come for.
+    /// A due action.
     enum Due {
         case leave(Goodbye, keepingAnswers: Bool)
         case ping
@@ -13,18 +13,18 @@ struct ConnectionDeadlines {
     private let slowConsumerTimeout: TimeAmount
     private let pingInterval: TimeAmount
 
-    /// When the connection ends unless this is replaced before.
+    /// The time when the connection ends, unless replaced before.
     var expiry: (deadline: NIODeadline, goodbye: Goodbye)?
 
-    /// Since when the session is at work on the present request; nil where it is not.
+    /// The start of the current request, or nil if none is being executed.
     var requestBegan: NIODeadline?
 
     var lastSent: NIODeadline
 
-    /// Since when the client has fallen behind; nil where it has not.
+    /// The time when the client fell behind, or nil if it has not.
     var laggedSince: NIODeadline?
 
-    /// Since when the flight that is out has made no progress, and how much of it was left then.
+    /// The time since when the write in flight has made no progress, and its unsent bytes then.
     private var stalled: (since: NIODeadline, bytes: Int)?
 
     init(_ configuration: LineServer.Configuration, now: NIODeadline) {
@@ -34,25 +34,27 @@ struct ConnectionDeadlines {
         lastSent = now
     }
 
-    /// Replaces the expiry; nil: there is none.
+    /// Replaces the expiry. nil removes it.
     mutating func setExpiry(_ expiry: Expiry?, _ now: NIODeadline) {
         self.expiry = expiry.map { (now + .nanoseconds(Int64(clamping: $0.seconds)), $0.goodbye) }
     }
 
-    /// The kernel has taken the flight that was out.
+    /// Notes that the kernel has accepted the write in flight.
     mutating func writeCompleted(needsLagNotice: Bool) {
         stalled = nil
         if !needsLagNotice { laggedSince = nil }
     }
 
-    /// Whether the request at work has gone on for longer than anything that could hold it. Said once.
+    /// Returns true, once per request, if the current request has exceeded the request timeout.
     mutating func isRequestOverdue(_ now: NIODeadline) -> Bool {
         guard let began = requestBegan, now - began >= requestTimeout else { return false }
         requestBegan = nil
         return true
     }
 
-    /// - Parameter unsentBytes: how much of the flight that is out the kernel has not taken yet.
+    /// Returns the action that is due, or nil.
+    ///
+    /// - Parameter unsentBytes: returns the bytes of the write in flight that the kernel has not accepted.
     mutating func due(_ now: NIODeadline, _ queue: OutboundQueue, _ unsentBytes: () -> Int) -> Due? {
         if let expiry, expiry.deadline <= now { return .leave(expiry.goodbye, keepingAnswers: true) }
         if isTooSlow(now, queue, unsentBytes) {
@@ -62,11 +64,11 @@ struct ConnectionDeadlines {
         return queue.isEmpty && now - lastSent >= pingInterval ? .ping : nil
     }
 
-    /// Whether the client has had its time to make room.
+    /// Returns true if the client has not made room within the slow-consumer timeout.
     private mutating func isTooSlow(_ now: NIODeadline, _ queue: OutboundQueue, _ unsentBytes: () -> Int) -> Bool {
         if let laggedSince, now - laggedSince >= slowConsumerTimeout { return true }
         guard queue.isWriteInFlight else { return false }
-        // A flight may be one long answer to a slow reader: only one that does not move at all is stalled.
+        // The write may be one long response to a slow reader. It is stalled only if it makes no progress at all.
         let bytes = unsentBytes()
         guard let stalled, stalled.bytes == bytes else {
             self.stalled = (now, bytes)
@@ -77,7 +79,7 @@ struct ConnectionDeadlines {
 }
 
 extension Int64 {
-    /// Seconds in nanoseconds, within what fits: a token may be good for centuries.
+    /// Converts seconds to nanoseconds within the range of the type: a token may be valid for centuries.
     fileprivate init(clamping seconds: Double) {
         let nanoseconds = seconds * 1e9
         self = nanoseconds >= 4e18 ? 4_000_000_000_000_000_000 : nanoseconds <= 0 ? 0 : Int64(nanoseconds)

@@ -4,12 +4,13 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// One connection on its event loop: tells its ``ConnectionState`` what happens, and does what follows.
+/// The handler of one connection on its event loop. It reports events to its ``ConnectionState`` and performs the
+/// resulting actions.
 final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// Where the loop keeps this connection.
+    /// The connection's index in the loop's list.
     var index: Int?
 
     private(set) var state: ConnectionState
@@ -18,43 +19,43 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     private let loop: LineLoop
     private let sessions: any SessionFactory
 
-    /// What the session has of the connection, until that is closed.
+    /// The session's reference to this connection, until closed.
     private var sink: ConnectionSink?
     private(set) var context: ChannelHandlerContext?
 
     private let slot: AdmissionSlot
 
-    /// Whether the server waits for the end of this.
+    /// True if the server must wait for the end of this connection.
     private var isAwaited: Bool
 
-    /// Where the socket leads: to the client, or to the balancer before it.
+    /// The address of the socket's peer: the client, or the balancer before it.
     private let socketAddress: String
 
-    /// Whether the client has still to shake hands (TLS).
+    /// True until the TLS handshake is complete.
     private var isHandshakeAwaited: Bool
 
-    /// What lines go over as they are; nil where a handler before this one changes what is written.
+    /// The direct writer, or nil if an earlier handler transforms written bytes.
     var directWriter: DirectSocketWriter?
 
-    /// From the hello on; nil for a client that is not served.
+    /// The session, from `server.hello` on, or nil for a client that is not served.
     private var session: (any LineSession)?
     private var hasSessionEnded = false
 
     private var work: LineWork?
 
-    /// The batch at work, where it waits for room.
+    /// The continuation of a JSON-RPC batch that waits for room.
     private var batch: CheckedContinuation<Void, Never>?
 
-    /// How many requests the session was given.
+    /// The number of requests given to the session.
     private var requests = 0
 
     private var isProceeding = false
 
     /// - Parameters:
-    ///   - place: not a dropped one.
-    ///   - socketAddress: where the socket leads. With PROXY it is the balancer's, and ``didReceiveClientAddress(_:)`` tells the
-    ///     client's.
-    ///   - isHandshakeAwaited: whether the client has still to shake hands (TLS).
+    ///   - slot: must not be dropped.
+    ///   - socketAddress: the address of the socket's peer. With PROXY it is the balancer's, and
+    ///     ``didReceiveClientAddress(_:)`` provides the client's.
+    ///   - isHandshakeAwaited: true if a TLS handshake must come first.
     init(
         _ slot: AdmissionSlot, loop: LineLoop, sessions: any SessionFactory, socketAddress: String,
         isHandshakeAwaited: Bool
@@ -109,11 +110,11 @@ final class ConnectionHandler: ChannelInboundHandler, ProxiedConnection {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The client ended its side without TLS's own end. Lines show whether they are whole, so that it is an end like
-        // any other, which the channel tells in a moment.
+        // The client closed its side without a TLS close alert. Lines show by themselves if they are whole, so this is
+        // a normal end, which the channel reports next.
         if case .uncleanShutdown? = error as? NIOSSLError { return }
         if state.isOpening { return handshakeFailed("\(error)") }
-        // The peer is gone, or as good as gone: there is nobody to tell.
+        // The peer is gone, so no goodbye is possible.
         context.close(promise: nil)
     }
 
@@ -132,7 +133,7 @@ extension ConnectionHandler {
         proceed()
     }
 
-    /// A balancer has told where the client is.
+    /// Receives the client's address from the PROXY header.
     func didReceiveClientAddress(_ address: String?) {
         guard state.isOpening, slot.peerAddress == nil else { return }
         let wasServed = slot.admission == .serve
@@ -144,14 +145,14 @@ extension ConnectionHandler {
         open()
     }
 
-    /// The client did not do what comes before lines. It cannot be told so: it would not understand.
+    /// Closes a connection that failed before its first line. It gets no goodbye, which it could not parse.
     func handshakeFailed(_ reason: String) {
         guard state.isOpening else { return }
         slot.failedToOpen(reason)
         cut()
     }
 
-    /// Begins with lines where all that comes before them is done.
+    /// Begins the line protocol once address and handshake are complete.
     private func open() {
         guard state.isOpening, let peerAddress = slot.clientAddress, !isHandshakeAwaited, let sink else { return }
         slot.opened()
@@ -168,7 +169,7 @@ extension ConnectionHandler {
         guard !state.isClosed else { return }
         state.close()
         slot.release()
-        // The line at work is watched until it is done.
+        // A running line stays in the list until it is done, for its timeout.
         if !state.lines.isBusy { loop.remove(self) }
         sink?.detach()
         sink = nil
@@ -184,25 +185,25 @@ extension ConnectionHandler {
         proceed()
     }
 
-    /// Closes at once, and gives up what is at work.
+    /// Closes at once and cancels the current line.
     func abort() {
         work?.task.cancel()
         cut()
     }
 
-    /// Takes nothing more, does what was taken, and says goodbye then.
+    /// Accepts no more requests, executes those accepted, then says goodbye.
     func finishThenSay(_ goodbye: Goodbye) {
         state.finish(goodbye)
         proceed()
     }
 
-    /// Decides what is due.
+    /// Performs the actions that are due.
     func sweep(_ now: NIODeadline) {
         state.sweep(now) { (try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
         proceed()
     }
 
-    /// Does what the session asked.
+    /// Executes an order from the session.
     func carryOut(_ order: LineLoop.Order) {
         switch order {
         case .startPushes(let cursor): state.startPushes(cursor: cursor)
@@ -215,7 +216,7 @@ extension ConnectionHandler {
         proceed()
     }
 
-    /// Queues a push, which leaves with the next flush; or at once, where that is said and nothing is to leave before it.
+    /// Queues a push for the next flush, or writes it directly if `atOnce` is true and nothing is queued before it.
     func push(_ push: Push, _ now: NIODeadline, atOnce: Bool) {
         guard atOnce, let directWriter, let context, state.beginDirectWrite(push, now) else {
             state.push(push, now)
@@ -224,9 +225,9 @@ extension ConnectionHandler {
         context.write([push.line], over: directWriter, onCompletion: writeCompleted)
     }
 
-    /// What was to leave at the end of the turn leaves now.
+    /// Flushes at the end of the loop's turn.
     ///
-    /// - Returns: false where it had better wait for another turn.
+    /// - Returns: false if the flush should wait for another turn.
     func flushIsDue() -> Bool {
         guard state.flushIsDue() else { return false }
         proceed()
@@ -235,9 +236,9 @@ extension ConnectionHandler {
 }
 
 extension ConnectionHandler {
-    /// Does all that is to be done now.
+    /// Performs all pending actions.
     private func proceed() {
-        // What an action brings about is done by the loop below it.
+        // The loop below also performs the actions that follow from an action.
         guard !isProceeding else { return }
         isProceeding = true
         while let action = state.next() { perform(action) }
@@ -285,7 +286,7 @@ extension ConnectionHandler {
             guard let session else { return lineIsDone() }
             let apart = LineTask(
                 connection: NIOLoopBound(self, eventLoop: loop.eventLoop), session: session, turn: state.turn)
-            // It ends with the line, and the server does not end before it.
+            // The task ends with its line, for which the server waits unless it times out.
             work = LineWork(lines: [line], task: loop.begin { await apart.run(line, on: $0) })
         case .tooLong:
             let maximum = server.configuration.maxLineBytes
@@ -298,7 +299,7 @@ extension ConnectionHandler {
         }
     }
 
-    /// Answers all that is still owed for the line at work, whose task may go on for ever.
+    /// Answers all open requests of the current line, whose task may never end.
     private func timeOutRequest() {
         guard let work else { return }
         work.task.cancel()
@@ -309,13 +310,13 @@ extension ConnectionHandler {
         lineIsDone()
     }
 
-    /// The last request that the session was given.
+    /// The id of the last request that the session was given.
     private var lastRequest: RequestID { RequestID(connection: slot.number, number: requests) }
 
     private func endSession() {
         guard let session else { return sessionHasEnded() }
         let connection = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        // The server does not end before the session has.
+        // The server waits for the end of the session.
         loop.begin { loop in await Self.close(session, of: connection, on: loop) }
     }
 
@@ -332,7 +333,7 @@ extension ConnectionHandler {
         leaveIfOver()
     }
 
-    /// Lets the server end, as far as it waits for this connection.
+    /// Stops the server from waiting for this connection once the session has ended and the connection is closed.
     private func leaveIfOver() {
         guard isAwaited, hasSessionEnded, state.isClosed else { return }
         isAwaited = false
@@ -340,16 +341,16 @@ extension ConnectionHandler {
     }
 }
 
-/// What the task of the line at work says.
+/// Callbacks of the current line's task.
 extension ConnectionHandler {
-    /// The batch goes on once there is room for its next answer.
+    /// Keeps the continuation of a JSON-RPC batch until there is room for its next response.
     func awaitRoom(_ batch: CheckedContinuation<Void, Never>) {
         self.batch = batch
         state.awaitRoom()
         proceed()
     }
 
-    /// Has the sends that wait behind the line at work done together with it, so many at most.
+    /// Joins up to `most` sends that wait behind the current line to it.
     func joinSends(_ most: Int) -> [Envelope.Item] {
         guard var work else { return [] }
         let sends = work.joinSends(most) { state.joinLine($0) }
@@ -358,7 +359,7 @@ extension ConnectionHandler {
         return sends
     }
 
-    /// A request begins, which must end in time.
+    /// Notes the start of a request, for its timeout.
     func requestBegins() -> RequestID {
         requests += 1
         state.requestBegan(at: .now())
@@ -367,12 +368,11 @@ extension ConnectionHandler {
 
     func hookBegins() { state.requestBegan(at: .now()) }
 
-    /// A request is done, and its answer is put on its way out. What the session asked of its connection before takes
-    /// effect before it.
+    /// Ends a request and queues its response. Earlier orders from the session take effect before the response.
     ///
     /// - Parameters:
-    ///   - id: nil for a notification, which is not answered.
-    ///   - isWhole: whether the line ends with this, and is not a part of a batch's answer.
+    ///   - id: nil for a notification, which gets no response.
+    ///   - isWhole: true if the response is a line, and not a part of a batch's.
     func requestIsDone(_ id: JSON?, _ content: Answer.Content, isWhole: Bool) {
         state.requestBegan(at: nil)
         work?.answered += 1
@@ -382,14 +382,13 @@ extension ConnectionHandler {
         proceed()
     }
 
-    /// Ends a batch's answer, where there is one.
+    /// Ends the response to a JSON-RPC batch, if one is open.
     func endBatch() {
         state.endBatch()
         proceed()
     }
 
-    /// The line at work is done. What the session asked of its connection until now takes effect before the next is
-    /// taken up.
+    /// Ends the current line. Earlier orders from the session take effect before the next line begins.
     func lineIsDone() {
         work = nil
         state.lineIsDone()

@@ -1,25 +1,26 @@
 import Messaging
 import NIOCore
 
-/// What a session holds of its connection: orders go by the loop's inbox, and to a closed connection nowhere.
+/// A session's reference to its connection. Orders go through the loop's inbox, and are ignored once the connection is
+/// closed.
 final class ConnectionSink: ClientSink {
     let loop: LineLoop
     private let bound: NIOLoopBoundBox<ConnectionHandler?>
 
-    /// - Parameter loop: the loop on which this is called.
+    /// Creates the reference. Must be called on `loop`.
     init(_ connection: ConnectionHandler, loop: LineLoop) {
         self.loop = loop
         bound = NIOLoopBoundBox(connection, eventLoop: loop.eventLoop)
     }
 
-    /// The connection, until it is closed. Only for the loop.
+    /// The connection, until it is closed. Must be read on the loop.
     var connection: ConnectionHandler? { bound.value }
 
-    /// Lets go of the connection. Only for the loop.
+    /// Releases the connection. Must be called on the loop.
     func detach() { bound.value = nil }
 
     var executor: UnownedSerialExecutor {
-        // Kept by the loop, which this sink holds.
+        // The sink holds the loop, which holds the executor.
         unsafe loop.executor.asUnownedSerialExecutor()
     }
 

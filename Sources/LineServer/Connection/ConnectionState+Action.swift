@@ -1,47 +1,46 @@
 import Messaging
 
 extension ConnectionState {
-    /// What is to be done next.
+    /// An action for the connection handler.
     enum Action: Equatable {
-        /// A line, or what was wrong with one: it is at work until ``lineIsDone(_:)``.
+        /// Execute a line, or report a framing error. It is current until ``lineIsDone()``.
         case begin(LineFramer.Event)
 
-        /// The batch at work has its next request done: there is room for the answer, or nobody to write it to.
+        /// Execute the next request of the current batch: there is room for its response, or the connection is closing.
         case resumeBatch
 
-        /// The request at work has gone on for longer than anything that could hold it: what is owed for its line is
-        /// answered in its place.
+        /// Answer the open requests of the current line, which has exceeded the request timeout.
         case timeOutRequest
 
-        /// The socket is read from.
+        /// Read from the socket.
         case read
 
-        /// What ``nextWriteBatch(_:)`` gives is written.
+        /// Write the lines of ``nextWriteBatch(_:)``.
         case flush
 
-        /// At the end of this turn of the loop ``flushIsDue()`` is asked.
+        /// Call ``flushIsDue()`` at the end of this turn of the loop.
         case flushLater
 
-        /// Nothing more is asked of the session.
+        /// End the session.
         case endSession
 
-        /// The connection is closed, when what was written has left or at once.
+        /// Close the connection or its output.
         case close(Close)
 
-        /// What comes before lines was not done in time: the connection is closed.
+        /// Close a connection that has exceeded the time for its handshake.
         case timeOutHandshake
 
-        /// Something that metrics count.
+        /// Count an event in the metrics.
         case count(Event)
     }
 
     enum Close: Equatable {
-        /// The client is told that nothing follows; it may still send.
+        /// Close the output. The client may still send.
         case output
 
         case whole
 
-        /// Past TLS, which would wait for the client to end it too.
+        /// Close without the TLS close handshake, which would wait for the client.
         case cut
     }
 

@@ -1,24 +1,23 @@
 import Messaging
 import NIOCore
 
-/// One connection as a value: what was read and is not done, what is queued and not written, and what its phase allows.
+/// The state machine of one connection: its phase, unexecuted lines and outbound queue.
 ///
-/// It touches no socket and looks at no clock. Whoever holds it tells it what has happened, and then does what ``next()``
-/// says, until that says nothing more: what an action brings about at once is told in the midst of it, and is a matter of
-/// the same loop.
+/// It performs no I/O and reads no clock. The handler reports events, then performs the actions that ``next()`` returns
+/// until it returns nil. An action may report further events, which the same loop handles.
 struct ConnectionState {
     private enum Phase {
-        /// What comes before lines is not done. `until`: when the connection is closed otherwise.
+        /// The PROXY header or TLS handshake is incomplete. `until`: the deadline.
         case opening(until: NIODeadline)
 
-        /// Requests are taken and done.
+        /// Requests are accepted and executed.
         case serving
 
-        /// No more requests are taken; those that were are done before this is said.
+        /// No requests are accepted. Those accepted are executed before this goodbye.
         case finishing(Goodbye)
 
-        /// The goodbye is queued; what still comes is discarded. `until`: when the connection is closed in any case; nil
-        /// until the next sweep.
+        /// The goodbye is queued, and input is discarded. `until`: the time to close in any case, set by the next
+        /// sweep.
         case leaving(until: NIODeadline?)
 
         case closed
@@ -29,15 +28,15 @@ struct ConnectionState {
     private let lingerTimeout: TimeAmount
     private var phase: Phase
 
-    /// What was decided by itself, before all that ``next()`` sees from the state.
+    /// Actions already decided, which precede those that ``next()`` derives from the state.
     private var decided: [Action] = []
 
     private(set) var lines: LineIntake
 
-    /// The number of the line at work. What a line that was given up answers is known by its old number.
+    /// The number of the current line. A task with another number has timed out, and its responses are discarded.
     private(set) var turn = 0
 
-    /// Whether a batch waits for room for the answer to its next request.
+    /// True if a JSON-RPC batch waits for room for its next response.
     private var isBatchWaiting = false
 
     private var isReading = false
@@ -48,20 +47,20 @@ struct ConnectionState {
 
     private(set) var queue: OutboundQueue
 
-    /// Whether something is queued that leaves at the end of the turn, and whether that is arranged.
+    /// True if queued lines must be written at the end of the turn. `isFlushArranged`: true once that is scheduled.
     private var wantsFlush = false
     private var isFlushArranged = false
 
-    /// Whether what is queued leaves now.
+    /// True if queued lines must be written now.
     private var mustFlush = false
 
-    /// Whether the flush that is due had better wait a turn of the loop, for the answer to a request that is about to
-    /// begin: one that is done without leaving the loop is done within a turn.
+    /// True if the due flush should wait one turn of the loop for the response to a request that is about to begin. A
+    /// request that never leaves the loop completes within a turn.
     private var awaitsAnswer = false
 
     private var deadlines: ConnectionDeadlines
 
-    /// - Parameter until: when what comes before lines is to be done.
+    /// - Parameter until: the deadline of the PROXY header and handshake.
     init(_ configuration: LineServer.Configuration, now: NIODeadline, opensUntil until: NIODeadline) {
         maxHeldBytes = configuration.maxHeldBytes
         maxUnwrittenAnswerBytes = configuration.maxUnwrittenAnswerBytes
@@ -77,7 +76,7 @@ struct ConnectionState {
 
     var isClosed: Bool { if case .closed = phase { true } else { false } }
 
-    /// Whether goodbye was said, so that no answer would arrive.
+    /// True once the goodbye is queued, after which no response is written.
     var isLeaving: Bool {
         switch phase {
         case .opening, .serving, .finishing: false
@@ -87,7 +86,7 @@ struct ConnectionState {
 }
 
 extension ConnectionState {
-    /// What is to be done now; nil until something happens.
+    /// Returns the next action, or nil until another event.
     mutating func next() -> Action? {
         if !decided.isEmpty { return decided.removeFirst() }
         if case .serving = phase { lines.take() }
@@ -105,7 +104,7 @@ extension ConnectionState {
             if !queue.isWriteInFlight { mustFlush = true }
         }
         if queue.isWriteInFlight {
-            // What is queued leaves when that has landed.
+            // Queued lines are written when the write in flight completes.
             mustFlush = false
             wantsFlush = false
         }
@@ -126,7 +125,7 @@ extension ConnectionState {
         return nil
     }
 
-    /// Whether a line waits that may begin.
+    /// True if a line is ready to begin.
     private var hasWork: Bool {
         switch phase {
         case .serving, .finishing: lines.isReady
@@ -134,10 +133,10 @@ extension ConnectionState {
         }
     }
 
-    /// Whether the client has made room for another answer, or goodbye was said and there is nothing to wait for.
+    /// True if the client has made room for another response, or goodbye was said and there is no reason to wait.
     private var hasRoom: Bool { isLeaving || queue.unwrittenAnswerBytes <= maxUnwrittenAnswerBytes }
 
-    /// Whether there is room for more: reading less is what slows the sender down.
+    /// True if there is room for input. Reading less is the back-pressure on the sender.
     private var wantsRead: Bool {
         guard !isReading, !hasInputEnded else { return false }
         return switch phase {
@@ -147,14 +146,14 @@ extension ConnectionState {
         }
     }
 
-    /// How the connection ends where it has nothing left to do.
+    /// Returns the action that closes the connection if no work is left.
     private mutating func closing() -> Action? {
         guard !isClosing else { return nil }
         switch phase {
         case .opening:
             return hasInputEnded ? close(.cut) : nil
         case .serving:
-            // What is queued is on its way out already, and this is asked again when it has landed.
+            // Queued lines are already scheduled, and the end of the write leads here again.
             return hasInputEnded && lines.isEmpty && queue.isEmpty ? close(.whole) : nil
         case .finishing(let goodbye):
             guard lines.isEmpty else { return nil }
@@ -178,12 +177,12 @@ extension ConnectionState {
 }
 
 extension ConnectionState {
-    /// What comes before lines must be done by then.
+    /// Sets the deadline of the PROXY header and handshake.
     mutating func mustOpen(by deadline: NIODeadline) {
         if case .opening = phase { phase = .opening(until: deadline) }
     }
 
-    /// What comes before lines is done: the client is greeted, and has the rest of its time to sign in.
+    /// Opens the connection with a greeting. The rest of the handshake's time is left for signing in.
     mutating func open(with hello: ByteBuffer) {
         guard case .opening(let deadline) = phase else { return }
         phase = .serving
@@ -191,41 +190,41 @@ extension ConnectionState {
         send(hello)
     }
 
-    /// What comes before lines is done, and the client is not served.
+    /// Opens the connection and says goodbye to a client that is not served.
     mutating func open(with goodbye: Goodbye) {
         guard case .opening = phase else { return }
         phase = .serving
         leave(goodbye, keepingAnswers: true)
     }
 
-    /// Bytes have come.
+    /// Receives input.
     mutating func read(_ bytes: ByteBuffer) {
         if case .serving = phase { lines.feed(bytes) }
     }
 
-    /// The read that was asked for is over.
+    /// Notes the end of a requested read.
     mutating func readIsOver() { isReading = false }
 
-    /// Nothing more will come.
+    /// Notes the end of the input.
     mutating func inputIsOver() { hasInputEnded = true }
 
-    /// A batch goes on once there is room for its next answer: ``Action/resumeBatch``.
+    /// Waits for room for the next response of a batch, until ``Action/resumeBatch``.
     mutating func awaitRoom() { isBatchWaiting = true }
 
-    /// The session is at work on a request of the line from now on; nil: it no longer is.
+    /// Sets the start of the current request, or nil at its end.
     mutating func requestBegan(at now: NIODeadline?) { deadlines.requestBegan = now }
 
-    /// Queues an answer.
+    /// Queues a response.
     ///
-    /// - Parameter isWhole: whether the line ends with this, and is not a part of a batch's answer.
+    /// - Parameter isWhole: true if it is a line, and not a part of a batch's response.
     mutating func answer(_ content: Answer.Content, id: JSON, isWhole: Bool) {
         queue.answer(content, id: id, isWhole: isWhole)
         wantsFlush = true
-        // Answers to requests that were already waiting share a write.
+        // Responses to requests that already wait share a write.
         awaitsAnswer = !isWhole || lines.waitingCount > 0
     }
 
-    /// Ends a batch's answer, where there is one.
+    /// Ends the response to a JSON-RPC batch, if one is open.
     mutating func endBatch() {
         guard queue.isAnswerOpen else { return }
         queue.endBatch()
@@ -233,20 +232,20 @@ extension ConnectionState {
         awaitsAnswer = false
     }
 
-    /// Has the next line done together with that at work, where it may begin and `read` makes something of it.
+    /// Joins the next line to the current one, if it may begin and `read` accepts it.
     mutating func joinLine<Content>(_ read: (ByteBuffer) -> Content?) -> Content? {
         hasRoom && !isLeaving ? lines.join(read) : nil
     }
 
-    /// What is at work is done.
+    /// Ends the current line.
     mutating func lineIsDone() {
         deadlines.requestBegan = nil
         lines.end()
     }
 
-    /// What was to leave at the end of the turn leaves now.
+    /// Starts the flush that is due at the end of the turn.
     ///
-    /// - Returns: false where it had better wait for another turn: this is asked again then.
+    /// - Returns: false if the flush should wait for another turn. Then this is called again.
     mutating func flushIsDue() -> Bool {
         if awaitsAnswer, queue.unwrittenAnswerBytes < queue.targetBatchBytes {
             awaitsAnswer = false
@@ -257,14 +256,14 @@ extension ConnectionState {
         return true
     }
 
-    /// Makes a push the flight that is out; false where it is to be queued, or is not wanted.
+    /// Marks a push as the write in flight. Returns false if it must be queued or is not wanted.
     mutating func beginDirectWrite(_ push: Push, _ now: NIODeadline) -> Bool {
         guard queue.beginDirectWrite(push) else { return false }
         deadlines.lastSent = now
         return true
     }
 
-    /// The lines to hand to the socket now; ``writeCompleted()`` is told when the kernel has them.
+    /// Takes the next write batch. Call ``writeCompleted()`` once the kernel has accepted it.
     mutating func nextWriteBatch(_ now: NIODeadline) -> [ByteBuffer] {
         mustFlush = false
         wantsFlush = false
@@ -273,14 +272,14 @@ extension ConnectionState {
         return batch
     }
 
-    /// The kernel has taken the flight that was out.
+    /// Notes that the kernel has accepted the write in flight.
     mutating func writeCompleted() {
         queue.writeCompleted()
         deadlines.writeCompleted(needsLagNotice: queue.needsLagNotice)
         mustFlush = !queue.isEmpty
     }
 
-    /// Takes nothing more, does what was taken, and says goodbye then.
+    /// Accepts no more requests, executes those accepted, then says goodbye.
     mutating func finish(_ goodbye: Goodbye) {
         switch phase {
         case .opening: cut()
@@ -289,9 +288,9 @@ extension ConnectionState {
         }
     }
 
-    /// Says why and closes; what was taken and not begun is dropped.
+    /// Says goodbye and closes. Requests that have not begun are dropped.
     ///
-    /// - Parameter keepingAnswers: whether answers that are queued still go before it.
+    /// - Parameter keepingAnswers: true if queued responses are still written.
     mutating func leave(_ goodbye: Goodbye, keepingAnswers: Bool) {
         switch phase {
         case .serving, .finishing: break
@@ -309,7 +308,7 @@ extension ConnectionState {
     /// Closes at once.
     mutating func cut() { decided.append(.close(.cut)) }
 
-    /// The connection is closed.
+    /// Notes that the connection is closed.
     mutating func close() {
         phase = .closed
         decided = []
@@ -327,29 +326,29 @@ extension ConnectionState {
 }
 
 extension ConnectionState {
-    /// Pushes are wanted from that cursor on.
+    /// Starts live sync from a cursor.
     mutating func startPushes(cursor: String) {
         queue.startPushes(cursor: cursor)
         deadlines.laggedSince = nil
     }
 
-    /// No push is wanted.
+    /// Stops live sync.
     mutating func stopPushes() {
         queue.stopPushes()
         deadlines.laggedSince = nil
     }
 
-    /// Queues a push, which leaves with the next flush.
+    /// Queues a push for the next flush.
     mutating func push(_ push: Push, _ now: @autoclosure () -> NIODeadline) {
         if queue.push(push) {
-            // A burst leaves while it comes, rather than to pile up past the bound within one turn.
+            // Writes a burst while it arrives, so that it does not exceed the bound within one turn.
             if queue.isWriteBatchReady { mustFlush = true } else if !queue.isWriteInFlight { wantsFlush = true }
         } else {
             noteLag(now())
         }
     }
 
-    /// Drops the pushes that wait: the client is told so.
+    /// Drops the queued pushes and sends a lag notice.
     mutating func fallBehind(_ now: NIODeadline) {
         queue.fallBehind()
         noteLag(now)
@@ -361,17 +360,17 @@ extension ConnectionState {
         wantsFlush = true
     }
 
-    /// The client is this far once it has read what is queued.
+    /// Sets the cursor that the client reaches once it has read the queued pushes.
     mutating func noteCursor(_ cursor: String) { queue.noteCursor(cursor) }
 
-    /// Replaces the deadline by which the client had to sign in, or an earlier expiry; nil: there is none.
+    /// Replaces the sign-in deadline or an earlier expiry. nil removes it.
     mutating func setExpiry(_ expiry: Expiry?, _ now: NIODeadline) {
         deadlines.setExpiry(expiry, now)
     }
 
-    /// Decides what is due.
+    /// Decides the actions that are due.
     ///
-    /// - Parameter unsentBytes: how much of the flight that is out the kernel has not taken yet.
+    /// - Parameter unsentBytes: returns the bytes of the write in flight that the kernel has not accepted.
     mutating func sweep(_ now: NIODeadline, unsentBytes: () -> Int) {
         if deadlines.isRequestOverdue(now) {
             turn += 1

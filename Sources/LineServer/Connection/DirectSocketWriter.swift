@@ -9,17 +9,17 @@ import Musl
 import Darwin
 #endif
 
-/// The socket of a connection whose lines go over it as they are, past the handlers and the queue of writes of its
-/// channel: on that way a push of some hundred bytes costs half as much again as the kernel takes for it.
+/// A writer that bypasses the handlers and write queue of a channel whose lines are sent unchanged. That path adds half
+/// of the kernel's own cost to a push of some hundred bytes.
 ///
-/// Only for its event loop.
+/// Must be used on the channel's event loop.
 struct DirectSocketWriter {
     private let channel: any Channel
     private let descriptor: NIOBSDSocket.Handle
 
-    /// - Returns: nil for a channel that is no socket.
+    /// - Returns: nil for a channel without a socket.
     init?(of channel: any Channel) {
-        // It throws where the socket is closed already.
+        // Throws if the socket is already closed.
         guard
             let found = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
                 of: NIOBSDSocket.Handle.self, { $0 })
@@ -28,12 +28,12 @@ struct DirectSocketWriter {
         descriptor = found
     }
 
-    /// Hands bytes to the kernel at once. Only where all that was written to the channel is with the kernel.
+    /// Sends bytes at once. The kernel must have accepted all earlier writes of the channel.
     ///
-    /// - Returns: what the kernel did not take. Why it did not, as that the client is gone, is found by writing it to the
-    ///   channel.
+    /// - Returns: the bytes that the kernel did not accept. Writing them to the channel reveals the reason, such as a
+    ///   lost connection.
     func write(_ bytes: ByteBuffer) -> ByteBuffer {
-        // The channel closes its descriptor on this loop, and is not active from then on, before anybody is told.
+        // The channel closes its descriptor on this loop and is inactive from then on, before it notifies any handler.
         guard channel.isActive else { return bytes }
         var bytes = bytes
         let sent = unsafe bytes.withUnsafeReadableBytes { unsafe send(descriptor, $0.baseAddress, $0.count, sendFlags) }

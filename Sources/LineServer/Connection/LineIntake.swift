@@ -1,63 +1,62 @@
 import NIOCore
 
-/// The lines that a client has sent and that are not done: cut from bytes, waiting, or at work, one at a time or some that
-/// are done together.
+/// The lines of a client that are received and not done. They wait or are current: one at a time, or several that are
+/// executed together.
 ///
-/// It knows how much storage they hold: a line is a slice of the bytes in which it came, and a few of its bytes may hold
-/// much.
+/// It counts the storage that lines retain, since a line is a slice of the input and a few bytes may retain much.
 struct LineIntake {
-    /// A line that waits.
+    /// A waiting line.
     private struct Waiting {
         var event: LineFramer.Event
 
-        /// The storage that nothing holds any more once this and all before it are done, in bytes.
+        /// The storage in bytes that is released once this line and all before it are done.
         var storage: Int
     }
 
     private var framer: LineFramer
     private let maxCount: Int
 
-    /// Those that wait stand from `head` on; an array that is empty holds no memory.
+    /// Waiting lines, from `head` on. An empty array holds no memory.
     private var waiting: [Waiting] = []
     private var head = 0
 
-    /// The storage that lines hold, those at work included, and that of these alone, in bytes.
+    /// The storage of all lines in bytes. `workBytes`: that of the current lines.
     private var lineBytes = 0
     private var workBytes = 0
 
-    /// How many lines are at work.
+    /// The number of current lines.
     private var workCount = 0
 
-    /// - Parameter maxCount: how many lines may wait or be at work.
+    /// - Parameter maxCount: the maximum number of waiting and current lines.
     init(_ framer: LineFramer, maxCount: Int) {
         self.framer = framer
         self.maxCount = maxCount
     }
 
-    /// The storage of all that came and is not done, in bytes.
+    /// The storage of all unexecuted input, in bytes.
     var heldBytes: Int { framer.heldBytes + lineBytes }
 
-    /// Whether as many lines are taken as may be.
+    /// True if no more lines are accepted.
     var isFull: Bool { waitingCount + workCount >= maxCount }
 
-    /// Whether a line is at work.
+    /// True if a line is current.
     var isBusy: Bool { workCount > 0 }
 
-    /// How many lines wait.
+    /// The number of waiting lines.
     var waitingCount: Int { waiting.count - head }
 
     private var hasWaiting: Bool { head < waiting.count }
 
-    /// Whether a line waits, and none is at work.
+    /// True if a line waits and none is current.
     var isReady: Bool { hasWaiting && !isBusy }
 
-    /// Whether no line waits, and none is at work.
+    /// True if no line waits or is current.
     var isEmpty: Bool { !hasWaiting && !isBusy }
 
-    /// Takes the bytes that came next.
+    /// Receives input.
     mutating func feed(_ bytes: ByteBuffer) { framer.feed(bytes) }
 
-    /// Takes as many of the lines that have come as may be.
+    /// Accepts received lines, as many as the bound permits.
     mutating func take() {
         while !isFull {
             let event = framer.next()
@@ -76,10 +75,10 @@ struct LineIntake {
         }
     }
 
-    /// Takes up the line that has waited longest; nil where none is ready.
+    /// Begins the oldest waiting line. Returns nil if none is ready.
     mutating func begin() -> LineFramer.Event? { isReady ? takeUp() : nil }
 
-    /// Takes up the line that has waited longest together with those at work, where `read` makes something of it.
+    /// Joins the oldest waiting line to the current ones, if `read` accepts it.
     mutating func join<Content>(_ read: (ByteBuffer) -> Content?) -> Content? {
         guard isBusy, hasWaiting, case .line(let line) = waiting[head].event, let content = read(line) else {
             return nil
@@ -90,7 +89,7 @@ struct LineIntake {
 
     private mutating func takeUp() -> LineFramer.Event {
         let line = waiting[head]
-        // A line that is being done is its task's; nothing else is to hold on to it.
+        // The task owns its line. Nothing else may retain it.
         waiting[head].event = .tooLong
         head += 1
         if head == waiting.count {
@@ -105,14 +104,14 @@ struct LineIntake {
         return line.event
     }
 
-    /// What is at work is done.
+    /// Ends the current lines.
     mutating func end() {
         workCount = 0
         lineBytes -= workBytes
         workBytes = 0
     }
 
-    /// Drops all but what is at work, and takes nothing more.
+    /// Drops all lines but the current ones, and accepts no more.
     mutating func forget() {
         waiting = []
         head = 0

@@ -2,18 +2,21 @@ import Messaging
 import NIOCore
 import Threads
 
-/// Has the requests of one line done, one after another, and their answers written; with a send those that wait behind it.
+/// Executes the requests of one line sequentially and writes the responses. A send is executed together with the sends
+/// that wait behind it.
 ///
-/// It is a task of its own, whose memory goes with it: what a connection keeps for as long as it lives does not grow with
-/// its deepest request.
+/// Each line has its own task, which frees its memory, so that an idle connection does not keep the stack of its
+/// deepest request.
 struct LineTask: Sendable {
     let connection: NIOLoopBound<ConnectionHandler>
     let session: any LineSession
 
-    /// The line's number: where the connection is at another, this one was given up.
+    /// The line's number. If the connection has another, this line has timed out.
     let turn: Int
 
-    /// - Parameter loop: the connection's loop, which this never leaves but for the session's own reasons.
+    /// Executes a line.
+    ///
+    /// - Parameter loop: The event loop that runs this task. Only the session may suspend to another executor.
     func run(_ line: ByteBuffer, on loop: isolated LoopActor) async {
         var hooks: [@Sendable () async -> Void] = []
         switch Envelope(line) {
@@ -23,7 +26,7 @@ struct LineTask: Sendable {
         case .batch(let items):
             var rest = items[...]
             while let first = rest.first {
-                // As between lines: the next request waits until the client has made room for its answer.
+                // As between lines, the next request waits until the client has made room for its response.
                 await withSuspension { caller in
                     connection.value.awaitRoom(caller)
                     return .suspend
@@ -43,13 +46,13 @@ struct LineTask: Sendable {
         connection.value.lineIsDone()
     }
 
-    /// How many sends that stand one after another are done together.
+    /// The maximum number of consecutive sends that are executed together.
     private static let mostTogether = 16
 
-    /// Has a request done, or sends that stand one after another, and writes the answers.
+    /// Executes a request, or consecutive sends, and writes the responses.
     ///
-    /// - Parameter isWhole: whether an answer is a line, and not a part of a batch's.
-    /// - Returns: false where the line was given up meanwhile.
+    /// - Parameter isWhole: true if a response is a line, and not a part of a batch's.
+    /// - Returns: false if the line has timed out meanwhile.
     private func perform(
         _ items: [Envelope.Item], isWhole: Bool, _ hooks: inout [@Sendable () async -> Void],
         on loop: isolated LoopActor
@@ -77,17 +80,16 @@ struct LineTask: Sendable {
     private var isAtWork: Bool { connection.value.state.turn == turn }
 }
 
-/// What is being done, as its connection sees it: a line, or the sends of several.
+/// The current work of a connection: a line, or several lines with sends.
 struct LineWork {
     var lines: [ByteBuffer]
     let task: Task<Void, Never>
 
     private static let maxJoinedBytes = 65_536
 
-    /// Takes up the lines that wait, as long as they are sends, so many at most and of so many bytes as may be: they are
-    /// done with the one at work. A send is answered with what it says.
+    /// Joins waiting lines to the current one while they are sends, up to `most` and `maxJoinedBytes`.
     ///
-    /// - Parameter next: gives what `read` makes of the next line, and takes that up.
+    /// - Parameter next: returns the result of `read` for the next line, and takes the line if that is not nil.
     mutating func joinSends(
         _ most: Int,
         _ next: (_ read: (ByteBuffer) -> (ByteBuffer, Envelope.Item)?) -> (ByteBuffer, Envelope.Item)?
@@ -106,12 +108,12 @@ struct LineWork {
         return sends
     }
 
-    /// How many of its requests are done, and answered where they are to be.
+    /// The number of requests that are done.
     var answered = 0
 
-    /// What is left of it: the request that is at work, and the ids of all that wait for an answer.
+    /// The request being executed, and the ids of all requests without a response.
     ///
-    /// `isWhole`: whether an answer is a line, and not a part of a batch's.
+    /// `isWhole`: true if a response is a line, and not a part of a batch's.
     var owed: (overdue: Envelope.Item, ids: [JSON], isWhole: Bool) {
         var items: [Envelope.Item] = []
         var isWhole = true
@@ -128,6 +130,6 @@ struct LineWork {
 }
 
 extension Envelope.Item {
-    /// Whether it sends a text, which may be done together with others.
+    /// True if it sends a text, which may be executed together with others.
     var isSend: Bool { (try? content.get())?.isTextSend ?? false }
 }

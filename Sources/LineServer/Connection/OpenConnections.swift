@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many connections a server has to wait for at its end.
+/// A counter of the connections that a server must wait for before it ends.
 package final class OpenConnections: Sendable {
     private struct State {
         var count = 0
@@ -12,18 +12,18 @@ package final class OpenConnections: Sendable {
 
     package init() {}
 
-    /// One more is there.
+    /// Counts a new connection.
     package func enter() { state.withLock { $0.count += 1 } }
 
-    /// One has ended, with all that was at work for it.
+    /// Counts the end of a connection and all its work.
     package func leave() {
         change { $0.count -= 1 }
     }
 
-    /// Lets no more be waited for, and waits until all that came have ended.
+    /// Waits until the number of connections is zero.
     package func haveEnded() async {
         change { $0.isClosing = true }
-        // It never fails.
+        // This never fails.
         try? await over.value()
     }
 

@@ -3,16 +3,16 @@ import Messaging
 import NIOCore
 import Synchronization
 
-/// What all connections of a server share.
+/// The shared state of all connections of a server.
 final class ServerContext: Sendable {
     let configuration: LineServer.Configuration
     let metrics: LineMetrics
     private let logger: Logger
 
-    /// The line that greets every client, made once.
+    /// The greeting line, encoded once.
     let hello: ByteBuffer
 
-    /// Those that are served.
+    /// The connections that are served.
     let connections = OpenConnections()
 
     private let admissions: Mutex<Admissions>
@@ -30,20 +30,20 @@ final class ServerContext: Sendable {
                 maxConnectionsPerAddress: configuration.maxConnectionsPerAddress))
     }
 
-    /// Whether the server was told to stop: whoever comes now is told so.
+    /// True once shutdown has begun. New clients then get a goodbye.
     var isStopping: Bool { stopping.load(ordering: .acquiring) }
 
     func stop() { stopping.store(true, ordering: .releasing) }
 
-    /// A number that no other connection has.
+    /// Returns a number that no other connection has.
     func nextNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
 
-    /// How many addresses are counted.
+    /// The number of counted addresses.
     var addressCount: Int { admissions.withLock { $0.addressCount } }
 
-    /// How a new connection is received; unless it is dropped, it is to be released once.
+    /// Admits a new connection. Unless it is dropped, it must be released once.
     ///
-    /// - Parameter address: nil where it is not known yet; ``assignAddress(_:)`` tells it.
+    /// - Parameter address: nil if unknown until ``assignAddress(_:)``.
     func admit(from address: String?) -> Admissions.Admission {
         let admission = admissions.withLock { $0.admit(from: address) }
         switch admission {
@@ -53,7 +53,7 @@ final class ServerContext: Sendable {
         return admission
     }
 
-    /// A connection that is served is from that address: whether it still is.
+    /// Counts a served connection under its address, and returns the new decision.
     func assignAddress(_ address: String) -> Admissions.Admission {
         let admission = admissions.withLock { $0.assignAddress(address) }
         switch admission {
@@ -69,16 +69,16 @@ final class ServerContext: Sendable {
         logger.debug("connection opened", metadata: ["connection": "c\(number)", "peer": "\(peerAddress)"])
     }
 
-    /// A client did not do what comes before lines, and is closed.
+    /// Logs a connection that failed before its first line.
     func failedToOpen(_ number: Int, _ peerAddress: String?, _ reason: String) {
         logger.debug(
             "connection not opened",
             metadata: ["connection": "c\(number)", "peer": "\(peerAddress ?? "unknown")", "reason": "\(reason)"])
     }
 
-    /// Releases what was admitted.
+    /// Releases an admitted connection.
     ///
-    /// - Parameter admission: the last that was given to the connection.
+    /// - Parameter admission: the connection's last decision.
     func closed(_ number: Int, peerAddress: String?, _ admission: Admissions.Admission) {
         logger.debug("connection closed", metadata: ["connection": "c\(number)"])
         switch admission {
@@ -90,21 +90,21 @@ final class ServerContext: Sendable {
         }
     }
 
-    /// A request was at work for longer than anything that could hold it.
+    /// Logs and counts a request that has exceeded the request timeout.
     ///
-    /// - Returns: what the client is told, with the number under which the log has it.
+    /// - Returns: the error for the client, with the incident number in the log.
     func requestTimedOut(_ id: RequestID, _ item: Envelope.Item) -> ProtocolError {
         let incident = ID.random()
         metrics.requestTimedOut()
         var metadata: Logger.Metadata = ["incident": "\(incident)", "request": "\(id)"]
-        // The session has taken it for a method, so that the name is hardly the client's own text.
+        // The session accepted the method, so its name is unlikely to be the client's own text.
         if case .success(let request) = item.content { metadata["method"] = "\(request.method.prefix(40))" }
         metadata["reason"] = "it was given up after \(configuration.requestTimeout)"
         logger.error("a request failed", metadata: metadata)
         return .fault("given up").filed(under: incident)
     }
 
-    /// So many clients were turned away because there were no file descriptors left.
+    /// Logs the number of clients refused for lack of file descriptors.
     func ranOutOfDescriptors(refused: Int) {
         logger.warning("out of file descriptors: connections refused", metadata: ["count": "\(refused)"])
     }
@@ -126,7 +126,7 @@ extension Goodbye {
     static let lineTooLong = Goodbye(.lineTooLong, "A line did not end.")
     static let messageTooLong = Goodbye(.lineTooLong, "A message is longer than a line may be.")
 
-    /// The server has no file descriptors left.
+    /// The process has no file descriptors left.
     static let outOfDescriptors = Goodbye(
         .tooManyConnections, "The server has as many connections in all as the system lets it have.")
 

@@ -10,13 +10,13 @@ import Darwin
 #endif
 
 extension ServerBootstrap {
-    /// The options of the listening socket, most of which its connections inherit.
+    /// Sets the options of the listening socket, most of which its connections inherit.
     package func listening(_ configuration: LineServer.Configuration) -> ServerBootstrap {
         var bootstrap =
             self
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.backlog, value: configuration.backlog)
-            // Fixed, since the kernel would let a client send megabytes ahead, and all of it is read when the client
+            // Fixed, since the kernel would let a client send megabytes ahead, all of which is read when the client
             // ends.
             .serverChannelOption(.socketOption(.so_rcvbuf), value: .init(configuration.receiveBufferBytes))
             .serverChannelOption(.socketOption(.so_keepalive), value: 1)
@@ -26,16 +26,16 @@ extension ServerBootstrap {
             .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelOption(.recvAllocator, value: UnpooledReceiveAllocator())
         #if os(Linux)
-        // A peer that has vanished takes no bytes: the kernel gives it up after this, a little after we would have said
-        // goodbye to one that only does not read.
+        // A vanished peer accepts no bytes. The kernel drops it shortly after the goodbye that a slow consumer would
+        // get.
         let userTimeoutSeconds = configuration.slowConsumerTimeout.components.seconds + 15
         bootstrap =
             bootstrap
             .serverChannelOption(
                 .tcpOption(.init(rawValue: CInt(TCP_USER_TIMEOUT))), value: .init(clamping: userTimeoutSeconds * 1_000)
             )
-            // The kernel takes no more than this ahead of what it has sent, so that one sees a slow client read: with
-            // megabytes in the kernel a flight stood still for minutes that drained all the time.
+            // Bounds unsent bytes in the kernel, so that a slow client is seen reading: with megabytes there, a write
+            // in flight that was draining showed no progress for minutes.
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: 131_072)
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPIDLE))), value: 60)
             .serverChannelOption(.tcpOption(.init(rawValue: CInt(TCP_KEEPINTVL))), value: 15)
@@ -49,19 +49,17 @@ let addressInUse = EADDRINUSE
 let addressNotAvailable = EADDRNOTAVAIL
 let permissionDenied = EACCES
 
-/// Receive buffers that grow and shrink with what comes, each for one read.
+/// An allocator of receive buffers that adapt to the input, each for one read.
 ///
-/// NIO's pool would keep for every connection a buffer as large as its largest read; thousands of idle connections are
-/// not to pay for what they once sent.
+/// NIO's pool would keep a buffer as large as the largest read for every connection, also for thousands of idle ones.
 ///
-/// No read is large: all that came with one is done before the loop looks at its other sockets again, so that the lines
-/// that so many connections have read in a turn are what somebody else's request waits for. With 60 that flood, and
-/// reads of 64 KiB, that was a second.
+/// Reads are small, because all input of a read is processed before the loop polls its other sockets, and other
+/// requests wait for the lines of all reads in a turn. With 60 flooding connections and reads of 64 KiB, that took a
+/// second.
 private struct UnpooledReceiveAllocator: RecvByteBufferAllocator {
     private var adaptive = AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 512, maximum: 8_192)
 
-    /// The first buffer is small: NIO keeps that one, though it does not use it again, for as long as the connection
-    /// lives.
+    /// True until the first buffer, which is small: NIO keeps it for the life of the connection without reusing it.
     private var isFirst = true
 
     func buffer(allocator: ByteBufferAllocator) -> ByteBuffer {
@@ -69,10 +67,10 @@ private struct UnpooledReceiveAllocator: RecvByteBufferAllocator {
         return adaptive.buffer(allocator: allocator)
     }
 
-    /// No size is a size that pooled buffers are brought to: there is no pool.
+    /// Returns nil, since there is no pool whose buffers need resizing.
     func nextBufferSize() -> Int? { nil }
 
-    /// Says each time that the next buffer may be larger, so that each read gets a new one.
+    /// Returns true, so that NIO allocates a new buffer for each read.
     mutating func record(actualReadBytes: Int) -> Bool {
         if isFirst {
             isFirst = false

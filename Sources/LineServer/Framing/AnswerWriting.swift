@@ -2,9 +2,9 @@ package import Messaging
 package import NIOCore
 
 extension ByteBuffer {
-    /// Writes an answer's envelope around its content: one JSON object, without a line end.
+    /// Writes a response: one JSON object around the content, without a line end.
     ///
-    /// - Parameter id: the request's, as sent.
+    /// - Parameter id: the request's id, as sent.
     package mutating func writeAnswer(id: JSON, _ content: Answer.Content) {
         switch content {
         case .result(let result):
@@ -38,8 +38,7 @@ extension ByteBuffer {
         writeStaticString("}}")
     }
 
-    /// Writes JSON text such that it cannot end the line: a raw line end in it can only stand between tokens, where a
-    /// blank means the same.
+    /// Writes JSON text without line ends. A raw line end can only stand between tokens, where a blank is equivalent.
     private mutating func writeOnOneLine(_ json: ByteBuffer) {
         let start = writerIndex
         writeImmutableBuffer(json)

@@ -1,27 +1,27 @@
 package import Messaging
 package import NIOCore
 
-/// What one line asks for: JSON-RPC 2.0's envelope (`docs/protocol.md`, section 1).
+/// The JSON-RPC 2.0 envelope of one line (`docs/protocol.md`, section 1).
 package enum Envelope: Equatable {
-    /// One request, or what is wrong with the line.
+    /// One request, or the error of an invalid line.
     case single(Item)
 
     /// 1 to 50 requests, answered by one array.
     case batch([Item])
 
-    /// The most requests that one batch may hold.
+    /// The maximum number of requests in a batch.
     package static let maxBatchCount = 50
 
-    /// A request, or what is wrong with it.
+    /// A request, or the error of an invalid one.
     package struct Item: Equatable {
-        /// The id that the answer carries: a string, an integer or null, as sent. nil for a notification, which is
-        /// never answered, not even with an error.
+        /// The id of the response: a string, an integer or null, as sent. It is nil for a notification, which gets no
+        /// response, not even an error.
         package var id: JSON?
 
         package var content: Result<Request, ProtocolError>
     }
 
-    /// Reads a line, whatever it holds.
+    /// Parses a line. Invalid input becomes an item with an error.
     package init(_ line: ByteBuffer) {
         let value: JSON
         do {
@@ -47,7 +47,7 @@ package enum Envelope: Equatable {
 }
 
 extension Envelope.Item {
-    /// Refuses, with the id where one could be read.
+    /// Creates an `invalid_request` error, with the id if it was readable.
     fileprivate init(invalid message: String, id: JSON = .null) {
         self.init(id: id, content: .failure(ProtocolError(.invalidRequest, message)))
     }
@@ -59,11 +59,11 @@ extension Envelope.Item {
         }
         let duplicate = envelope.duplicate
         let sentID = envelope["id"]
-        // Which of two ids is meant cannot be read.
+        // Two ids are ambiguous.
         let isLegible = Self.isLegible(sentID) && envelope.members.count { $0.name.hasSameCodePoints(as: "id") } <= 1
         let id: JSON = isLegible ? sentID ?? .null : .null
 
-        // Before any comparison that normalizes.
+        // Must precede every comparison that normalizes.
         guard !envelope.hasLongCombiningRun else {
             self.init(id: isLegible ? sentID : .null, content: .failure(.longCombiningRun))
             return
@@ -110,8 +110,8 @@ extension Envelope.Item {
         }
     }
 
-    /// Whether this may be an id; none at all is a notification's. An integer is one that fits 64 bits: what a client
-    /// could not hold, it could not match either.
+    /// Returns true for a valid id, and for nil, which marks a notification. An integer must fit in 64 bits, since a
+    /// client could not match a larger one.
     private static func isLegible(_ id: JSON?) -> Bool {
         switch id {
         case nil, .null?, .string?: true
@@ -122,7 +122,7 @@ extension Envelope.Item {
 }
 
 extension ProtocolError {
-    /// - Parameter text: what it was that was to be JSON.
+    /// - Parameter text: the name of the invalid text, for the message.
     package init(_ error: JSONError, in text: String = "line") {
         switch error {
         case .invalidUTF8:

@@ -1,5 +1,5 @@
-/// What another framing than lines tells its connection, as a user event of the pipeline.
+/// An event that another framing fires in the pipeline of its connection.
 package enum FramingEvent {
-    /// A message is longer than a line may be, and its end is not waited for.
+    /// A message exceeds the maximum line length. Its remaining bytes are not awaited.
     case messageTooLong
 }

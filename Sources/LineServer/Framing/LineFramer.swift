@@ -1,52 +1,52 @@
 import Messaging
 import NIOCore
 
-/// Cuts a stream of bytes into lines (`docs/protocol.md`, section 1), at whatever borders the bytes come.
+/// A parser that cuts a stream of bytes into lines (`docs/protocol.md`, section 1), at any chunk borders.
 ///
-/// It holds no more than one unfinished line within the limit and what was fed and not asked for yet: of a line over
-/// the limit nothing is kept. Empty lines are passed over; bytes after the last line end are no line.
+/// It holds at most one unfinished line within the limit and the input not yet consumed. Of a line over the limit it
+/// keeps nothing. It skips empty lines and ignores bytes after the last line end.
 ///
-/// A line is a slice of the bytes in which it came, without a copy, unless it came in several pieces: those are gathered
-/// in storage of the line's own.
+/// A line is a slice of the input, without a copy. A line that came in several chunks is gathered in its own storage.
 ///
-/// Of a request of HTTP its first line is one, whose answer says which port it wants; the fields of its header are not.
+/// The first line of an HTTP request counts as a line, and its response names the HTTP port. Its header fields are
+/// skipped.
 struct LineFramer {
-    /// What the bytes held, in their order.
+    /// A result of parsing, in the order of the input.
     enum Event: Equatable {
         /// A line without its line end: 1 to `maxLineBytes` bytes.
         case line(ByteBuffer)
 
-        /// A line over the limit, told once, as soon as it is over; its rest is discarded.
+        /// A line over the limit, reported once, as soon as it exceeds it. Its remaining bytes are discarded.
         case tooLong
 
-        /// More than `maxUnendedBytes` came without a line end. Nothing is read from here on.
+        /// More than `maxUnendedBytes` came without a line end. All further input is ignored.
         case endless
     }
 
-    /// The largest line, in bytes, without its line end.
+    /// The maximum line length in bytes, without the line end.
     let maxLineBytes: Int
 
-    /// How much may come without a line end, in bytes.
+    /// The maximum number of bytes without a line end.
     let maxUnendedBytes: Int
 
-    /// What is not cut yet.
+    /// Input that is not parsed yet.
     private var bytes = ByteBuffer()
 
-    /// What was fed while there was something to cut.
+    /// Input that came while `bytes` was not empty.
     private var later = ByteBuffer()
 
-    /// The line whose end has not come, in storage of its own: what came before it is not held on to.
+    /// The unfinished line, in its own storage, so that it does not retain the input before it.
     private var beginning = ByteBuffer()
 
-    /// How much of an over-long line has gone by; nil outside of one.
+    /// The discarded bytes of the current over-long line, or nil outside of one.
     private var discarded: Int?
 
     private var isEndless = false
 
-    /// Whether the newest line is the first of a request of HTTP, but for its fields.
+    /// True if the newest line begins an HTTP request, until a line that is no header field.
     private var isInHTTP = false
 
-    /// How much storage was let go of that lines may still be slices of.
+    /// Released storage in bytes, which lines may still slice.
     private var releasedBytes = 0
 
     init(maxLineBytes: Int, maxUnendedBytes: Int = 1 << 20) {
@@ -54,29 +54,29 @@ struct LineFramer {
         self.maxUnendedBytes = max(maxUnendedBytes, maxLineBytes + 2)
     }
 
-    /// How much memory is held, in bytes: storage, of which a few readable bytes may hold much.
+    /// Memory held, in bytes of storage: a few readable bytes may retain much.
     var heldBytes: Int { bytes.storageCapacity + later.storageCapacity + beginning.storageCapacity }
 
-    /// How much storage was let go of since this was asked last: the newest line is the last that may hold it.
+    /// Returns the storage released since the last call. The newest line is the last that may retain it.
     mutating func takeReleasedBytes() -> Int {
         defer { releasedBytes = 0 }
         return releasedBytes
     }
 
-    /// Takes the bytes that came next.
+    /// Appends input.
     mutating func feed(_ more: ByteBuffer) {
         guard !isEndless else { return }
         if self.bytes.readableBytes > 0 {
             later.writeImmutableBuffer(more)
         } else if more.storageCapacity > 4_096, more.readableBytes < more.storageCapacity / 8 {
-            // Lines are not to hold on to so much more than they are, and TLS uses its buffer again where nobody does.
+            // A line must not retain a buffer much larger than itself, and TLS reuses a buffer that nothing retains.
             self.bytes = ByteBuffer(bytes: more.readableBytesView)
         } else {
             self.bytes = more
         }
     }
 
-    /// The next event; nil until more is fed.
+    /// Returns the next event, or nil if it needs more input.
     mutating func next() -> Event? {
         if let discarded = self.discarded, discarded > maxUnendedBytes { return endlessly() }
         while !isEndless, bytes.readableBytes > 0 {
@@ -93,14 +93,14 @@ struct LineFramer {
         return nil
     }
 
-    /// Skips the empty lines at the beginning of the bytes. Cut one by one, a flood of them took 100 ns each.
+    /// Skips leading empty lines. Cut separately, a flood of them took 100 ns each.
     private mutating func skipEmptyLines() {
         guard beginning.readableBytes == 0, discarded == nil else { return }
         let count = Self.countOfEmptyLines(bytes.readableBytesUInt8Span)
         if count > 0 { consume(count) }
     }
 
-    /// Returns the number of bytes that the empty lines at the beginning take.
+    /// Returns the length of the leading empty lines in bytes.
     private static func countOfEmptyLines(_ bytes: Span<UInt8>) -> Int {
         var count = 0
         while count < bytes.count {
@@ -117,7 +117,7 @@ struct LineFramer {
         return count
     }
 
-    /// A line end stands after so many bytes.
+    /// Ends the current line, whose line end follows `count` bytes.
     private mutating func endLine(after count: Int) -> Event? {
         if let discarded = self.discarded {
             self.discarded = nil
@@ -125,7 +125,7 @@ struct LineFramer {
             return discarded + count > maxUnendedBytes ? endlessly() : nil
         }
         let length = self.length(with: count)
-        // Where it is endless too, the next call says so.
+        // If the line is endless too, the next call reports it.
         if length > maxLineBytes { return discard(count) }
         var line: ByteBuffer
         if beginning.readableBytes == 0 {
@@ -143,7 +143,7 @@ struct LineFramer {
         return .line(line)
     }
 
-    /// No line end is in sight.
+    /// Consumes `count` bytes that contain no line end.
     private mutating func continueLine(by count: Int) -> Event? {
         if let discarded = self.discarded {
             self.discarded = discarded + count
@@ -156,7 +156,7 @@ struct LineFramer {
         return nil
     }
 
-    /// How long the line is with so many bytes more, if it ends there: the last may be the first of `\r\n`.
+    /// Returns the length of the line if it ends after `count` more bytes. A final `\r` belongs to the line end.
     private func length(with count: Int) -> Int {
         let last =
             count > 0
@@ -165,7 +165,7 @@ struct LineFramer {
         return beginning.readableBytes + count - (last == UInt8(ascii: "\r") ? 1 : 0)
     }
 
-    /// Keeps nothing of a line that is over the limit.
+    /// Starts to discard a line over the limit.
     private mutating func discard(_ count: Int) -> Event {
         discarded = beginning.readableBytes + count
         beginning = ByteBuffer()
@@ -185,7 +185,7 @@ struct LineFramer {
     private mutating func consume(_ count: Int) {
         bytes.moveReaderIndex(forwardBy: count)
         guard bytes.readableBytes == 0 else { return }
-        // Letting go of the storage is what makes an idle connection small, and lets the socket's buffer be used again.
+        // Releasing the storage keeps idle connections small and lets the socket reuse its buffer.
         releasedBytes += bytes.storageCapacity
         bytes = later
         later = ByteBuffer()

@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// What each line of a client goes through, for `postline-bench hotpaths`.
+/// The per-line work of the server, for `postline-bench hotpaths`.
 package enum LineHotPaths {
-    /// Cuts a stream, which comes in pieces of 1,400 bytes, into its lines, and gives how many there were.
+    /// Returns a function that cuts the stream, in chunks of 1,400 bytes, into lines and returns their number.
     package static func framing(_ stream: String) -> () -> Int {
         var whole = ByteBuffer(string: stream)
         var pieces: [ByteBuffer] = []
@@ -20,7 +20,7 @@ package enum LineHotPaths {
         }
     }
 
-    /// Reads one line as a request, and gives 1 where it is one.
+    /// Returns a function that parses the line and returns 1 if it is a request.
     package static func envelope(_ line: String) -> () -> Int {
         let line = ByteBuffer(string: line)
         return {

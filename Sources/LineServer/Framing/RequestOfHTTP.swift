@@ -1,11 +1,11 @@
 import Messaging
 import NIOCore
 
-/// How a request of HTTP looks to the port for lines (RFC 9112, sections 3 and 5).
+/// Detection of HTTP requests on the line port (RFC 9112, sections 3 and 5).
 extension ByteBuffer {
-    /// Whether it ends as the first line of a request of HTTP does.
+    /// True if it ends like the request line of HTTP.
     var isRequestOfHTTP: Bool {
-        // Of a line that is JSON one look at its last byte is all.
+        // For JSON, checking the last byte is enough.
         guard let last = readableBytesView.last, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(last) else {
             return false
         }
@@ -13,7 +13,7 @@ extension ByteBuffer {
         return version.starts(with: "HTTP/".utf8)
     }
 
-    /// Whether it begins as a field of a header does, by a name and a colon: no JSON does.
+    /// True if it begins like a header field, with a name and a colon. JSON never does.
     var isFieldOfHTTP: Bool {
         let rest = readableBytesView.drop { byte in
             switch byte {
@@ -30,6 +30,6 @@ extension ByteBuffer {
 extension ProtocolError {
     static let http = ProtocolError(
         .parseError,
-        "This is HTTP, and this port is for lines of JSON. HTTP has a port of its own, 7433 unless it was set otherwise "
-            + "(POSTLINE_HTTP_PORT).")
+        "This is HTTP, and this port is for lines of JSON. HTTP has a port of its own, 7433 unless it was set "
+            + "otherwise (POSTLINE_HTTP_PORT).")
 }

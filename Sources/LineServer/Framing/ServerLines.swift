@@ -1,13 +1,13 @@
 import Messaging
 import NIOCore
 
-/// The lines that the server says unasked (`docs/protocol.md`, sections 1 and 4), each with its line end.
+/// Lines that the server sends without a request (`docs/protocol.md`, sections 1 and 4), with their line ends.
 enum ServerLines {
     static func hello(_ configuration: LineServer.Configuration) -> ByteBuffer {
         line("server.hello", configuration.info.object)
     }
 
-    /// - Parameter cursor: how far the client is; nil without live sync.
+    /// - Parameter cursor: the client's cursor, or nil without live sync.
     static func ping(cursor: String?) -> ByteBuffer {
         line("server.ping", cursor.map { ["cursor": .string($0)] } ?? [:])
     }

@@ -3,12 +3,12 @@ import Messaging
 import NIOCore
 import Synchronization
 
-/// What the connections of one event loop share: a inbox for what sessions ask of them from any thread, one flush a
-/// connection a tick, and one timer for all their deadlines.
+/// The shared state of all connections of one event loop: an inbox for orders from any thread, one flush per connection
+/// and tick, and one timer for all deadlines.
 final class LineLoop: PushTarget {
     let eventLoop: any EventLoop
 
-    /// That of its sessions, and of all tasks that serve its connections.
+    /// The executor of the loop's sessions and of all tasks that serve its connections.
     let executor: LoopExecutor
     private let actor: LoopActor
     private let budget: NIOLoopBound<TurnBudget>
@@ -19,7 +19,7 @@ final class LineLoop: PushTarget {
     private let inbox = Mutex(Inbox())
     private let local: NIOLoopBound<Local>
 
-    /// What one caller asks of one connection.
+    /// An order to one connection.
     enum Order: Sendable {
         case startPushes(cursor: String)
         case stopPushes
@@ -37,31 +37,31 @@ final class LineLoop: PushTarget {
     private struct Inbox {
         var messages: [Message] = []
 
-        /// Whether the loop has been told that there are messages.
+        /// True if the loop was already woken for the messages.
         var isAnnounced = false
     }
 
-    /// What only the event loop touches.
+    /// State that only the event loop accesses.
     private final class Local {
         var connections: [ConnectionHandler] = []
         var unflushed: [ConnectionHandler] = []
         var isFlushScheduled = false
         var sweeping: RepeatedTask?
 
-        /// What waited for clients at the last sweep.
+        /// The bytes that waited for clients at the last sweep.
         var waitingBytes = 0
 
-        /// How much of that were answers.
+        /// The response bytes among `waitingBytes`.
         var unwrittenAnswerBytes = 0
 
-        /// Messages that are being read; kept so that its memory serves again.
+        /// The messages being processed. The array is kept to reuse its memory.
         var reading: [Message] = []
 
-        /// Those to be told at the next flush that what they pushed is written.
+        /// Callbacks for the next flush, which confirm that pushes are written.
         var writers: [@Sendable () -> Void] = []
     }
 
-    /// - Parameter eventLoop: the event loop on which this is called.
+    /// Creates the state. Must be called on `eventLoop`.
     init(_ eventLoop: any EventLoop, metrics: LineMetrics, answers: UnwrittenAnswers) {
         self.eventLoop = eventLoop
         executor = LoopExecutor(eventLoop)
@@ -72,11 +72,10 @@ final class LineLoop: PushTarget {
         self.local = NIOLoopBound(Local(), eventLoop: eventLoop)
     }
 
-    /// Only for the loop.
+    /// The loop's turn budget. Must be read on the loop.
     var turnBudget: TurnBudget { budget.value }
 
-    /// Gives a connection an order, from any thread. However many come before the loop gets to them cost it one
-    /// wake-up.
+    /// Posts an order to a connection, from any thread. Orders that arrive before the loop runs share one wake-up.
     func post(_ order: Order, to sink: ConnectionSink) { self.post(.order(order, sink)) }
 
     func push(_ pushes: [Multicast], written: @escaping @Sendable () -> Void) {
@@ -96,13 +95,13 @@ final class LineLoop: PushTarget {
         }
     }
 
-    /// Begins a task that lives on the loop. Whoever begins it sees to it that it ends. Only for the loop.
+    /// Starts a task on the loop. The caller must ensure that it ends. Must be called on the loop.
     @discardableResult
     func begin(_ work: @escaping @Sendable (isolated LoopActor) async -> Void) -> Task<Void, Never> {
         actor.assumeIsolated { $0.begin(work) }
     }
 
-    /// Does something with every connection of the loop, from any thread.
+    /// Runs `body` for every connection of the loop, from any thread.
     func forEach(_ body: @escaping @Sendable (ConnectionHandler) -> Void) {
         eventLoop.execute {
             for connection in self.local.value.connections { body(connection) }
@@ -110,10 +109,10 @@ final class LineLoop: PushTarget {
         }
     }
 
-    /// Carries out all orders given so far. This and what follows is only for the loop.
+    /// Executes all posted orders. This and the functions below must be called on the loop.
     func drainInbox() {
         let local = self.local.value
-        // An order can lead here again; the messages being read are then in good hands.
+        // An order can re-enter. The outer call processes the messages.
         guard local.reading.isEmpty else { return }
         self.inbox.withLock { inbox in
             swap(&inbox.messages, &local.reading)
@@ -132,8 +131,10 @@ final class LineLoop: PushTarget {
         local.reading.removeAll(keepingCapacity: !isLarge)
     }
 
-    /// - Parameter alone: whether it is all that its receivers get now: then it leaves at once. Otherwise one write a
-    ///   session takes all that the session gets.
+    /// Delivers a push to its receivers.
+    ///
+    /// - Parameter alone: true if the receivers get nothing else now, so that it is written at once. Otherwise each
+    ///   session gets all its pushes in one write.
     private func push(_ shared: Multicast, alone: Bool) {
         let now = NIODeadline.now()
         for receiver in shared.receivers {
@@ -142,7 +143,7 @@ final class LineLoop: PushTarget {
         metrics.pushed(shared.receivers.count)
     }
 
-    /// Writes the connection's queue out at the end of this tick, with all that is queued until then.
+    /// Schedules a flush of the connection's queue for the end of this tick.
     func flushLater(_ connection: ConnectionHandler) {
         let local = self.local.value
         local.unflushed.append(connection)
@@ -161,7 +162,7 @@ final class LineLoop: PushTarget {
         local.writers = []
         for written in writers { written() }
         if local.unflushed.isEmpty {
-            // The memory serves again, unless it is a rare burst's.
+            // Reuses the memory, unless it comes from a rare burst.
             guard connections.count <= 4_096 else { return }
             connections.removeAll(keepingCapacity: true)
             swap(&connections, &local.unflushed)
@@ -187,13 +188,13 @@ final class LineLoop: PushTarget {
         last.index = index
     }
 
-    /// Begins to look at the deadlines of all connections, once an interval, and at how much waits for their clients.
+    /// Starts to check the deadlines and the waiting bytes of all connections, once per interval.
     func startSweeping(every interval: Duration) {
         let local = self.local.value
         let delay = TimeAmount(interval)
         local.sweeping = eventLoop.scheduleRepeatedTask(initialDelay: delay, delay: delay) { _ in
             let now = NIODeadline.now()
-            // A copy, since a connection that is closed by this leaves the list.
+            // A copy, since closed connections leave the list.
             let connections = self.local.value.connections
             for connection in connections { connection.sweep(now) }
             let waiting = self.local.value.connections.reduce(0) { $0 + $1.state.queue.waitingBytes }
@@ -204,14 +205,15 @@ final class LineLoop: PushTarget {
         }
     }
 
-    /// Cuts off the clients of this loop that most answers wait for, until those of all loops are within the bound.
+    /// Closes this loop's connections with the most unwritten response bytes until all loops together are within the
+    /// bound.
     private func boundUnwrittenAnswers() {
         let local = self.local.value
         let unwritten = local.connections.reduce(0) { $0 + $1.state.queue.unwrittenAnswerBytes }
         var excess = answers.changed(by: unwritten - local.unwrittenAnswerBytes)
         local.unwrittenAnswerBytes = unwritten
         guard excess > 0 else { return }
-        // Those with little waiting are within what every connection may have.
+        // Connections with little waiting are within the allowance of each connection.
         let largest = local.connections.map { (bytes: $0.state.queue.unwrittenAnswerBytes, connection: $0) }
             .filter { $0.bytes > 65_536 && !$0.connection.state.isLeaving }.sorted { $0.bytes > $1.bytes }
         for (bytes, connection) in largest where excess > 0 {

@@ -1,17 +1,17 @@
 package import EventLoops
 
-/// An event loop as an actor: what is isolated to it runs there, and enters the loop's other actors where it stands.
+/// An actor that runs on an event loop and enters other actors of the same loop without a hop.
 package actor LoopActor {
     private nonisolated let executor: LoopExecutor
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
-        // The executor lives as long as this does.
+        // The executor lives as long as this actor.
         unsafe executor.asUnownedSerialExecutor()
     }
 
     package init(_ executor: LoopExecutor) { self.executor = executor }
 
-    /// Begins a task that lives on the loop. Whoever begins it sees to it that it ends.
+    /// Starts a task on the loop. The caller must ensure that it ends.
     @discardableResult
     package func begin(_ work: @escaping @Sendable (isolated LoopActor) async -> Void) -> Task<Void, Never> {
         Task(executorPreference: executor) { await work(self) }

@@ -1,63 +1,62 @@
 import Messaging
 import NIOCore
 
-/// What waits to be written to one client, in order, and what becomes of it when the client reads too slowly
-/// (`docs/protocol.md`, section 4).
+/// The outbound queue of one client, in order, with its slow-consumer policy (`docs/protocol.md`, section 4).
 ///
-/// Lines leave in flights: one is with the socket at a time, and the next is given when that has landed, so that what
-/// the queue holds is what the client has not made room for. Answers are never dropped: whoever makes them is to wait
-/// while ``unwrittenAnswerBytes`` is large. Pushes are bounded: past the bound those queued are dropped, and the client
-/// is told with `sync.lagged` as soon as it reads again.
+/// Lines are written in batches, one in flight at a time, so the queue holds only bytes that the client has not made
+/// room for. Responses are never dropped: their producer must wait while ``unwrittenAnswerBytes`` is large. Pushes are
+/// bounded: beyond the bound all queued pushes are dropped, and the client gets the lag notice `sync.lagged` once it
+/// reads again.
 ///
-/// A batch's answer is queued part by part. Until its last part is, pushes wait, within the same bound: nothing stands
-/// inside a line.
+/// The response to a JSON-RPC batch is queued in parts. Until its last part is queued, pushes wait within the same
+/// bound, so that no line is interrupted.
 struct OutboundQueue {
-    /// How many bytes of pushes may wait.
+    /// The maximum number of queued push bytes.
     let maxQueueBytes: Int
 
-    /// About how many bytes one flight has: it ends with the line that reaches this. An answer that is larger is cut, so
-    /// that TLS does not hold all of it a second time.
+    /// The size in bytes at which a write batch is complete. A larger response is split, so that TLS does not hold a
+    /// second copy of all of it.
     let targetBatchBytes: Int
 
-    /// Whether pushes are taken.
+    /// True if pushes are accepted.
     private(set) var isLive = false
 
-    /// Whether pushes were dropped and the client does not know it yet.
+    /// True if pushes were dropped and the client has not received the lag notice.
     private(set) var needsLagNotice = false
 
-    /// Whether the client was told of it in the flight that is out.
+    /// True if the write in flight contains the lag notice.
     private var isLagNoticeInFlight = false
 
-    /// How far the client is once it has read all that was handed to the socket.
+    /// The client's cursor once it has read all bytes handed to the socket.
     private var handedCursor = ""
 
-    /// The entries from `head` on wait; an array that is empty holds no memory, which is what most connections have.
+    /// Queued entries, from `head` on. Most connections have none, and an empty array holds no memory.
     private var entries: [Entry] = []
     private var head = 0
 
-    /// What is left of the answer that the last flight ended with. It is not dropped: its beginning is out.
+    /// The remainder of a response whose beginning is written or in flight. It cannot be dropped.
     private var rest = ByteBuffer()
 
-    /// Whether the last bytes handed to the socket were the end of a line.
+    /// True if the bytes handed to the socket so far end a line.
     private var isAtLineEnd = true
 
-    /// Whether an answer was begun and its last part is not queued yet.
+    /// True between the first and the last part of a response.
     private(set) var isAnswerOpen = false
 
-    /// The pushes that came since it was begun.
+    /// Pushes that wait for the end of the open response.
     private var heldPushes: [Push] = []
 
     private var queuedPushBytes = 0
 
-    /// The bytes of answers that wait or are with the socket.
+    /// The response bytes that are queued or in flight.
     private(set) var unwrittenAnswerBytes = 0
 
     private var answerBytesInFlight = 0
 
-    /// Whether a flight is with the socket.
+    /// True if a write is in flight.
     private(set) var isWriteInFlight = false
 
-    /// Whether the last line is queued or gone: nothing is taken any more.
+    /// True once the last line is queued. Nothing more is accepted.
     private(set) var isClosed = false
 
     private enum Entry {
@@ -70,24 +69,24 @@ struct OutboundQueue {
         self.targetBatchBytes = targetBatchBytes
     }
 
-    /// The bytes that the client has not made room for.
+    /// The bytes of pushes and responses that the client has not made room for. A push in flight does not count.
     var waitingBytes: Int { queuedPushBytes + unwrittenAnswerBytes }
 
-    /// Whether everything has landed.
+    /// True if nothing is queued, pending or in flight.
     var isEmpty: Bool {
         !isWriteInFlight && head == entries.count && rest.readableBytes == 0 && !isAnswerOpen
             && !(needsLagNotice && !isLagNoticeInFlight)
     }
 
-    /// Whether the pushes that wait would fill a flight, and none is out.
+    /// True if the queued pushes fill a write batch and no write is in flight.
     var isWriteBatchReady: Bool { !isWriteInFlight && !isAnswerOpen && queuedPushBytes >= targetBatchBytes }
 
-    /// How far the client is, for `server.ping`; nil where nothing is pushed.
+    /// The client's cursor for `server.ping`, or nil without live sync.
     var cursor: String? { isLive ? handedCursor : nil }
 
-    /// Queues an answer, or another line that must not be dropped.
+    /// Queues a response, or another line that must not be dropped.
     ///
-    /// - Parameter isWhole: whether the line ends with this; otherwise other parts of it follow, one of which ends it.
+    /// - Parameter isWhole: true if this ends the line. Otherwise further parts follow.
     mutating func answer(_ line: ByteBuffer, isWhole: Bool = true) {
         guard !isClosed else { return }
         unwrittenAnswerBytes += line.readableBytes
@@ -98,7 +97,7 @@ struct OutboundQueue {
         heldPushes = []
     }
 
-    /// Queues an answer: a line, or a part of a batch's, which ``endBatch()`` ends.
+    /// Queues a response: a line, or a part of a JSON-RPC batch that ``endBatch()`` ends.
     mutating func answer(_ content: Answer.Content, id: JSON, isWhole: Bool) {
         guard !isClosed else { return }
         var line = ByteBuffer()
@@ -108,16 +107,16 @@ struct OutboundQueue {
         self.answer(line, isWhole: isWhole)
     }
 
-    /// Ends a batch's answer; nothing where none was begun.
+    /// Ends the response to a JSON-RPC batch, if one is open.
     mutating func endBatch() {
         if isAnswerOpen { answer(Self.batchEnd) }
     }
 
     private static let batchEnd = ByteBuffer(string: "]\n")
 
-    /// Queues a push, or ignores it where none is wanted.
+    /// Queues a push, or ignores it if the queue accepts none.
     ///
-    /// - Returns: false where this push was one too many, and the client has fallen behind.
+    /// - Returns: false if the push exceeded the bound and the client has fallen behind.
     mutating func push(_ push: Push) -> Bool {
         guard isLive, !isClosed else { return true }
         guard queuedPushBytes + push.line.readableBytes <= maxQueueBytes else {
@@ -130,10 +129,10 @@ struct OutboundQueue {
         return true
     }
 
-    /// Makes a push the flight that is out, where nothing is to leave before it: past the queue, which costs more than a
-    /// push among a thousand should.
+    /// Marks a push as the write in flight if nothing is queued before it. This bypasses the queue, which is too
+    /// expensive for one push among a thousand.
     ///
-    /// - Returns: false where it is to be queued, or is not wanted.
+    /// - Returns: false if the push must be queued or is not wanted.
     mutating func beginDirectWrite(_ push: Push) -> Bool {
         guard isLive, !isClosed, isEmpty, push.line.readableBytes <= maxQueueBytes else { return false }
         handedCursor = push.cursor ?? handedCursor
@@ -141,7 +140,7 @@ struct OutboundQueue {
         return true
     }
 
-    /// Drops the pushes that wait: the client is to be told from where it has to ask for them.
+    /// Drops queued pushes and schedules the lag notice with the cursor to resync from.
     mutating func fallBehind() {
         guard isLive, !isClosed else { return }
         dropPushes()
@@ -149,7 +148,7 @@ struct OutboundQueue {
         needsLagNotice = true
     }
 
-    /// Wants pushes from here on, and whatever was queued or dropped before is of no account.
+    /// Accepts pushes from this cursor on. Drops queued pushes and a pending lag notice.
     mutating func startPushes(cursor: String) {
         guard !isClosed else { return }
         dropPushes()
@@ -159,7 +158,7 @@ struct OutboundQueue {
         handedCursor = cursor
     }
 
-    /// Wants no pushes, neither those queued nor later ones.
+    /// Stops accepting pushes and drops queued ones.
     mutating func stopPushes() {
         dropPushes()
         isLive = false
@@ -167,7 +166,7 @@ struct OutboundQueue {
         isLagNoticeInFlight = false
     }
 
-    /// The client is this far once it has read what is queued.
+    /// Sets the cursor that the client reaches once it has read the queued pushes.
     mutating func noteCursor(_ cursor: String) {
         guard isLive else { return }
         if let last = heldPushes.popLast() {
@@ -183,10 +182,10 @@ struct OutboundQueue {
         handedCursor = cursor
     }
 
-    /// Queues the last line. Queued pushes are dropped. A batch that is not answered to its end ends with the answers
-    /// that it has, so that what the client gets are lines.
+    /// Queues the last line and drops queued pushes. An open JSON-RPC batch is ended with the responses it has, so that
+    /// the client receives whole lines.
     ///
-    /// - Parameter keepingAnswers: whether queued answers still go before it.
+    /// - Parameter keepingAnswers: true if queued responses are still written.
     mutating func close(with line: ByteBuffer, keepingAnswers: Bool) {
         guard !isClosed else { return }
         stopPushes()
@@ -201,13 +200,13 @@ struct OutboundQueue {
         isClosed = true
     }
 
-    /// Lets go of everything: there is nobody to write to.
+    /// Drops everything. The client is gone.
     mutating func abandon() {
         self = OutboundQueue(maxQueueBytes: self.maxQueueBytes, targetBatchBytes: self.targetBatchBytes)
         isClosed = true
     }
 
-    /// The lines to hand to the socket now; empty while a flight is out, or where nothing waits.
+    /// Takes the next write batch. Returns no lines if a write is in flight or nothing is queued.
     mutating func nextWriteBatch() -> [ByteBuffer] {
         guard !isWriteInFlight else { return [] }
         var lines: [ByteBuffer] = []
@@ -242,7 +241,7 @@ struct OutboundQueue {
         return lines
     }
 
-    /// Takes off what is handed to the socket next.
+    /// Takes the next entry off the queue.
     private mutating func next() -> Entry? {
         if rest.readableBytes > 0 {
             defer { rest = ByteBuffer() }
@@ -254,14 +253,14 @@ struct OutboundQueue {
         }
         guard head < entries.count else { return nil }
         let entry = entries[head]
-        // An entry that is gone is not to hold on to its line.
+        // A removed entry must not retain its line.
         entries[head] = .answer(ByteBuffer())
         head += 1
         if case .push(let push) = entry { queuedPushBytes -= push.line.readableBytes }
         return entry
     }
 
-    /// The flight that was out is with the kernel.
+    /// Notes that the kernel has accepted the write in flight.
     mutating func writeCompleted() {
         isWriteInFlight = false
         unwrittenAnswerBytes -= answerBytesInFlight

@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// The bytes of answers that wait for the clients of all loops of a server, and their bound.
+/// The bounded total of response bytes that wait for clients, over all event loops of a server.
 final class UnwrittenAnswers: Sendable {
     private let limit: Int
     private let bytes = Atomic(0)
 
     init(limit: Int) { self.limit = limit }
 
-    /// Counts what has come to wait for the clients of one loop since its last sweep, or was written.
+    /// Adds the change in one loop's waiting bytes since its last sweep.
     ///
-    /// - Returns: the bytes beyond the bound; 0 where there are none.
+    /// - Returns: the bytes beyond the bound, or 0.
     func changed(by difference: Int) -> Int {
         max(0, bytes.add(difference, ordering: .relaxed).newValue - limit)
     }
