@@ -17,7 +17,7 @@ struct ListenCheck: Sendable {
         let variable = own == nil ? "POSTLINE_DATABASE_URL" : "POSTLINE_LISTEN_DATABASE_URL"
         do {
             let isHeard = try await NotifyPreflight.isHeard(
-                rungOver: url, listeningOver: own ?? url, logger: logger)
+                notifyingOver: url, listeningOver: own ?? url, logger: logger)
             report(isHeard ? .ok(Self.check, "What is notified is heard over \(variable).") : deaf(hasOwn: own != nil))
         } catch {
             report(

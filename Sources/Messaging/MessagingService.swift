@@ -160,7 +160,7 @@ public final class MessagingService: Service, SessionFactory {
             limiter: ConcurrencyLimiter(
                 width: max(2, configuration.poolSize / 4), share: configuration.rates == nil ? nil : 1,
                 on: pool.reactor),
-            returning: ReturningClients(database: database, logger: logger))
+            reconnects: ReconnectBatcher(database: database, logger: logger))
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,
@@ -169,7 +169,7 @@ public final class MessagingService: Service, SessionFactory {
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
         sendGroups = SendGroups(
             database: database, waitTimeout: configuration.poolWait, logger: logger, metrics: metrics,
-            isWriting: { [feed] in feed.isWriting() }, hasWritten: { [feed] in feed.hasWritten() })
+            writeWillBegin: { [feed] in feed.writeWillBegin() }, writeDidEnd: { [feed] in feed.writeDidEnd() })
         presence = configuration.presence.map { [database, feed] in
             PresenceReporter(times: $0, database: database, logger: logger) { feed.changed() }
         }

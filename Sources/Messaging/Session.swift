@@ -266,7 +266,7 @@ extension Session {
 
     /// The same of what others may have changed just now as well: from the standby, where it has all that the user did.
     func browse(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
-        if let standby = service.standby, let reached = service.feed.sight.withLock({ $0.standby?.reached }),
+        if let standby = service.standby, let reached = service.feed.readPosition.withLock({ $0.standby?.reached }),
             reached > lastWrite
         {
             do throws(ProtocolError) {
@@ -291,28 +291,28 @@ extension Session {
     /// Writes as the signed-in user, and lets the feed know.
     func write(_ function: Statement, _ parameters: [String?]) async throws(ProtocolError) -> Answer {
         let feed = service.feed
-        feed.isWriting()
+        feed.writeWillBegin()
         do throws(ProtocolError) {
             // The feed looks while the answer is on its way.
-            let rows = try await service.database.rows(function, parameters, as: caller) { feed.hasWritten() }
-            hasSent()
+            let rows = try await service.database.rows(function, parameters, as: caller) { feed.writeDidEnd() }
+            recordWriteTime()
             return Answer(.result(rows.buffer(0, 0)))
         } catch {
             // Also after a failure: the connection may have been lost when the commit was done.
-            hasSent()
-            feed.hasWritten()
+            recordWriteTime()
+            feed.writeDidEnd()
             throw error
         }
     }
 
     /// Something may have been written for the user: the feed is let know.
-    func hasWritten() {
+    func recordWriteTimeAndNotifyFeed() {
         lastWrite = .now
         service.feed.changed()
     }
 
     /// The same of what the feed has been let know of.
-    func hasSent() { lastWrite = .now }
+    func recordWriteTime() { lastWrite = .now }
 
     /// Tells the conversation's other members, unless they were told just before.
     ///
@@ -325,7 +325,7 @@ extension Session {
                 try await service.database.rows(Self.typing, ["\(conversation)"], as: caller).text(0, 0) == "t"
             })
         {
-            await service.feed.tell(TypingNotice(conversation: conversation, user: user, isTyping: isTyping))
+            await service.feed.publish(TypingNotice(conversation: conversation, user: user, isTyping: isTyping))
         }
         return Answer(.object(JSONObject([])))
     }
@@ -342,8 +342,8 @@ extension Session {
         await endSync()
         let (feed, sync, sink) = (service.feed, service.sync, self.sink)
         let (id, page) = try await service.page(request, for: user.user, newerThan: lastWrite) {
-            request, sight, reading throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
-            guard live else { return try await sync.page(request, of: user, sight, reading).map { (nil, $0) } }
+            request, readPosition, reading throws(ProtocolError) -> (Feed.SubscriptionID?, SyncPage)? in
+            guard live else { return try await sync.page(request, of: user, readPosition, reading).map { (nil, $0) } }
             // The feed keeps what it sees from now on, so that nothing falls between the page and the first push. Not
             // from before its turn on: what it keeps for many who wait, it would have to look through for each.
             let (id, position) = try await feed.subscribe(
@@ -351,8 +351,8 @@ extension Session {
             do throws(ProtocolError) {
                 // Where the feed moved meanwhile, the page may not be where it was; and of a server that was promoted,
                 // or has come back with less, it is of another history or of an older moment.
-                let page = try await sync.page(request, of: user, sight, reading)
-                if let page, feed.sight.withLock({ $0.moves }) == sight.moves,
+                let page = try await sync.page(request, of: user, readPosition, reading)
+                if let page, feed.readPosition.withLock({ $0.moveCount }) == readPosition.moveCount,
                     page.start.map(position.isReached) ?? true
                 {
                     return (id, page)

@@ -171,7 +171,7 @@ struct Node: Sendable {
     /// Without the doorbell all would seem to work, but each change of other programs and nodes would come late.
     private func checkDoorbell() async throws {
         let isHeard = try await NotifyPreflight.isHeard(
-            rungOver: databaseURL, listeningOver: settings.listenDatabaseURL ?? databaseURL, logger: logger)
+            notifyingOver: databaseURL, listeningOver: settings.listenDatabaseURL ?? databaseURL, logger: logger)
         if isHeard { return }
         guard settings.listenDatabaseURL == nil else {
             throw SettingsError(

@@ -30,17 +30,17 @@ struct FanoutSharingTests {
         for number in 12..<40 {
             let now = try #require(Snapshot("\(number):\(number):"))
             let changes = Self.changes(by: UInt64(number - 1), users, rooms, &random)
-            let look = Look(snapshot: now, cursor: "\(number)", changes: changes)
+            let batch = ChangeBatch(snapshot: now, cursor: "\(number)", changes: changes)
             var given: [Fanout.SubscriptionID: [String]] = [:]
-            for delivery in together.distribute(look) {
+            for delivery in together.distribute(batch) {
                 for id in delivery.subscribers { given[id, default: []].append(String(buffer: delivery.push.line)) }
             }
             for index in alone.indices {
-                let expected = alone[index].fanout.distribute(look).map { delivery in
+                let expected = alone[index].fanout.distribute(batch).map { delivery in
                     #expect(delivery.subscribers == [alone[index].own], "seed \(seed)")
                     return String(buffer: delivery.push.line)
                 }
-                #expect(given[alone[index].id] ?? [] == expected, "seed \(seed), look \(number)")
+                #expect(given[alone[index].id] ?? [] == expected, "seed \(seed), batch \(number)")
             }
         }
     }

@@ -16,7 +16,7 @@ struct FanoutTests {
         let first = try live(alice, in: [room], &fanout)
         let second = try live(bob, in: [room, other], &fanout)
         _ = try live(ID.random(), in: [other], &fanout)
-        let deliveries = fanout.distribute(try look("12:12:", [message(room, 1, by: 11)]))
+        let deliveries = fanout.distribute(try batch("12:12:", [message(room, 1, by: 11)]))
         #expect(deliveries.count == 1)
         #expect(Set(deliveries.flatMap(\.subscribers)) == [first, second])
     }
@@ -25,13 +25,13 @@ struct FanoutTests {
     func activation() throws {
         var fanout = Fanout()
         let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
-        // The page is read while the feed looks on: it saw 11, and 12 was still under way.
-        _ = fanout.distribute(try look("12:12:", [message(room, 1, by: 11)]))
-        _ = fanout.distribute(try look("14:14:", [message(room, 2, by: 12), message(room, 3, by: 13)]))
+        // The page is read while the feed goes on polling: it saw 11, and 12 was still under way.
+        _ = fanout.distribute(try batch("12:12:", [message(room, 1, by: 11)]))
+        _ = fanout.distribute(try batch("14:14:", [message(room, 2, by: 12), message(room, 3, by: 13)]))
         let snapshot = try #require(Snapshot("12:14:12"))
         let missed = fanout.activate(id, from: start(snapshot, [room]))
         #expect(missed?.map(\.seqs) == [[2]])
-        #expect(fanout.distribute(try look("15:15:", [message(room, 4, by: 14)])).map(\.seqs) == [[4]])
+        #expect(fanout.distribute(try batch("15:15:", [message(room, 4, by: 14)])).map(\.seqs) == [[4]])
     }
 
     @Test("gives nothing that a page saw when the looks are behind it")
@@ -40,34 +40,34 @@ struct FanoutTests {
         let id = fanout.subscribe(user: alice, messagesPerConversation: 20)
         let snapshot = try #require(Snapshot("20:20:"))
         #expect(fanout.activate(id, from: start(snapshot, [room]))?.isEmpty == true)
-        #expect(fanout.distribute(try look("15:15:", [message(room, 1, by: 14)])).isEmpty)
+        #expect(fanout.distribute(try batch("15:15:", [message(room, 1, by: 14)])).isEmpty)
         #expect(fanout.upToDate.isEmpty)
-        #expect(
-            fanout.distribute(try look("21:21:", [message(room, 1, by: 14), message(room, 2, by: 20)])).map(\.seqs) == [
-                [2]
-            ])
+        let later = fanout.distribute(try batch("21:21:", [message(room, 1, by: 14), message(room, 2, by: 20)]))
+        #expect(later.map(\.seqs) == [[2]])
         #expect(Array(fanout.upToDate) == [id])
     }
 
     @Test("forgets whom a look concerns in more than it tells, and tells the others on")
-    func concerned() throws {
+    func affected() throws {
         var fanout = Fanout()
         let first = try live(alice, in: [room], &fanout)
         let second = try live(bob, in: [room], &fanout)
-        let many = Look(snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], concerned: .users([alice]))
-        #expect(fanout.dropConcerned(by: many) == [first])
+        let many = ChangeBatch(
+            snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], affectedUsers: .users([alice]))
+        #expect(fanout.dropAffected(by: many) == [first])
         #expect(fanout.distribute(many).isEmpty)
-        let deliveries = fanout.distribute(try look("14:14:", [message(room, 1, by: 13)]))
+        let deliveries = fanout.distribute(try batch("14:14:", [message(room, 1, by: 13)]))
         #expect(deliveries.map(\.subscribers) == [[second]])
     }
 
     @Test("whose page is read while a look tells less than concerns it is behind, unless the page saw that")
-    func concernedMeanwhile() throws {
+    func affectedMeanwhile() throws {
         var fanout = Fanout()
-        let many = Look(snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], concerned: .users([alice]))
+        let many = ChangeBatch(
+            snapshot: try #require(Snapshot("13:13:")), cursor: "", changes: [], affectedUsers: .users([alice]))
         for (user, page, isBehind) in [(alice, "12:12:", true), (alice, "13:13:", false), (bob, "12:12:", false)] {
             let id = fanout.subscribe(user: user, messagesPerConversation: 20)
-            #expect(fanout.dropConcerned(by: many).isEmpty)
+            #expect(fanout.dropAffected(by: many).isEmpty)
             _ = fanout.distribute(many)
             let snapshot = try #require(Snapshot(page))
             #expect((fanout.activate(id, from: start(snapshot, [room])) == nil) == isBehind)
@@ -80,10 +80,10 @@ struct FanoutTests {
         var fanout = Fanout(maxKeptBytes: 500)
         let patient = fanout.subscribe(user: alice, messagesPerConversation: 20)
         for number in 0..<100 {
-            _ = fanout.distribute(try look("\(12 + number):\(12 + number):", [message(room, Int64(number), by: 11)]))
+            _ = fanout.distribute(try batch("\(12 + number):\(12 + number):", [message(room, Int64(number), by: 11)]))
         }
         let late = fanout.subscribe(user: bob, messagesPerConversation: 20)
-        _ = fanout.distribute(try look("200:200:", [message(room, 100, by: 150)]))
+        _ = fanout.distribute(try batch("200:200:", [message(room, 100, by: 150)]))
         let snapshot = try #require(Snapshot("12:12:"))
         #expect(fanout.activate(patient, from: start(snapshot, [room])) == nil)
         let seen = try #require(Snapshot("112:112:"))
@@ -95,11 +95,11 @@ struct FanoutTests {
         var fanout = Fanout()
         let id = try live(alice, in: [room], &fanout)
         let deliveries = fanout.distribute(
-            try look("13:13:", [change(.left(conversation: room, user: alice), by: 12), message(room, 9, by: 12)]))
+            try batch("13:13:", [change(.left(conversation: room, user: alice), by: 12), message(room, 9, by: 12)]))
         #expect(deliveries.map(\.subscribers) == [[id]])
         #expect(deliveries.first?.params["left"] == .array([.string(room.description)]))
         #expect(deliveries.first?.params["messages"] == nil)
-        #expect(fanout.distribute(try look("14:14:", [message(room, 10, by: 13)])).isEmpty)
+        #expect(fanout.distribute(try batch("14:14:", [message(room, 10, by: 13)])).isEmpty)
     }
 
     @Test("gives a new member the conversation as in a reset, and the others the newcomer's profile")
@@ -111,7 +111,7 @@ struct FanoutTests {
             head: ByteBuffer(string: #"{"id":"\#(room)","last_read_seq":"#), tail: ByteBuffer(string: "}"), lastSeq: 2,
             marks: [alice: 1, bob: 2], mutedUntil: [bob: 1_893_456_000_000_000])
         let deliveries = fanout.distribute(
-            try look(
+            try batch(
                 "13:13:",
                 [
                     change(.joined(conversation: room, user: bob), by: 12),
@@ -152,7 +152,7 @@ struct FanoutTests {
         _ = try live(alice, in: [room, other], &fanout)
         let contact = try live(bob, in: [room, other], &fanout)
         let changed = change(.profile(user: alice, audience: [room, other], object: profile(alice)), by: 12)
-        let deliveries = fanout.distribute(try look("13:13:", [changed]))
+        let deliveries = fanout.distribute(try batch("13:13:", [changed]))
         #expect(deliveries.map(\.subscribers) == [[contact]])
         #expect(deliveries.first?.params["profiles"] == .array([.object(["id": .string(alice.description)])]))
     }
@@ -164,7 +164,7 @@ struct FanoutTests {
         let contact = try live(bob, in: [room, other], &fanout)
         _ = try live(ID.random(), in: [room], seesPresence: false, &fanout)
         let deliveries = fanout.distribute(
-            try look(
+            try batch(
                 "13:13:",
                 [
                     change(.presence(user: alice, audience: [room, other], object: profile(alice)), by: 12),
@@ -181,7 +181,7 @@ struct FanoutTests {
         let member = try live(alice, in: [room], &fanout)
         let newcomer = try live(bob, in: [], &fanout)
         let deliveries = fanout.distribute(
-            try look(
+            try batch(
                 "13:13:",
                 [
                     change(.joined(conversation: room, user: bob), by: 12),
@@ -199,7 +199,7 @@ struct FanoutTests {
         var fanout = Fanout()
         let id = try live(alice, in: [room], &fanout)
         fanout.unsubscribe(id)
-        #expect(fanout.distribute(try look("13:13:", [message(room, 1, by: 12)])).isEmpty)
+        #expect(fanout.distribute(try batch("13:13:", [message(room, 1, by: 12)])).isEmpty)
         #expect(fanout.count == 0)
     }
 
@@ -216,8 +216,8 @@ struct FanoutTests {
         .init(epoch: "e", snapshot: snapshot, conversations: rooms, seesPresence: seesPresence)
     }
 
-    private func look(_ snapshot: String, _ changes: [Change]) throws -> Look {
-        Look(snapshot: try #require(Snapshot(snapshot)), cursor: "c", changes: changes)
+    private func batch(_ snapshot: String, _ changes: [Change]) throws -> ChangeBatch {
+        ChangeBatch(snapshot: try #require(Snapshot(snapshot)), cursor: "c", changes: changes)
     }
 
     private func message(_ conversation: ID, _ seq: Int64, by transaction: UInt64) -> Change {

@@ -12,7 +12,7 @@ struct FeedTests {
     init() {
         var settings = Feed.Settings(
             url: "postgresql:///nowhere", limits: StatementLimits(statement: .seconds(1), lock: .seconds(1)))
-        settings.firstSight = .zero
+        settings.firstPollTimeout = .zero
         feed = Feed(
             settings: settings, typingSecret: "secret", reactor: Reactor(name: "feed"), logger: Logger(label: "test"),
             metrics: NOOPMetricsHandler.instance, onDeletion: { _ in })

@@ -71,15 +71,16 @@ struct Database: Sendable {
         return try await Self.results(function, parameters, as: caller, of: nil, from: pool, preamble)
     }
 
-    /// The same of a standby, with what it has ended noted before: `look` is of the feed there.
+    /// Runs a query on the standby after recording which transactions have ended there.
     ///
+    /// - Parameter lastPoll: the feed's last poll of the standby.
     /// - Throws: what the function raised, or what became of it, as it is.
     func rows(
-        _ function: Statement, _ parameters: [String?], as caller: Caller, after look: FeedSight.Standby
+        _ function: Statement, _ parameters: [String?], as caller: Caller, after lastPoll: FeedReadPosition.Standby
     ) async throws(PostgresError) -> Rows {
         try await pool.run(
             [
-                preamble.call(for: caller), StandbyWatch.noteEnded(since: look.snapshot, look.started),
+                preamble.call(for: caller), StandbyWatch.noteEnded(since: lastPoll.snapshot, lastPoll.started),
                 Call(function, parameters),
             ], of: caller.owner, deadline: preamble.limits.deadline)[2]
     }

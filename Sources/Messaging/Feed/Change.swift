@@ -70,7 +70,7 @@ struct ConversationObject: Sendable {
 }
 
 /// What one look of the feed saw.
-struct Look: Sendable {
+struct ChangeBatch: Sendable {
     let snapshot: Snapshot
 
     /// The cursor of a client that has all of it.
@@ -80,15 +80,17 @@ struct Look: Sendable {
     let changes: [Change]
 
     /// Whom it concerns in more than it tells: they fall behind, and ask for it by `sync.open`.
-    var concerned = Concerned.nobody
+    var affectedUsers = AffectedUsers.nobody
 
     /// About how much memory it holds, in bytes.
     var heldBytes: Int { changes.reduce(0) { $0 + $1.fact.object.readableBytes } }
 
     /// The same with nothing told.
-    var untold: Look { Look(snapshot: snapshot, cursor: cursor, changes: [], concerned: .everybody) }
+    var withoutChanges: ChangeBatch {
+        ChangeBatch(snapshot: snapshot, cursor: cursor, changes: [], affectedUsers: .everybody)
+    }
 
-    enum Concerned: Sendable {
+    enum AffectedUsers: Sendable {
         case nobody
         case users(Set<ID>)
         case everybody

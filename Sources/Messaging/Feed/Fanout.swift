@@ -31,11 +31,11 @@ struct Fanout {
     private var ahead: Set<SubscriptionID> = []
 
     /// Live subscribers who are not shown others' presence.
-    private var blind: Set<SubscriptionID> = []
+    private var presenceHidden: Set<SubscriptionID> = []
 
     /// Waiting subscribers, and the number of the first look that each must not miss.
     private var waiting: [SubscriptionID: (subscriber: Subscriber, from: Int)] = [:]
-    private var kept: [Look] = []
+    private var kept: [ChangeBatch] = []
     private var keptBytes = 0
 
     /// How much may be kept for those who wait, in bytes. Past it nothing is told of what was kept: who waits then is
@@ -44,7 +44,7 @@ struct Fanout {
 
     init(maxKeptBytes: Int = 64 << 20) { self.maxKeptBytes = maxKeptBytes }
 
-    private var nextLook = 0
+    private var nextBatch = 0
     private var nextID = 0
 
     /// Those to whom all up to the latest look was given.
@@ -60,7 +60,7 @@ extension Fanout {
     /// A new subscriber, waiting.
     mutating func subscribe(user: ID, messagesPerConversation: Int) -> SubscriptionID {
         defer { nextID += 1 }
-        waiting[nextID] = (Subscriber(user: user, messagesPerConversation: messagesPerConversation), nextLook)
+        waiting[nextID] = (Subscriber(user: user, messagesPerConversation: messagesPerConversation), nextBatch)
         return nextID
     }
 
@@ -69,9 +69,9 @@ extension Fanout {
     /// - Returns: nil where that is more than was kept: it is behind from the start, and no subscriber.
     mutating func activate(_ id: SubscriptionID, from start: SyncPage.Start) -> [Delivery]? {
         guard let (waiter, from) = waiting.removeValue(forKey: id) else { return [] }
-        let missed = kept.suffix(max(0, nextLook - from))
+        let missed = kept.suffix(max(0, nextBatch - from))
         dropKept()
-        if missed.contains(where: { $0.concerned.includes(waiter.user) && !start.snapshot.covers($0.snapshot) }) {
+        if missed.contains(where: { $0.affectedUsers.includes(waiter.user) && !start.snapshot.covers($0.snapshot) }) {
             return nil
         }
         var subscriber = waiter
@@ -79,7 +79,7 @@ extension Fanout {
         subscriber.conversations = Set(start.conversations)
         live[id] = subscriber
         ahead.insert(id)
-        if !start.seesPresence { blind.insert(id) }
+        if !start.seesPresence { presenceHidden.insert(id) }
         byUser[subscriber.user, default: []].insert(id)
         for conversation in start.conversations { byConversation[conversation, default: []].insert(id) }
         return missed.flatMap { distribute($0, only: id) }
@@ -89,7 +89,7 @@ extension Fanout {
         if waiting.removeValue(forKey: id) != nil { dropKept() }
         guard let subscriber = live.removeValue(forKey: id) else { return }
         ahead.remove(id)
-        blind.remove(id)
+        presenceHidden.remove(id)
         byUser.remove(id, under: subscriber.user)
         for conversation in subscriber.conversations { byConversation.remove(id, under: conversation) }
     }
@@ -97,10 +97,10 @@ extension Fanout {
     /// Forgets those live subscribers whom a look concerns in more than it tells.
     ///
     /// - Returns: who they are: each is to be told that it is behind.
-    mutating func dropConcerned(by look: Look) -> [SubscriptionID] {
-        if case .nobody = look.concerned { return [] }
+    mutating func dropAffected(by batch: ChangeBatch) -> [SubscriptionID] {
+        if case .nobody = batch.affectedUsers { return [] }
         let behind = live.filter { _, subscriber in
-            look.concerned.includes(subscriber.user) && !(subscriber.seen?.covers(look.snapshot) ?? false)
+            batch.affectedUsers.includes(subscriber.user) && !(subscriber.seen?.covers(batch.snapshot) ?? false)
         }
         for id in behind.keys { unsubscribe(id) }
         return Array(behind.keys)
@@ -108,17 +108,17 @@ extension Fanout {
 
     /// Forgets the looks that no waiting subscriber needs.
     private mutating func dropKept() {
-        let first = waiting.values.map(\.from).min() ?? nextLook
-        let dropped = max(0, kept.count - (nextLook - first))
+        let first = waiting.values.map(\.from).min() ?? nextBatch
+        let dropped = max(0, kept.count - (nextBatch - first))
         keptBytes -= kept.prefix(dropped).reduce(0) { $0 + $1.heldBytes }
         kept.removeFirst(dropped)
     }
 
-    private mutating func keep(_ look: Look) {
-        kept.append(look)
-        keptBytes += look.heldBytes
+    private mutating func keep(_ batch: ChangeBatch) {
+        kept.append(batch)
+        keptBytes += batch.heldBytes
         guard keptBytes > maxKeptBytes else { return }
-        kept = kept.map(\.untold)
+        kept = kept.map(\.withoutChanges)
         keptBytes = 0
     }
 }
@@ -132,35 +132,35 @@ extension Fanout {
 
 extension Fanout {
     /// Who gets what of this look.
-    mutating func distribute(_ look: Look) -> [Delivery] {
-        if !waiting.isEmpty { keep(look) }
-        nextLook += 1
-        return distribute(look, only: nil)
+    mutating func distribute(_ batch: ChangeBatch) -> [Delivery] {
+        if !waiting.isEmpty { keep(batch) }
+        nextBatch += 1
+        return distribute(batch, only: nil)
     }
 
-    private mutating func distribute(_ look: Look, only: SubscriptionID?) -> [Delivery] {
-        var courses = Courses()
-        for (index, change) in look.changes.enumerated() {
+    private mutating func distribute(_ batch: ChangeBatch, only: SubscriptionID?) -> [Delivery] {
+        var groups = RecipientGroups()
+        for (index, change) in batch.changes.enumerated() {
             // Membership changes the index itself, so the receivers are fixed before.
             let receivers = receivers(of: change.fact)
             if let only {
-                if receivers.contains(only) { give(change, at: index, to: only, &courses) }
+                if receivers.contains(only) { add(change, at: index, to: only, &groups) }
             } else {
-                courses.reserveCapacity(receivers.count)
-                for id in receivers { give(change, at: index, to: id, &courses) }
+                groups.reserveCapacity(receivers.count)
+                for id in receivers { add(change, at: index, to: id, &groups) }
             }
         }
         for id in only.map({ [$0] }) ?? Array(ahead) {
-            if let seen = live[id]?.seen, look.snapshot.covers(seen) {
+            if let seen = live[id]?.seen, batch.snapshot.covers(seen) {
                 live[id]?.seen = nil
                 ahead.remove(id)
             }
         }
-        return compose(courses, of: look)
+        return compose(groups, of: batch)
     }
 
     /// Notes that a receiver gets a change, unless its page had it, and keeps the index true.
-    private mutating func give(_ change: Change, at index: Int, to id: SubscriptionID, _ courses: inout Courses) {
+    private mutating func add(_ change: Change, at index: Int, to id: SubscriptionID, _ groups: inout RecipientGroups) {
         if !ahead.isEmpty, let seen = live[id]?.seen, seen.sees(change.transaction) { return }
         var isOwn = false
         switch change.fact {
@@ -173,7 +173,7 @@ extension Fanout {
             isOwn = true
         default: break
         }
-        courses.give(index, isOwn: isOwn, to: id)
+        groups.add(index, isOwn: isOwn, to: id)
     }
 
     /// Everybody whom a change may concern, by the index as it is now.
@@ -186,9 +186,9 @@ extension Fanout {
         case .profile(let user, let audience, _):
             contacts(of: user, in: audience)
         case .presence(let user, let audience, _):
-            contacts(of: user, in: audience).subtracting(blind)
+            contacts(of: user, in: audience).subtracting(presenceHidden)
         case .openingPresence(let conversation, let user, _):
-            others(in: conversation, than: user).subtracting(blind)
+            others(in: conversation, than: user).subtracting(presenceHidden)
         case .conversation(let conversation, _), .message(let conversation, _, _), .read(let conversation, _, _),
             .openingMessage(let conversation, _, _):
             byConversation[conversation] ?? []
@@ -206,20 +206,20 @@ extension Fanout {
     }
 
     /// What those on a course get.
-    private func selection(along steps: [Courses.Step], of look: Look) -> Selection {
+    private func selection(along steps: [RecipientGroups.Step], of batch: ChangeBatch) -> Selection {
         var selection = Selection()
-        for step in steps { selection.add(look.changes[step.change].fact, at: step.change, isOwn: step.isOwn) }
+        for step in steps { selection.add(batch.changes[step.change].fact, at: step.change, isOwn: step.isOwn) }
         return selection
     }
 
-    /// What one receiver gets of a look, as places in `look.changes`.
+    /// What one receiver gets of a look, as places in `batch.changes`.
     private struct Selection {
         /// What others may get just so: composed once for all of them.
         var shared = Shared()
         var conversations: [Int] = []
 
         /// Those of which there is the object.
-        var told: Set<ID> = []
+        var included: Set<ID> = []
         var left: [ID] = []
 
         /// The conversations that are new to the receiver, each with its newest messages.
@@ -246,9 +246,9 @@ extension Fanout {
                 if isNew(owner, in: conversation) { addPresence(of: owner, at: index) }
             case .conversation(let conversation, _):
                 conversations.append(index)
-                told.insert(conversation)
+                included.insert(conversation)
             case .ownConversation(let conversation, _, _):
-                if told.insert(conversation).inserted { conversations.append(index) }
+                if included.insert(conversation).inserted { conversations.append(index) }
             case .message(let conversation, _, _):
                 if opened[conversation] == nil { shared.messages.append(index) }
             case .openingMessage(let conversation, _, _): opened[conversation]?.append(index)
@@ -282,26 +282,26 @@ extension Fanout {
         }
     }
 
-    private func compose(_ courses: Courses, of look: Look) -> [Delivery] {
+    private func compose(_ groups: RecipientGroups, of batch: ChangeBatch) -> [Delivery] {
         var alike: [Selection.Shared: [SubscriptionID]] = [:]
         var deliveries: [Delivery] = []
-        for (steps, ids) in courses.all() {
-            let selection = selection(along: steps, of: look)
+        for (steps, ids) in groups.all() {
+            let selection = selection(along: steps, of: batch)
             if selection.isShared {
                 if !selection.shared.isEmpty { alike[selection.shared, default: []] += ids }
                 continue
             }
             for id in ids {
                 guard let subscriber = live[id] else { continue }
-                let push = ChangesLine.push(of: look) { line in
-                    write(selection, for: subscriber, of: look, to: &line)
+                let push = ChangesLine.push(of: batch) { line in
+                    write(selection, for: subscriber, of: batch, to: &line)
                 }
                 deliveries.append(Delivery(subscribers: [id], push: push))
             }
         }
         for (shared, ids) in alike {
-            let push = ChangesLine.push(of: look) { line in
-                write(Selection(shared: shared), for: nil, of: look, to: &line)
+            let push = ChangesLine.push(of: batch) { line in
+                write(Selection(shared: shared), for: nil, of: batch, to: &line)
             }
             deliveries.append(Delivery(subscribers: ids, push: push))
         }
@@ -310,14 +310,14 @@ extension Fanout {
 
     /// - Parameter subscriber: the one receiver of what is its own; nil for what several get.
     private func write(
-        _ selection: Selection, for subscriber: Subscriber?, of look: Look, to line: inout ChangesLine
+        _ selection: Selection, for subscriber: Subscriber?, of batch: ChangeBatch, to line: inout ChangesLine
     ) {
         var messages = selection.shared.messages
         var limited: [ID] = []
         var conversations: [ByteBuffer] = []
         for index in selection.conversations {
-            if case .ownConversation(_, _, let object) = look.changes[index].fact { conversations.append(object) }
-            guard let subscriber, case .conversation(let id, let conversation) = look.changes[index].fact,
+            if case .ownConversation(_, _, let object) = batch.changes[index].fact { conversations.append(object) }
+            guard let subscriber, case .conversation(let id, let conversation) = batch.changes[index].fact,
                 let object = conversation.object(for: subscriber.user)
             else { continue }
             conversations.append(object)
@@ -327,12 +327,12 @@ extension Fanout {
                 if Int64(newest.count) < conversation.lastSeq { limited.append(id) }
             }
         }
-        if let me = selection.shared.me { line.member("me", look.changes[me].fact.object) }
-        line.list("profiles", selection.shared.profiles.lazy.map { look.changes[$0].fact.object })
-        line.list("presence", selection.shared.presence.lazy.map { look.changes[$0].fact.object })
+        if let me = selection.shared.me { line.member("me", batch.changes[me].fact.object) }
+        line.list("profiles", selection.shared.profiles.lazy.map { batch.changes[$0].fact.object })
+        line.list("presence", selection.shared.presence.lazy.map { batch.changes[$0].fact.object })
         line.list("conversations", conversations)
-        line.list("messages", messages.lazy.map { look.changes[$0].fact.object })
-        line.list("reads", selection.shared.reads.lazy.map { look.changes[$0].fact.object })
+        line.list("messages", messages.lazy.map { batch.changes[$0].fact.object })
+        line.list("reads", selection.shared.reads.lazy.map { batch.changes[$0].fact.object })
         line.list("left", selection.left.lazy.map { ByteBuffer(string: #""\#($0)""#) })
         line.list("limited", limited.lazy.map { ByteBuffer(string: #""\#($0)""#) })
     }
@@ -343,13 +343,13 @@ struct ChangesLine {
     private var line: ByteBuffer
 
     /// A push of that look, with what `body` writes into it.
-    static func push(of look: Look, _ body: (inout ChangesLine) -> Void) -> Push {
+    static func push(of batch: ChangeBatch, _ body: (inout ChangesLine) -> Void) -> Push {
         var line = ChangesLine(line: ByteBuffer())
         line.line.writeString(
-            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(look.cursor)","reset":false,"more":false"#)
+            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(batch.cursor)","reset":false,"more":false"#)
         body(&line)
         line.line.writeString("}}\n")
-        return Push(line: line.line, cursor: look.cursor)
+        return Push(line: line.line, cursor: batch.cursor)
     }
 
     mutating func member(_ name: StaticString, _ value: ByteBuffer) {

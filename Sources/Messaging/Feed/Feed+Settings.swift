@@ -14,7 +14,7 @@ extension Feed {
         var sweep: Duration = .seconds(1)
 
         /// How long a look waits at most for what this node is writing.
-        var sharing: Duration = .milliseconds(10)
+        var maxWriteWait: Duration = .milliseconds(10)
 
         /// How often, and how many times, it is asked whether others' commits have sealed what a look saw.
         var durabilityPace: Duration = .milliseconds(1)
@@ -25,19 +25,19 @@ extension Feed {
         var probe: Duration = .seconds(2)
 
         /// For how long a session that comes before the first look waits for it.
-        var firstSight: Duration = .seconds(2)
+        var firstPollTimeout: Duration = .seconds(2)
 
         /// After how many sweeps quiet sessions are told how far they are.
         var sweepsPerNote = 10
 
         /// How often in a row a look may fail before it is given up: everybody is behind then. Where its connection
         /// is ended the cause is most often another than the look, such as a restart, and it may fail more often.
-        var maxFailures = 2
-        var maxLosses = 10
+        var maxPollFailures = 2
+        var maxConnectionLosses = 10
 
         /// Where a look finds too much to tell: of how many users it is asked at once whether they are concerned, and
         /// for how long in all. Those who were not asked by then count as concerned.
         var usersAtOnce = 500
-        var askingTime: Duration = .seconds(1)
+        var affectedUsersTimeout: Duration = .seconds(1)
     }
 }

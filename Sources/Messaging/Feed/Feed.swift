@@ -21,33 +21,33 @@ actor Feed {
     private let logger: Logger
     private let preamble: Preamble
 
-    private let doorbell: Doorbell
+    private let notifier: ChangeNotifier
 
     /// Rings that ask for a look, and what has it look: where there is a standby, the primary is asked between them.
-    private let looks: WakeSignal
-    private var due: WakeSignal { standby?.due ?? looks }
+    private let wakeUps: WakeSignal
+    private var due: WakeSignal { standby?.due ?? wakeUps }
 
     /// Nil where there is no standby to look at.
     private let standby: StandbyWatch?
 
     /// Where it looks, for those who read beside it.
-    nonisolated let sight = Mutex(FeedSight())
+    nonisolated let readPosition = Mutex(FeedReadPosition())
 
     /// Whether the ring that is due comes after this node's own look: while there is a connection to look over.
-    private nonisolated let isLooking = Atomic(false)
+    private nonisolated let notifiesAfterPoll = Atomic(false)
 
     /// To the event loops.
-    private let handover: Handover
+    private let dispatcher: PushDispatcher
 
-    private nonisolated let openWrites = OpenWrites()
+    private nonisolated let pendingWrites = PendingWriteTracker()
 
     private var fanout = Fanout()
     private var sinks: [SubscriptionID: any ClientSink] = [:]
     private var position: Position?
 
     /// How often the look that is due has failed, and how often it lost its connection.
-    private var failures = 0
-    private var losses = 0
+    private var pollFailureCount = 0
+    private var connectionLossCount = 0
 
     /// Told which users were deleted.
     private let onDeletion: @Sendable ([ID]) async -> Void
@@ -67,10 +67,10 @@ actor Feed {
         self.reactor = reactor
         self.logger = logger
         preamble = Preamble(limits: settings.limits)
-        looks = WakeSignal(on: reactor)
-        handover = Handover(on: reactor)
+        wakeUps = WakeSignal(on: reactor)
+        dispatcher = PushDispatcher(on: reactor)
         self.metrics = FeedMetrics(factory: metrics)
-        doorbell = Doorbell(
+        notifier = ChangeNotifier(
             settings: settings, typingSecret: typingSecret, reactor: reactor, logger: logger, metrics: self.metrics)
         standby = settings.standbyURL.map {
             StandbyWatch(url: $0, settings: settings, reactor: reactor, logger: logger)
@@ -82,41 +82,41 @@ actor Feed {
     /// The bell is a commit that nobody waits for until it is on disk. A look that saw it could not tell what it found
     /// before the bell is there too; so the look comes first, as long as nothing holds it up.
     nonisolated func changed() {
-        doorbell.isDue()
-        looks.signal()
-        if !isLooking.load(ordering: .sequentiallyConsistent) { doorbell.ring() }
+        notifier.markPending()
+        wakeUps.signal()
+        if !notifiesAfterPoll.load(ordering: .sequentiallyConsistent) { notifier.wakeIfPending() }
     }
 
     /// This node writes something, until ``hasWritten()``.
-    nonisolated func isWriting() { openWrites.begin() }
+    nonisolated func writeWillBegin() { pendingWrites.begin() }
 
     /// That is over: committed, or perhaps.
-    nonisolated func hasWritten() {
-        openWrites.end()
+    nonisolated func writeDidEnd() {
+        pendingWrites.end()
         changed()
     }
 
     /// A look is wanted.
-    nonisolated func look() { looks.signal() }
+    nonisolated func requestPoll() { wakeUps.signal() }
 
     /// Tells the conversation's other members who are live, on every node.
-    func tell(_ notice: TypingNotice) async {
-        tellHere(notice)
-        await doorbell.tell(notice)
+    func publish(_ notice: TypingNotice) async {
+        deliverLocally(notice)
+        await notifier.send(notice)
     }
 
     /// Runs until it is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepLooking() }
-            group.addTask { await self.keepSweeping() }
+            group.addTask { await self.runPollLoop() }
+            group.addTask { await self.runSweepLoop() }
             group.addTask {
                 // On the thread of both.
-                await self.doorbell.run(rung: { self.looks.signal() }) { notice in
-                    self.assumeIsolated { $0.tellHere(notice) }
+                await self.notifier.run(changed: { self.wakeUps.signal() }) { notice in
+                    self.assumeIsolated { $0.deliverLocally(notice) }
                 }
             }
-            if let standby { group.addTask { await standby.run(self.looks) } }
+            if let standby { group.addTask { await standby.run(self.wakeUps) } }
         }
     }
 }
@@ -130,7 +130,7 @@ extension Feed {
         user: ID, sink: any ClientSink, messagesPerConversation: Int
     ) async throws(ProtocolError) -> (SubscriptionID, Position) {
         // A node takes lines from its first moment on, which may be one before the feed's first look.
-        let limit = ContinuousClock.now + settings.firstSight
+        let limit = ContinuousClock.now + settings.firstPollTimeout
         while position == nil, .now < limit, (try? await Task.sleep(for: .milliseconds(20))) != nil {}
         guard let position else { throw .unavailable }
         let id = fanout.subscribe(user: user, messagesPerConversation: messagesPerConversation)
@@ -145,12 +145,12 @@ extension Feed {
         if let missed = fanout.activate(id, from: start) {
             deliver(missed)
         } else {
-            leaveBehind(id)
+            requireResync(id)
         }
     }
 
     /// There is more for it than it is told: it asks for that by `sync.open`.
-    private func leaveBehind(_ id: SubscriptionID) {
+    private func requireResync(_ id: SubscriptionID) {
         sinks.removeValue(forKey: id)?.fallBehind()
     }
 
@@ -159,37 +159,37 @@ extension Feed {
         sinks[id] = nil
     }
 
-    private func tellHere(_ notice: TypingNotice) {
+    private func deliverLocally(_ notice: TypingNotice) {
         let receivers = fanout.others(in: notice.conversation, than: notice.user)
         if !receivers.isEmpty { deliver([Fanout.Delivery(subscribers: Array(receivers), push: notice.push)]) }
     }
 
-    private func deliver(_ deliveries: [Fanout.Delivery]) { handover.deliver(deliveries, to: sinks) }
+    private func deliver(_ deliveries: [Fanout.Delivery]) { dispatcher.deliver(deliveries, to: sinks) }
 }
 
 extension Feed {
-    private func keepLooking() async {
+    private func runPollLoop() async {
         var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
         while !Task.isCancelled {
-            let visit = FeedVisit(isAtStandby: await standby?.isNear == true)
-            sight.withLock { $0.move() }
+            let state = FeedConnectionState(isAtStandby: await standby?.isUsable == true)
+            readPosition.withLock { $0.beginMove() }
             do {
-                let url = (visit.isAtStandby ? settings.standbyURL : nil) ?? settings.url
+                let url = (state.isAtStandby ? settings.standbyURL : nil) ?? settings.url
                 try await Connection.with(url, on: reactor, options: .logging(to: logger)) { connection in
-                    if visit.isAtStandby { try await StandbyWatch.checkLogin(over: connection, settings.limits) }
+                    if state.isAtStandby { try await StandbyWatch.checkLogin(over: connection, settings.limits) }
                     // What a standby shows is on disk: nothing holds up a look there.
-                    isLooking.store(!visit.isAtStandby, ordering: .sequentiallyConsistent)
+                    notifiesAfterPoll.store(!state.isAtStandby, ordering: .sequentiallyConsistent)
                     defer {
                         seen = nil
-                        isLooking.store(false, ordering: .sequentiallyConsistent)
-                        doorbell.ring()
+                        notifiesAfterPoll.store(false, ordering: .sequentiallyConsistent)
+                        notifier.wakeIfPending()
                     }
-                    try await look(over: connection, visit, &backoff)
+                    try await pollRepeatedly(over: connection, state, &backoff)
                 }
             } catch {
                 if Task.isCancelled { return }
-                if visit.isAtStandby, let standby {
-                    await standby.hasFailed(error)
+                if state.isAtStandby, let standby {
+                    await standby.recordFailure(error)
                     continue
                 }
                 // Once an outage; that it is over is said by "live".
@@ -207,79 +207,83 @@ extension Feed {
     /// Looks at each ring. The first look goes on from the last one of the connection before: nothing is missed.
     ///
     /// Returns where there is a better place to look.
-    private func look(over connection: Connection, _ visit: FeedVisit, _ backoff: inout Backoff) async throws {
-        var visit = visit
+    private func pollRepeatedly(
+        over connection: Connection, _ state: FeedConnectionState, _ backoff: inout Backoff
+    ) async throws {
+        var state = state
         var isLive = false
-        looks.signal()
+        wakeUps.signal()
         var next = ContinuousClock.now
         while true {
-            try await look(over: connection, &visit)
-            if visit.hasArrived, !isLive {
+            try await pollAndRecord(over: connection, &state)
+            if state.hasCaughtUp, !isLive {
                 isLive = true
-                metrics.looks(atStandby: visit.isAtStandby)
-                logger.info("the feed is live", metadata: ["at": visit.isAtStandby ? "standby" : "primary"])
+                metrics.setSource(isStandby: state.isAtStandby)
+                logger.info("the feed is live", metadata: ["at": state.isAtStandby ? "standby" : "primary"])
                 backoff.reset()
             }
-            if !visit.isAtStandby, await standby?.isNear == true { return }
+            if !state.isAtStandby, await standby?.isUsable == true { return }
             try await due.next(notBefore: next)
             // While event loops are busy writing what the last look brought, what commits shares the next: one write a
             // session for all of it.
-            if handover.isUnderWay {
-                doorbell.ring()
-                try await handover.end()
+            if dispatcher.hasUnwrittenPushes {
+                notifier.wakeIfPending()
+                try await dispatcher.waitUntilWritten()
             }
             // What this node is writing shares it too, where the last one took long to give out: of eight changes that
             // come at once the first to commit would else be given out alone, and the others after it.
-            if !visit.isAtStandby {
-                try await openWrites.wait(until: .now + min(handover.lastTime / 2, settings.sharing), on: due)
+            if !state.isAtStandby {
+                let wait = min(dispatcher.lastDispatchDuration / 2, settings.maxWriteWait)
+                try await pendingWrites.wait(until: .now + wait, on: due)
             }
             next = .now + settings.pace
         }
     }
 
-    private func look(over connection: Connection, _ visit: inout FeedVisit) async throws {
+    private func pollAndRecord(over connection: Connection, _ state: inout FeedConnectionState) async throws {
         let start = ContinuousClock.now
         do {
-            try await lookOnce(over: connection, &visit)
-            failures = 0
-            losses = 0
+            try await poll(over: connection, &state)
+            pollFailureCount = 0
+            connectionLossCount = 0
         } catch {
             // Ended by others or by the network; one that we give up at a deadline is a failure of the look.
-            if case PostgresError.connectionLost = error { losses += 1 } else { failures += 1 }
+            if case PostgresError.connectionLost = error { connectionLossCount += 1 } else { pollFailureCount += 1 }
             throw error
         }
-        guard visit.hasArrived else { return }
-        let seen = visit.reached ?? start
+        guard state.hasCaughtUp else { return }
+        let seen = state.reached ?? start
         self.seen = seen
-        metrics.looked(from: start, seen: seen)
+        metrics.recordPoll(from: start, seen: seen)
     }
 
-    private func lookOnce(over connection: Connection, _ visit: inout FeedVisit) async throws {
+    private func poll(over connection: Connection, _ state: inout FeedConnectionState) async throws {
         // What fails again and again is not asked for for ever: with no position it is only looked where we are.
-        let isGivenUp = failures >= settings.maxFailures || losses >= settings.maxLosses
+        let isAbandoned =
+            pollFailureCount >= settings.maxPollFailures || connectionLossCount >= settings.maxConnectionLosses
         var calls = [preamble.call(for: .feed)]
-        if visit.isAtStandby {
-            calls.append(StandbyWatch.noteEnded(since: visit.hasArrived ? position?.snapshot : nil, visit.started))
+        if state.isAtStandby {
+            calls.append(StandbyWatch.noteEnded(since: state.hasCaughtUp ? position?.snapshot : nil, state.started))
         }
-        calls.append(Call(NextLook.statement, [isGivenUp ? nil : position?.snapshot.text]))
+        calls.append(Call(PollResult.statement, [isAbandoned ? nil : position?.snapshot.text]))
         let rows = try await connection.run(calls, deadline: settings.limits.deadline)
-        let look = try NextLook(rows[calls.count - 1])
-        doorbell.ring()
-        if visit.isAtStandby, let standby {
-            let isAwaited = try visit.note(
-                StandbyWatch.Moment(rows[1]), of: look.epoch, newest: await standby.mark,
+        let result = try PollResult(rows[calls.count - 1])
+        notifier.wakeIfPending()
+        if state.isAtStandby, let standby {
+            let isAwaited = try state.note(
+                StandbyWatch.Moment(rows[1]), of: result.epoch, newest: await standby.mark,
                 longestLag: settings.longestLag)
             // It is looked again until it is there.
             if isAwaited { due.signal() }
         }
         // Another server may see less than the one before did, for a moment.
         let isBehind =
-            visit.isAtStandby && visit.reached == nil
+            state.isAtStandby && state.reached == nil
             || position.map { before in
-                look.epoch == before.epoch && !look.snapshot.covers(before.snapshot)
+                result.epoch == before.epoch && !result.snapshot.covers(before.snapshot)
             } ?? false
         if isBehind {
-            if visit.isStuck(after: settings.longestLag) {
+            if state.isStuck(after: settings.longestLag) {
                 logger.warning(
                     """
                     nothing is pushed: a commit that the standby has shown is not over at the primary, as one that \
@@ -288,62 +292,66 @@ extension Feed {
             }
             return due.signal()
         }
-        try await tell(look, isGivenUp, over: connection)
-        visit.hasArrived = true
-        sight.withLock {
-            $0.arrive()
-            if let reached = visit.reached, let started = visit.started {
-                $0.look(at: .init(epoch: look.epoch, snapshot: look.snapshot, started: started, reached: reached))
+        try await publish(result, isAbandoned, over: connection)
+        state.hasCaughtUp = true
+        readPosition.withLock {
+            $0.endMove()
+            if let reached = state.reached, let started = state.started {
+                $0.setStandby(.init(epoch: result.epoch, snapshot: result.snapshot, started: started, reached: reached))
             }
         }
     }
 
-    private func tell(_ look: NextLook, _ isGivenUp: Bool, over connection: Connection) async throws {
-        guard look.snapshot != position?.snapshot || look.epoch != position?.epoch else { return }
-        if let end = look.logEnd { try await awaitDurable(upTo: end, over: connection) }
-        let now = Position(epoch: look.epoch, snapshot: look.snapshot)
-        guard look.epoch == position?.epoch else { return begin(now) }
-        let news = try look.news()
-        var concerned: Look.Concerned = isGivenUp ? .everybody : news.behind.isEmpty ? .nobody : .users(news.behind)
-        if news.isTooMuch { concerned = .users(try await whoIsConcerned(over: connection).union(news.behind)) }
+    private func publish(_ result: PollResult, _ isAbandoned: Bool, over connection: Connection) async throws {
+        guard result.snapshot != position?.snapshot || result.epoch != position?.epoch else { return }
+        if let end = result.logEnd { try await awaitDurable(upTo: end, over: connection) }
+        let now = Position(epoch: result.epoch, snapshot: result.snapshot)
+        guard result.epoch == position?.epoch else { return begin(now) }
+        let summary = try result.summary()
+        var affectedUsers: ChangeBatch.AffectedUsers =
+            isAbandoned ? .everybody : summary.mustResync.isEmpty ? .nobody : .users(summary.mustResync)
+        if summary.exceedsLimit {
+            affectedUsers = .users(try await usersWithChanges(over: connection).union(summary.mustResync))
+        }
         // Of too much nothing is told.
-        let changes = news.isTooMuch ? [] : news.changes
-        metrics.brought(changes.count)
+        let changes = summary.exceedsLimit ? [] : summary.changes
+        metrics.recordBatchSize(changes.count)
         position = now
-        distribute(Look(snapshot: now.snapshot, cursor: now.cursor, changes: changes, concerned: concerned))
-        if !news.deletedUsers.isEmpty { await onDeletion(news.deletedUsers) }
+        distribute(
+            ChangeBatch(snapshot: now.snapshot, cursor: now.cursor, changes: changes, affectedUsers: affectedUsers))
+        if !summary.deletedUsers.isEmpty { await onDeletion(summary.deletedUsers) }
     }
 
-    private func distribute(_ look: Look) {
-        let behind = fanout.dropConcerned(by: look)
-        if case .nobody = look.concerned {
+    private func distribute(_ batch: ChangeBatch) {
+        let behind = fanout.dropAffected(by: batch)
+        if case .nobody = batch.affectedUsers {
         } else {
             logger.notice(
                 "more has changed than is told: sessions fetch it by sync.open",
                 metadata: ["sessions": "\(behind.count)"])
         }
-        for id in behind { leaveBehind(id) }
-        deliver(fanout.distribute(look))
+        for id in behind { requireResync(id) }
+        deliver(fanout.distribute(batch))
     }
 
     /// Which of this node's users there is news for, asked of a few at a time.
-    private func whoIsConcerned(over connection: Connection) async throws -> Set<ID> {
-        let limit = ContinuousClock.now + settings.askingTime
-        var unasked = Array(fanout.users)[...]
-        var concerned: Set<ID> = []
-        while !unasked.isEmpty, .now < limit {
-            let users = unasked.prefix(settings.usersAtOnce)
+    private func usersWithChanges(over connection: Connection) async throws -> Set<ID> {
+        let limit = ContinuousClock.now + settings.affectedUsersTimeout
+        var unchecked = Array(fanout.users)[...]
+        var affected: Set<ID> = []
+        while !unchecked.isEmpty, .now < limit {
+            let users = unchecked.prefix(settings.usersAtOnce)
             let rows = try await connection.run(
                 [
                     preamble.call(for: .feed),
                     Call(
-                        Self.concerned,
+                        Self.affectedUsers,
                         [position?.snapshot.text, "{\(users.map(\.description).joined(separator: ","))}"]),
                 ], deadline: settings.limits.deadline)[1]
-            concerned.formUnion((0..<rows.count).compactMap { rows.id($0, 0) })
-            unasked = unasked.dropFirst(users.count)
+            affected.formUnion((0..<rows.count).compactMap { rows.id($0, 0) })
+            unchecked = unchecked.dropFirst(users.count)
         }
-        return concerned.union(unasked)
+        return affected.union(unchecked)
     }
 
     /// Returns once the log is on disk up to there. Under load others' commits soon see to that, and waiting is cheaper
@@ -379,14 +387,14 @@ extension Feed {
         self.position = position
     }
 
-    private static let concerned = Statement(
+    private static let affectedUsers = Statement(
         "feed.concerned", "select feed.concerned($1::pg_snapshot, $2::uuid[])")
 
-    private func keepSweeping() async {
+    private func runSweepLoop() async {
         var sweeps = 0
         while (try? await Task.sleep(for: settings.sweep)) != nil {
-            looks.signal()
-            await doorbell.measure()
+            wakeUps.signal()
+            await notifier.measure()
             sweeps += 1
             if sweeps % settings.sweepsPerNote == 0, let position {
                 for id in fanout.upToDate { sinks[id]?.noteCursor(position.cursor) }

@@ -25,7 +25,7 @@ package enum FeedHotPaths {
             Change(
                 transaction: 15, fact: .message(conversation: room, seq: Int64(number), object: object))
         }
-        let look = Look(snapshot: now, cursor: Cursor(epoch: "e", place: .at(now)).text, changes: changes)
-        return { fanout.distribute(look).reduce(0) { $0 + $1.subscribers.count } * messages }
+        let batch = ChangeBatch(snapshot: now, cursor: Cursor(epoch: "e", place: .at(now)).text, changes: changes)
+        return { fanout.distribute(batch).reduce(0) { $0 + $1.subscribers.count } * messages }
     }
 }

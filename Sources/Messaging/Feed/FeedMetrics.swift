@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// What the feed counts of itself.
 final class FeedMetrics: Sendable {
-    private let lookTimer: Timer
+    private let pollTimer: Timer
     private let changes: Recorder
     private let queueUsage: Meter
     private let lag: Meter
@@ -11,16 +11,16 @@ final class FeedMetrics: Sendable {
 
     /// What was written before then is seen; of a feed that looks no more, so that its lag grows. At first, when this
     /// node began.
-    private let lastSeen = Mutex(ContinuousClock.now)
+    private let lastCovered = Mutex(ContinuousClock.now)
 
     /// When the notification queue was last asked for; nil before the first time.
-    private let lastAsked = Mutex<ContinuousClock.Instant?>(nil)
+    private let lastQueueCheck = Mutex<ContinuousClock.Instant?>(nil)
 
     /// How often the notification queue is asked for: it is the same for all nodes, and fills slowly.
-    private static let askingInterval: Duration = .seconds(10)
+    private static let queueCheckInterval: Duration = .seconds(10)
 
     init(factory: any MetricsFactory) {
-        lookTimer = Timer(label: "postline_feed_look_seconds", factory: factory)
+        pollTimer = Timer(label: "postline_feed_look_seconds", factory: factory)
         changes = Recorder(label: "postline_feed_batch_changes", factory: factory)
         queueUsage = Meter(label: "postline_notification_queue_usage_ratio", factory: factory)
         lag = Meter(label: "postline_feed_lag_seconds", factory: factory)
@@ -29,31 +29,31 @@ final class FeedMetrics: Sendable {
     }
 
     /// A look that began then has come to its end, and has seen what was written before `seen`.
-    func looked(from start: ContinuousClock.Instant, seen: ContinuousClock.Instant) {
-        lastSeen.withLock { $0 = seen }
-        lookTimer.recordNanoseconds(Int64((.now - start) / .nanoseconds(1)))
+    func recordPoll(from start: ContinuousClock.Instant, seen: ContinuousClock.Instant) {
+        lastCovered.withLock { $0 = seen }
+        pollTimer.recordNanoseconds(Int64((.now - start) / .nanoseconds(1)))
     }
 
     /// It looks at a standby, or at the primary.
-    func looks(atStandby: Bool) { standby.set(atStandby ? 1 : 0) }
+    func setSource(isStandby: Bool) { standby.set(isStandby ? 1 : 0) }
 
     /// A look has brought so many changes.
-    func brought(_ count: Int) { changes.record(count) }
+    func recordBatchSize(_ count: Int) { changes.record(count) }
 
     /// Whether the notification queue is to be asked for now; then it counts as asked.
-    var isQueueDue: Bool {
-        lastAsked.withLock { last in
-            if let last, .now - last < Self.askingInterval { return false }
+    func beginQueueCheck() -> Bool {
+        lastQueueCheck.withLock { last in
+            if let last, .now - last < Self.queueCheckInterval { return false }
             last = .now
             return true
         }
     }
 
     /// - Parameter usage: the part of the queue that is full, as PostgreSQL says it.
-    func queueIsFull(to usage: String?) {
+    func setQueueUsage(_ usage: String?) {
         if let usage = usage.flatMap({ Double($0) }) { queueUsage.set(usage) }
     }
 
     /// Takes the figure that time alone changes.
-    func measure() { lag.set(lastSeen.withLock { .now - $0 } / .seconds(1)) }
+    func measure() { lag.set(lastCovered.withLock { .now - $0 } / .seconds(1)) }
 }

@@ -12,9 +12,9 @@ public enum NotifyPreflight {
     ///   - listenURL: What the feed listens over.
     /// - Throws: `MigrationError.unreachable`.
     public static func isHeard(
-        rungOver url: String, listeningOver listenURL: String, logger: Logger
+        notifyingOver url: String, listeningOver listenURL: String, logger: Logger
     ) async throws -> Bool {
-        let reactor = Reactor(name: "doorbell")
+        let reactor = Reactor(name: "notify")
         let channel = "postline_\(ID.random())"
         // The bell is rung over a connection of its own: a session's own bell is heard through any pooler.
         let listener = Listener(url: listenURL, channels: [channel], options: .logging(to: logger), on: reactor)
@@ -28,7 +28,7 @@ public enum NotifyPreflight {
             for await event in events {
                 switch event {
                 case .listening:
-                    try await ring(channel, over: url, on: reactor, logger: logger)
+                    try await notify(channel, over: url, on: reactor, logger: logger)
                     group.addTask {
                         // What is heard is heard at once; this long nobody is that slow.
                         try? await Task.sleep(for: .seconds(5))
@@ -43,7 +43,7 @@ public enum NotifyPreflight {
         }
     }
 
-    private static func ring(
+    private static func notify(
         _ channel: String, over url: String, on reactor: Reactor, logger: Logger
     ) async throws {
         do {

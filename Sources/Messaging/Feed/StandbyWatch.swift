@@ -32,7 +32,7 @@ actor StandbyWatch {
     private(set) var mark: Mark?
 
     /// Whether the feed may look there: it has not failed, or has been seen since to keep up. At first it may.
-    private(set) var isNear = true
+    private(set) var isUsable = true
 
     init(url: String, settings: Feed.Settings, reactor: Reactor, logger: Logger) {
         self.url = url
@@ -44,22 +44,22 @@ actor StandbyWatch {
     }
 
     /// Looks there fail: it is to be seen keeping up before it is tried again.
-    func hasFailed(_ error: any Error) {
-        isNear = false
+    func recordFailure(_ error: any Error) {
+        isUsable = false
         logger.warning("the feed looks at the primary: the standby cannot be used", metadata: ["error": "\(error)"])
     }
 
     /// Runs until it is cancelled.
     ///
-    /// - Parameter rings: each has the primary's log asked for, and then a look.
-    func run(_ rings: WakeSignal) async {
+    /// - Parameter wakeUps: each has the primary's log asked for, and then a look.
+    func run(_ wakeUps: WakeSignal) async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepAsking(rings) }
-            group.addTask { await self.keepProbing(rings) }
+            group.addTask { await self.runLogEndLoop(wakeUps) }
+            group.addTask { await self.runProbeLoop(wakeUps) }
         }
     }
 
-    private func keepAsking(_ rings: WakeSignal) async {
+    private func runLogEndLoop(_ wakeUps: WakeSignal) async {
         var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
         while !Task.isCancelled {
             do {
@@ -67,7 +67,7 @@ actor StandbyWatch {
                     backoff.reset()
                     var next = ContinuousClock.now
                     while true {
-                        try await rings.next(notBefore: next)
+                        try await wakeUps.next(notBefore: next)
                         next = .now + settings.pace
                         let asked = ContinuousClock.now
                         let rows = try await connection.run(
@@ -87,11 +87,11 @@ actor StandbyWatch {
         }
     }
 
-    private func keepProbing(_ rings: WakeSignal) async {
+    private func runProbeLoop(_ wakeUps: WakeSignal) async {
         while (try? await Task.sleep(for: settings.probe)) != nil {
-            guard !isNear else { continue }
+            guard !isUsable else { continue }
             let start = ContinuousClock.now
-            rings.signal()
+            wakeUps.signal()
             let isThere = try? await Connection.with(url, on: reactor, options: .logging(to: logger)) { connection in
                 while .now < start + settings.probe {
                     let (replayed, epoch) = try await progress(over: connection)
@@ -101,9 +101,9 @@ actor StandbyWatch {
                 return false
             }
             guard isThere == true else { continue }
-            isNear = true
+            isUsable = true
             logger.notice("the feed looks at the standby again")
-            rings.signal()
+            wakeUps.signal()
         }
     }
 
@@ -164,7 +164,7 @@ extension StandbyWatch.Moment {
 }
 
 /// Where the feed looks, as sessions see it who read beside it.
-struct FeedSight: Sendable {
+struct FeedReadPosition: Sendable {
     /// A standby that the feed looks at.
     struct Standby: Sendable {
         let epoch: String
@@ -186,7 +186,7 @@ struct FeedSight: Sendable {
     }
 
     /// How often it has gone to a server.
-    private(set) var moves = 0
+    private(set) var moveCount = 0
 
     /// Whether it is not there yet: who reads now may be ahead of it.
     private(set) var isMoving = true
@@ -194,13 +194,13 @@ struct FeedSight: Sendable {
     /// Nil while it looks at the primary, or moves.
     private(set) var standby: Standby?
 
-    mutating func move() {
-        moves += 1
+    mutating func beginMove() {
+        moveCount += 1
         isMoving = true
         standby = nil
     }
 
-    mutating func arrive() { isMoving = false }
+    mutating func endMove() { isMoving = false }
 
-    mutating func look(at standby: Standby) { self.standby = standby }
+    mutating func setStandby(_ standby: Standby) { self.standby = standby }
 }

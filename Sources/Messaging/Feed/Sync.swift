@@ -56,7 +56,7 @@ struct Sync: Sendable {
     let limiter: ConcurrencyLimiter
 
     /// Those who have missed nothing need no page.
-    let returning: ReturningClients
+    let reconnects: ReconnectBatcher
 
     /// About how large a page is at most, in bytes.
     private static let pageBytes = 512 * 1024
@@ -71,12 +71,12 @@ struct Sync: Sendable {
 
     /// One page, as it is to be asked for.
     func page(
-        _ request: SyncRequest, of user: VerifiedToken, _ sight: FeedSight, _ reading: Reading
+        _ request: SyncRequest, of user: VerifiedToken, _ readPosition: FeedReadPosition, _ reading: Reading
     ) async throws(ProtocolError) -> SyncPage? {
         switch reading {
-        case .ifEmpty: await returning.page(request, of: user.user)
+        case .ifEmpty: await reconnects.page(request, of: user.user)
         case .whole(let isPatient):
-            try await page(request, as: user.caller, sight, isPatient: isPatient)
+            try await page(request, as: user.caller, readPosition, isPatient: isPatient)
         }
     }
 
@@ -86,11 +86,11 @@ struct Sync: Sendable {
     /// To be called when it is one's turn.
     ///
     /// - Parameters:
-    ///   - sight: where the feed looks: from there the page must be, so that the one goes on where the other ends.
+    ///   - readPosition: where the feed looks: from there the page must be, so that the one goes on where the other ends.
     ///   - isPatient: whether to try again is better than to begin anew.
     /// - Returns: nil where that is a standby which has not replayed yet what the cursor has seen, or cannot be reached.
     private func page(
-        _ request: SyncRequest, as caller: Caller, _ sight: FeedSight, isPatient: Bool
+        _ request: SyncRequest, as caller: Caller, _ readPosition: FeedReadPosition, isPatient: Bool
     ) async throws(ProtocolError) -> SyncPage? {
         var since: Snapshot?
         var until: Snapshot?
@@ -105,14 +105,14 @@ struct Sync: Sendable {
             String(Self.pageBytes),
         ]
         let rows: Rows
-        if let look = sight.standby, let standby {
+        if let lastPoll = readPosition.standby, let standby {
             do throws(PostgresError) {
-                rows = try await standby.rows(SyncRow.statement, parameters, as: caller, after: look)
+                rows = try await standby.rows(SyncRow.statement, parameters, as: caller, after: lastPoll)
             } catch {
                 // It is behind what the cursor has seen, or away, and the feed will look elsewhere.
-                let told = ProtocolError(error)
-                if told.code == .unavailable { return nil }
-                throw told
+                let failure = ProtocolError(error)
+                if failure.code == .unavailable { return nil }
+                throw failure
             }
         } else {
             rows = try await database.rows(SyncRow.statement, parameters, as: caller)
@@ -151,54 +151,56 @@ extension MessagingService {
     /// - Throws: `unavailable` where that takes too long, or what `read` throws.
     func page<Page: Sendable>(
         _ request: SyncRequest, for user: ID, newerThan moment: ContinuousClock.Instant,
-        _ read: @Sendable (SyncRequest, FeedSight, Sync.Reading) async throws(ProtocolError) -> Page?
+        _ read: @Sendable (SyncRequest, FeedReadPosition, Sync.Reading) async throws(ProtocolError) -> Page?
     ) async throws(ProtocolError) -> Page {
         var request = request
         let start = ContinuousClock.now
         var backoff = Backoff(base: .milliseconds(5), limit: .milliseconds(100))
-        var hasAsked = false
+        var hasCheckedPrimary = false
         repeat {
-            let sight = feed.sight.withLock { $0 }
-            if sync.standby != nil, sight.isMoving {
-                feed.look()
-            } else if let standby = sight.standby, standby.reached <= moment || standby.isBehind(request.cursor) {
-                feed.look()
+            let readPosition = feed.readPosition.withLock { $0 }
+            if sync.standby != nil, readPosition.isMoving {
+                feed.requestPoll()
+            } else if let standby = readPosition.standby,
+                standby.reached <= moment || standby.isBehind(request.cursor)
+            {
+                feed.requestPoll()
                 // What the primary itself has not seen is not waited for. It is asked late, and once: a standby may see
                 // what is committed a moment before the primary does.
-                if !hasAsked, .now - start > .milliseconds(200), let cursor = request.cursor {
-                    hasAsked = true
-                    if try await sync.isOfTheFuture(cursor) { request.cursor = nil }
+                if !hasCheckedPrimary, .now - start > .milliseconds(200), let cursor = request.cursor {
+                    hasCheckedPrimary = true
+                    if try await sync.isAheadOfPrimary(cursor) { request.cursor = nil }
                 }
             } else {
-                if sight.standby == nil, request.cursor != nil {
-                    let page = try await sync.returning.run { [request] () throws(ProtocolError) in
-                        try await read(request, sight, .ifEmpty)
+                if readPosition.standby == nil, request.cursor != nil {
+                    let page = try await sync.reconnects.run { [request] () throws(ProtocolError) in
+                        try await read(request, readPosition, .ifEmpty)
                     }
                     if let page { return page }
                 }
                 let page = try await sync.limiter.run(for: user.description) {
                     [request, backoff] () throws(ProtocolError) in
-                    try await read(request, sight, .whole(isPatient: backoff.attempts < Self.mostTries))
+                    try await read(request, readPosition, .whole(isPatient: backoff.attempts < Self.maxRetries))
                 }
                 if let page { return page }
             }
             do { try await Task.sleep(for: backoff.next()) } catch { throw .unavailable }
-        } while .now - start < waitTimeout
+        } while .now - start < standbyWaitTimeout
         throw .unavailable
     }
 
     /// How often a page is read again whose cursor is a moment ahead of the primary: it is of a standby, which saw what
     /// was committed before the primary did.
-    private static let mostTries = 4
+    private static let maxRetries = 4
 
     /// For how long a page waits for the standby.
-    private var waitTimeout: Duration { .seconds(10) }
+    private var standbyWaitTimeout: Duration { .seconds(10) }
 }
 
 extension Sync {
     /// Whether no snapshot of the primary has been that far: the cursor is none of this database's, and no standby will
     /// ever see what it has seen.
-    func isOfTheFuture(_ cursor: Cursor) async throws(ProtocolError) -> Bool {
+    func isAheadOfPrimary(_ cursor: Cursor) async throws(ProtocolError) -> Bool {
         let rows = try await database.rows(Self.newest, [], as: .feed)
         guard let newest = rows.text(0, 0).flatMap({ Snapshot($0) }) else { throw .fault("a snapshot that is none") }
         return cursor.place.snapshots.contains { $0.xmax > newest.xmax }

@@ -42,7 +42,7 @@ extension Operation {
         try await session.accounts.requireConfirmedEmail(of: holder.user)
         guard let guestToken = params.string("guest_refresh_token") else { return try await session.signIn(holder) }
         let merged = try await session.accounts.merge(guestRefreshToken: guestToken, into: holder)
-        await session.hasWritten()
+        await session.recordWriteTimeAndNotifyFeed()
         return try await session.signIn(holder, adding: [.init(name: "merged", value: merged)])
     }
 
@@ -68,7 +68,7 @@ extension Operation {
         try session.limits.takeSignIn(from: session.peerAddress)
         let holder = try await session.accounts.upgrade(
             token.user, email: email, password: password, fullName: params.string("full_name"))
-        await session.hasWritten()
+        await session.recordWriteTimeAndNotifyFeed()
         return try await session.signIn(holder)
     }
 

@@ -26,7 +26,7 @@ extension Operation {
         }
         let (holder, merged) = try await session.service.accounts.enter(
             by: identity, fullName: params.string("full_name"), guest: guest)
-        await session.hasWritten()
+        await session.recordWriteTimeAndNotifyFeed()
         let tokens = try await session.signIn(holder).tokens
         return Answer(.object(JSONObject(tokens.members + (merged.map { [.init(name: "merged", value: $0)] } ?? []))))
     }
@@ -41,7 +41,7 @@ extension Operation {
         try session.limits.takeSignIn(from: session.peerAddress)
         let merged = try await session.service.accounts.merge(
             guestAccessToken: try params.required("guest_access_token"), into: account)
-        await session.hasWritten()
+        await session.recordWriteTimeAndNotifyFeed()
         return Answer(.result(merged))
     }
 }

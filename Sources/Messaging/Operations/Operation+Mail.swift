@@ -62,7 +62,7 @@ extension Operation {
         try session.accounts.requireMail()
         try session.limits.takeSignIn(from: session.peerAddress)
         let confirmed = try await session.accounts.confirmEmail(token: token)
-        await session.hasWritten()
+        await session.recordWriteTimeAndNotifyFeed()
         return Answer(.result(confirmed))
     }
 }

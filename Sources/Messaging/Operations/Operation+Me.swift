@@ -93,7 +93,7 @@ extension Operation {
                 return try await session.service.accounts.delete(token.user, by: identity)
             }
         }
-        await session.hasWritten()
+        await session.recordWriteTimeAndNotifyFeed()
         return Answer(.result(deleted))
     }
 }

@@ -42,8 +42,8 @@ final class SendGroups: Sendable {
     private let sizes: Recorder
 
     /// Told that something is being written, and that it may have been.
-    private let isWriting: @Sendable () -> Void
-    private let hasWritten: @Sendable () -> Void
+    private let writeWillBegin: @Sendable () -> Void
+    private let writeDidEnd: @Sendable () -> Void
 
     private let queue: Mutex<Queue>
 
@@ -53,16 +53,16 @@ final class SendGroups: Sendable {
 
     /// - Parameters:
     ///   - waitTimeout: how long a text waits for its turn; it learns that when it would be.
-    ///   - isWriting: called when a group is about to be written.
-    ///   - hasWritten: called when it may have been.
+    ///   - writeWillBegin: called when a group is about to be written.
+    ///   - writeDidEnd: called when it may have been.
     init(
         database: Database, waitTimeout: Duration, logger: Logger, metrics: any MetricsFactory,
-        isWriting: @escaping @Sendable () -> Void, hasWritten: @escaping @Sendable () -> Void
+        writeWillBegin: @escaping @Sendable () -> Void, writeDidEnd: @escaping @Sendable () -> Void
     ) {
         self.database = database
         self.logger = logger
-        self.isWriting = isWriting
-        self.hasWritten = hasWritten
+        self.writeWillBegin = writeWillBegin
+        self.writeDidEnd = writeDidEnd
         queue = Mutex(Queue(waitTimeout: waitTimeout))
         sizes = Recorder(label: "postline_send_group_size", factory: metrics)
     }
@@ -95,7 +95,7 @@ final class SendGroups: Sendable {
         case .over(let outcomes): return outcomes
         case .alone:
             sizes.record(1)
-            isWriting()
+            writeWillBegin()
             let outcome = await sendAlone(texts[0])
             ended(texts)
             return [outcome]
@@ -121,7 +121,7 @@ extension SendGroups {
 
     private func ended(_ texts: [OutgoingText]) {
         perform(queue.withLock { $0.ended(texts) })
-        hasWritten()
+        writeDidEnd()
     }
 
     /// Gives each group that is begun its answers, until there will be none.
@@ -133,7 +133,7 @@ extension SendGroups {
             if group.isEmpty { return }
             let texts = group.flatMap(\.texts)
             sizes.record(texts.count)
-            isWriting()
+            writeWillBegin()
             let result = await query(texts)
             ended(texts)
             // The next group goes to the database before those of this one learn what became of it.

@@ -17,7 +17,7 @@ extension Session {
         if params.object("attachment") == nil, params.string("kind") == "text" {
             let text = try text(of: params)
             let outcome = await service.sendGroups.send([text])[0]
-            hasSent()
+            recordWriteTime()
             return try await answer(of: text, outcome)
         }
         let attachment = try await params.object("attachment")?
@@ -44,7 +44,7 @@ extension Session {
             }
         }
         var outcomes = await service.sendGroups.send(texts.compactMap { try? $0.get() })[...]
-        hasSent()
+        recordWriteTime()
         var answers: [Answer] = []
         // Once one has waited for the database in vain, none that comes after it is sent alone: neither before it, nor
         // with a wait of its own, as long as all those before took together.

@@ -3,19 +3,19 @@ import Testing
 @testable import Messaging
 
 @Suite("A visit of the feed")
-struct FeedVisitTests {
+struct FeedConnectionStateTests {
     private static func mark(_ end: String, _ epoch: String) throws -> StandbyWatch.Mark {
         try .init(end: #require(LogPosition(end)), epoch: epoch, asked: .now)
     }
 
-    private var visit = FeedVisit(isAtStandby: true)
+    private var state = FeedConnectionState(isAtStandby: true)
 
     /// Whether it is to be looked again.
     private mutating func note(
         _ replayed: String, of epoch: String, _ newest: StandbyWatch.Mark?, longestLag: Duration = .seconds(60)
     ) throws -> Bool {
         let moment = StandbyWatch.Moment(replayed: try #require(LogPosition(replayed)), started: "then")
-        return try visit.note(moment, of: epoch, newest: newest, longestLag: longestLag)
+        return try state.note(moment, of: epoch, newest: newest, longestLag: longestLag)
     }
 
     @Test("has reached what was written when the primary was asked, once the standby has replayed so far")
@@ -23,10 +23,10 @@ struct FeedVisitTests {
         let mark = try Self.mark("0/20", "one")
         let isAwaited = try [note("0/10", of: "one", mark), note("0/20", of: "one", mark)]
         #expect(isAwaited == [true, false])
-        #expect(visit.reached == mark.asked)
+        #expect(state.reached == mark.asked)
         let isNextAwaited = try note("0/20", of: "one", Self.mark("0/30", "one"))
         #expect(isNextAwaited)
-        #expect(visit.reached == mark.asked)
+        #expect(state.reached == mark.asked)
     }
 
     @Test("is no visit of a standby of this primary where that is as far in the log of another")
@@ -45,11 +45,11 @@ struct FeedVisitTests {
 
     @Test("is stuck where it does not arrive for long, and says so once")
     mutating func stuck() {
-        let said = [visit.isStuck(after: .seconds(60)), visit.isStuck(after: .zero), visit.isStuck(after: .zero)]
+        let said = [state.isStuck(after: .seconds(60)), state.isStuck(after: .zero), state.isStuck(after: .zero)]
         #expect(said == [false, true, false])
-        var arrived = FeedVisit(isAtStandby: false)
-        arrived.hasArrived = true
-        let isStuck = arrived.isStuck(after: .zero)
+        var caughtUp = FeedConnectionState(isAtStandby: false)
+        caughtUp.hasCaughtUp = true
+        let isStuck = caughtUp.isStuck(after: .zero)
         #expect(!isStuck)
     }
 }

@@ -2,7 +2,7 @@ internal import Postgres
 internal import Synchronization
 
 /// What this node is writing to the database, as counts: which of its writes they are nobody asks.
-final class OpenWrites: Sendable {
+final class PendingWriteTracker: Sendable {
     private let begun = Atomic(0)
     private let over = Atomic(0)
 

@@ -2,7 +2,7 @@ internal import Postgres
 internal import Synchronization
 
 /// Hands pushes to event loops, and knows whether they have written what they were given.
-final class Handover: Sendable {
+final class PushDispatcher: Sendable {
     /// How many parts event loops were given and have not written yet, and the bell that tells when there is none.
     private let unwritten = Atomic(0)
     private let written: WakeSignal
@@ -18,23 +18,23 @@ final class Handover: Sendable {
     init(on reactor: Reactor) { written = WakeSignal(on: reactor) }
 
     /// Whether an event loop is still to write something.
-    var isUnderWay: Bool { unwritten.load(ordering: .acquiring) > 0 }
+    var hasUnwrittenPushes: Bool { unwritten.load(ordering: .acquiring) > 0 }
 
     /// How long the last one took.
-    var lastTime: Duration { times.withLock(\.took) }
+    var lastDispatchDuration: Duration { times.withLock(\.took) }
 
     /// Returns when all is written. For one task at a time.
     ///
     /// - Throws: where the task is cancelled.
-    func end() async throws(CancellationError) {
-        while isUnderWay { try await written.next() }
+    func waitUntilWritten() async throws(CancellationError) {
+        while hasUnwrittenPushes { try await written.next() }
     }
 
     /// Gives each event loop what its connections get: in one go where that is little, and otherwise part by part, so
     /// that it writes while the rest is given out. What one session gets stays in order.
     func deliver(_ deliveries: [Fanout.Delivery], to sinks: [Fanout.SubscriptionID: any ClientSink]) {
         var parts: [Part] = []
-        if !isUnderWay { times.withLock { $0.began = .now } }
+        if !hasUnwrittenPushes { times.withLock { $0.began = .now } }
         for delivery in deliveries {
             // They are few: as many as there are processors.
             for index in parts.indices { parts[index].begin(delivery.push) }
@@ -49,15 +49,15 @@ final class Handover: Sendable {
                 }
                 parts[index - 1].receivers.append(sink)
                 if parts[index - 1].isLargeEnough {
-                    give(&parts[index - 1])
+                    send(&parts[index - 1])
                     parts[index - 1].begin(delivery.push)
                 }
             }
         }
-        for index in parts.indices { give(&parts[index]) }
+        for index in parts.indices { send(&parts[index]) }
     }
 
-    private func give(_ part: inout Part) {
+    private func send(_ part: inout Part) {
         let pushes = part.take()
         if pushes.isEmpty { return }
         unwritten.add(1, ordering: .relaxed)
@@ -79,7 +79,7 @@ final class Handover: Sendable {
         private var isFirst = true
 
         var isLargeEnough: Bool {
-            receivers.count == (isFirst ? Handover.receiversAtFirst : Handover.receiversAtOnce)
+            receivers.count == (isFirst ? PushDispatcher.receiversAtFirst : PushDispatcher.receiversAtOnce)
         }
 
         init(target: any PushTarget, push: Push) {

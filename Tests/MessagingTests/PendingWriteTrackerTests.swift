@@ -5,8 +5,8 @@ import Testing
 @testable import Messaging
 
 @Suite("The writes that a look waits for")
-struct OpenWritesTests {
-    private let writes = OpenWrites()
+struct PendingWriteTrackerTests {
+    private let writes = PendingWriteTracker()
     private let signal = WakeSignal(on: Reactor(name: "writes"))
     private let far = ContinuousClock.now + watchdogLimit
 

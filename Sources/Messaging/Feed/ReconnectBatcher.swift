@@ -4,28 +4,28 @@ internal import Postgres
 /// Clients that come back, each with its cursor, most of them to nothing new: an app that comes to the foreground, or
 /// all of a node's after a restart. Whether one has missed something is asked of the database for all together who come
 /// while it is asked for others.
-struct ReturningClients: Sendable {
+struct ReconnectBatcher: Sendable {
     private struct Client {
         let user: ID
         let epoch: String
         let snapshot: Snapshot
     }
 
-    private let questions: RequestCoalescer<Client, SyncPage?>
+    private let checks: RequestCoalescer<Client, SyncPage?>
 
     /// Those of two statements: one that is being asked, and one that waits for it.
     private let limiter: ConcurrencyLimiter
 
     /// How many one statement asks about: so many that it costs each little, so few that it is soon over.
-    private static let mostAtOnce = 64
+    private static let maxBatchSize = 64
 
     /// How many transactions a cursor may name as in progress: as many as there are backends, in one that was not made
     /// up. What one client asks with is carried beside all that the others ask with.
-    private static let mostInProgress = 256
+    private static let maxInProgress = 256
 
     init(database: Database, logger: Logger) {
-        limiter = ConcurrencyLimiter(width: 2 * Self.mostAtOnce, on: database.reactor)
-        questions = RequestCoalescer(mostAtOnce: Self.mostAtOnce, on: database.reactor) {
+        limiter = ConcurrencyLimiter(width: 2 * Self.maxBatchSize, on: database.reactor)
+        checks = RequestCoalescer(mostAtOnce: Self.maxBatchSize, on: database.reactor) {
             clients throws(ProtocolError) in
             do throws(ProtocolError) {
                 return try await Self.pages(of: clients, in: database)
@@ -78,10 +78,10 @@ struct ReturningClients: Sendable {
     func page(_ request: SyncRequest, of user: ID) async -> SyncPage? {
         guard let cursor = request.cursor, case .at(let snapshot) = cursor.place,
             cursor.epoch.utf8.allSatisfy({ $0.isLowercaseHexadecimal }),
-            snapshot.inProgress.count <= Self.mostInProgress
+            snapshot.inProgress.count <= Self.maxInProgress
         else { return nil }
         // What fails for all of them is for each to ask, and to be told.
-        return try? await questions.load(Client(user: user, epoch: cursor.epoch, snapshot: snapshot))
+        return try? await checks.load(Client(user: user, epoch: cursor.epoch, snapshot: snapshot))
     }
 
     private static let missedNothing = Statement(

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import Postgres
 
 /// What a look of the feed reads: the rows of `feed.next_look`, all of one moment.
-struct NextLook: Sendable {
+struct PollResult: Sendable {
     let epoch: String
 
     /// What the tables show: the look after this asks since it.
@@ -36,33 +36,33 @@ struct NextLook: Sendable {
     }
 
     /// What has changed.
-    struct News {
+    struct BatchSummary {
         var changes: [Change] = []
         var deletedUsers: [ID] = []
 
         /// Who began or ceased to hide its own presence: what they are shown of others is not told here.
-        var behind: Set<ID> = []
+        var mustResync: Set<ID> = []
 
         /// Whether more has changed than is told.
-        var isTooMuch = false
+        var exceedsLimit = false
     }
 
     /// Reads what has changed.
-    func news() throws(FeedError) -> News {
-        var news = News()
+    func summary() throws(FeedError) -> BatchSummary {
+        var summary = BatchSummary()
         for row in 0..<rows.count {
             switch rows.text(row, 3) {
             // With nothing new there is one row, of nulls.
             case nil: break
-            case "many": news.isTooMuch = true
-            case "deleted": if let user = rows.id(row, 6) { news.deletedUsers.append(user) }
-            case "behind": if let user = rows.id(row, 6) { news.behind.insert(user) }
+            case "many": summary.exceedsLimit = true
+            case "deleted": if let user = rows.id(row, 6) { summary.deletedUsers.append(user) }
+            case "behind": if let user = rows.id(row, 6) { summary.mustResync.insert(user) }
             case let kind?:
                 guard let change = Change(kind, rows, row: row) else { throw .unreadable }
-                news.changes.append(change)
+                summary.changes.append(change)
             }
         }
-        return news
+        return summary
     }
 }
 

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// It has two connections to the primary: one that rings, one that listens. What is lost with one of them is found by
 /// the feed's sweep; typing is lost without harm.
-actor Doorbell {
+actor ChangeNotifier {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
     private let settings: Feed.Settings
@@ -16,15 +16,15 @@ actor Doorbell {
 
     /// What this node rings with, so that it does not answer its own bell.
     private let node = ID.random().description
-    private let bells: WakeSignal
+    private let wakeUps: WakeSignal
 
     /// Whether the other nodes are to look, or are only to be told who types.
-    private nonisolated let isRingDue = Atomic(false)
+    private nonisolated let hasPendingNotify = Atomic(false)
     private var typingEnvelope: TypingEnvelope
 
     /// Who types, on the way to the other nodes. What is too much is dropped.
-    private var untoldTyping: [TypingNotice] = []
-    private static let maxUntoldTyping = 10_000
+    private var pendingTyping: [TypingNotice] = []
+    private static let maxPendingTyping = 10_000
 
     init(
         settings: Feed.Settings, typingSecret: String, reactor: Reactor, logger: Logger, metrics: FeedMetrics
@@ -34,49 +34,49 @@ actor Doorbell {
         self.logger = logger
         self.metrics = metrics
         typingEnvelope = TypingEnvelope(secret: typingSecret)
-        bells = WakeSignal(on: reactor)
+        wakeUps = WakeSignal(on: reactor)
     }
 
-    /// Something changed: it is rung when ``ring()`` is called.
-    nonisolated func isDue() { isRingDue.store(true, ordering: .sequentiallyConsistent) }
+    /// Something changed: it is changed when ``wakeIfPending()`` is called.
+    nonisolated func markPending() { hasPendingNotify.store(true, ordering: .sequentiallyConsistent) }
 
     /// Rings, where that is due.
-    nonisolated func ring() {
-        if isRingDue.load(ordering: .sequentiallyConsistent) { bells.signal() }
+    nonisolated func wakeIfPending() {
+        if hasPendingNotify.load(ordering: .sequentiallyConsistent) { wakeUps.signal() }
     }
 
     /// Tells the other nodes who types.
-    func tell(_ notice: TypingNotice) {
-        if untoldTyping.count < Self.maxUntoldTyping { untoldTyping.append(notice) }
-        bells.signal()
+    func send(_ notice: TypingNotice) {
+        if pendingTyping.count < Self.maxPendingTyping { pendingTyping.append(notice) }
+        wakeUps.signal()
     }
 
     /// Has the fill of the notification queue asked for, where that is due.
     func measure() {
-        if metrics.isQueueDue {
-            isQueueDue = true
-            bells.signal()
+        if metrics.beginQueueCheck() {
+            isQueueCheckPending = true
+            wakeUps.signal()
         }
     }
 
-    private var isQueueDue = false
+    private var isQueueCheckPending = false
 
     /// Runs until it is cancelled.
     ///
     /// - Parameters:
-    ///   - rung: somebody else rang, or may have while nobody listened.
-    ///   - heard: users of other nodes who type. Both are called on the reactor's thread.
+    ///   - changed: somebody else rang, or may have while nobody listened.
+    ///   - typing: users of other nodes who type. Both are called on the reactor's thread.
     func run(
-        rung: @escaping @Sendable () -> Void, heard: @escaping @Sendable (TypingNotice) -> Void
+        changed: @escaping @Sendable () -> Void, typing: @escaping @Sendable (TypingNotice) -> Void
     ) async {
         await withDiscardingTaskGroup { group in
-            group.addTask { await self.keepRinging() }
-            group.addTask { await self.keepListening(rung, heard) }
+            group.addTask { await self.runNotifyLoop() }
+            group.addTask { await self.runListenLoop(changed, typing) }
         }
     }
 
     /// One ring is in flight at a time: all that commits meanwhile shares the next.
-    private func keepRinging() async {
+    private func runNotifyLoop() async {
         var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
         while !Task.isCancelled {
             do {
@@ -84,17 +84,17 @@ actor Doorbell {
                     backoff.reset()
                     var next = ContinuousClock.now
                     while true {
-                        try await bells.next(notBefore: next)
+                        try await wakeUps.next(notBefore: next)
                         next = .now + settings.pace
-                        if isRingDue.exchange(false, ordering: .acquiring) {
+                        if hasPendingNotify.exchange(false, ordering: .acquiring) {
                             _ = try await connection.run(
-                                [Call(Self.notify, [Self.bell, node])], deadline: settings.limits.deadline)
+                                [Call(Self.notify, [Self.changeChannel, node])], deadline: settings.limits.deadline)
                         }
-                        try await tellOthers(over: connection)
-                        if isQueueDue {
-                            isQueueDue = false
-                            metrics.queueIsFull(
-                                to: try await connection.run([Call(Self.queue)], deadline: settings.limits.deadline)[0]
+                        try await sendTyping(over: connection)
+                        if isQueueCheckPending {
+                            isQueueCheckPending = false
+                            metrics.setQueueUsage(
+                                try await connection.run([Call(Self.queue)], deadline: settings.limits.deadline)[0]
                                     .text(0, 0))
                         }
                     }
@@ -106,25 +106,26 @@ actor Doorbell {
         }
     }
 
-    private func tellOthers(over connection: Connection) async throws {
-        while !untoldTyping.isEmpty {
-            let payload = try typingEnvelope.seal(untoldTyping.prefix(TypingEnvelope.capacity))
-            untoldTyping.removeFirst(min(untoldTyping.count, TypingEnvelope.capacity))
+    private func sendTyping(over connection: Connection) async throws {
+        while !pendingTyping.isEmpty {
+            let payload = try typingEnvelope.seal(pendingTyping.prefix(TypingEnvelope.capacity))
+            pendingTyping.removeFirst(min(pendingTyping.count, TypingEnvelope.capacity))
             _ = try await connection.run(
-                [Call(Self.notify, [Self.typists, payload])], deadline: settings.limits.deadline)
+                [Call(Self.notify, [Self.typingChannel, payload])], deadline: settings.limits.deadline)
         }
     }
 
-    private func keepListening(
-        _ rung: @escaping @Sendable () -> Void, _ heard: @escaping @Sendable (TypingNotice) -> Void
+    private func runListenLoop(
+        _ changed: @escaping @Sendable () -> Void, _ typing: @escaping @Sendable (TypingNotice) -> Void
     ) async {
         let listener = Listener(
-            url: settings.url, channels: [Self.bell, Self.typists], options: .logging(to: logger), on: reactor)
+            url: settings.url, channels: [Self.changeChannel, Self.typingChannel], options: .logging(to: logger),
+            on: reactor)
         await listener.run { [node, self] event in
             switch event {
-            case .notified(Self.typists, _, let payload): assumeIsolated { $0.open(payload).forEach(heard) }
+            case .notified(Self.typingChannel, _, let payload): assumeIsolated { $0.open(payload).forEach(typing) }
             case .notified(_, _, let payload) where payload == node: break
-            case .listening, .notified: rung()
+            case .listening, .notified: changed()
             case .lost: break
             }
         }
@@ -134,6 +135,6 @@ actor Doorbell {
 
     private static let notify = Statement("notify", "select pg_notify($1, $2)")
     private static let queue = Statement("feed.queue", "select pg_notification_queue_usage()")
-    private static let bell = "postline"
-    private static let typists = "postline_typing"
+    private static let changeChannel = "postline"
+    private static let typingChannel = "postline_typing"
 }

@@ -6,19 +6,19 @@ import Testing
 @testable import Messaging
 
 @Suite("The handover to event loops")
-struct HandoverTests {
-    private let reactor = Reactor(name: "handover")
+struct PushDispatcherTests {
+    private let reactor = Reactor(name: "dispatcher")
 
     @Test("gives every session all of its pushes once and in order, however many parts they come in")
     func order() {
-        let handover = Handover(on: reactor)
+        let dispatcher = PushDispatcher(on: reactor)
         let loops = [RecordingLoop(), RecordingLoop()]
         let sinks = sinks(500, on: loops)
         let all = Array(sinks.keys)
         let deliveries = [all, Array(all.prefix(3)), [], Array(all.shuffled().prefix(300)), all].enumerated().map {
             Fanout.Delivery(subscribers: $0.element, push: push($0.offset))
         }
-        handover.deliver(deliveries, to: sinks)
+        dispatcher.deliver(deliveries, to: sinks)
         for (id, sink) in sinks {
             let expected = deliveries.filter { $0.subscribers.contains(id) }.map { String(buffer: $0.push.line) }
             #expect((sink as? LoopSink)?.lines == expected)
@@ -27,40 +27,40 @@ struct HandoverTests {
 
     @Test("lets a loop write while the rest is given out, and gives little in one go")
     func parts() {
-        let handover = Handover(on: reactor)
+        let dispatcher = PushDispatcher(on: reactor)
         let loop = RecordingLoop()
-        let sinks = sinks(3 * Handover.receiversAtOnce + 1, on: [loop])
-        handover.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
+        let sinks = sinks(3 * PushDispatcher.receiversAtOnce + 1, on: [loop])
+        dispatcher.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
         // The first is small, so that the loop begins.
         #expect(loop.parts == [16, 128, 128, 113])
         let few = Array(sinks.keys.prefix(5))
-        handover.deliver((2...4).map { Fanout.Delivery(subscribers: few, push: push($0)) }, to: sinks)
+        dispatcher.deliver((2...4).map { Fanout.Delivery(subscribers: few, push: push($0)) }, to: sinks)
         #expect(loop.parts.dropFirst(4) == [15])
     }
 
     @Test("is over when every loop has written all that it was given")
     func end() async throws {
-        let handover = Handover(on: reactor)
-        #expect(!handover.isUnderWay)
-        try await handover.end()
+        let dispatcher = PushDispatcher(on: reactor)
+        #expect(!dispatcher.hasUnwrittenPushes)
+        try await dispatcher.waitUntilWritten()
         let loops = [RecordingLoop(), RecordingLoop()]
         let sinks = sinks(600, on: loops)
-        handover.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
+        dispatcher.deliver([Fanout.Delivery(subscribers: Array(sinks.keys), push: push(1))], to: sinks)
         loops[0].write()
-        #expect(handover.isUnderWay)
-        #expect(handover.lastTime == .zero)
-        async let end: Void = handover.end()
+        #expect(dispatcher.hasUnwrittenPushes)
+        #expect(dispatcher.lastDispatchDuration == .zero)
+        async let end: Void = dispatcher.waitUntilWritten()
         loops[1].write()
         try await end
-        #expect(!handover.isUnderWay)
-        #expect(handover.lastTime > .zero)
+        #expect(!dispatcher.hasUnwrittenPushes)
+        #expect(dispatcher.lastDispatchDuration > .zero)
     }
 
     @Test("passes over who is gone")
     func gone() {
-        let handover = Handover(on: reactor)
-        handover.deliver([Fanout.Delivery(subscribers: [1, 2], push: push(1))], to: [:])
-        #expect(!handover.isUnderWay)
+        let dispatcher = PushDispatcher(on: reactor)
+        dispatcher.deliver([Fanout.Delivery(subscribers: [1, 2], push: push(1))], to: [:])
+        #expect(!dispatcher.hasUnwrittenPushes)
     }
 
     private func push(_ number: Int) -> Push { Push(line: ByteBuffer(string: "\(number)\n"), cursor: nil) }

@@ -1,10 +1,10 @@
 /// What the feed does over one connection.
-struct FeedVisit: Sendable {
+struct FeedConnectionState: Sendable {
     let isAtStandby: Bool
     let begin = ContinuousClock.now
 
     /// Whether a look has seen all that was seen elsewhere.
-    var hasArrived = false
+    var hasCaughtUp = false
 
     /// Since when a standby runs.
     private(set) var started: String?
@@ -40,7 +40,7 @@ struct FeedVisit: Sendable {
 
     /// Whether it has not arrived for so long; true once.
     mutating func isStuck(after time: Duration) -> Bool {
-        guard !hasArrived, !isKnownToBeStuck, .now - begin >= time else { return false }
+        guard !hasCaughtUp, !isKnownToBeStuck, .now - begin >= time else { return false }
         isKnownToBeStuck = true
         return true
     }
