@@ -293,7 +293,7 @@ extension Session {
         let feed = service.feed
         feed.writeWillBegin()
         do throws(ProtocolError) {
-            // The feed looks while the answer is on its way.
+            // The feed polls while the answer is on its way.
             let rows = try await service.database.rows(function, parameters, as: caller) { feed.writeDidEnd() }
             recordWriteTime()
             return Answer(.result(rows.buffer(0, 0)))
@@ -305,13 +305,13 @@ extension Session {
         }
     }
 
-    /// Something may have been written for the user: the feed is let know.
+    /// Records that the session may have written at this time, and notifies the feed.
     func recordWriteTimeAndNotifyFeed() {
         lastWrite = .now
         service.feed.changed()
     }
 
-    /// The same of what the feed has been let know of.
+    /// Records that the session wrote at this time. The caller has already notified the feed.
     func recordWriteTime() { lastWrite = .now }
 
     /// Tells the conversation's other members, unless they were told just before.

@@ -10,7 +10,7 @@ struct FeedConnectionStateTests {
 
     private var state = FeedConnectionState(isAtStandby: true)
 
-    /// Whether it is to be looked again.
+    /// Returns true if the standby must be polled again.
     private mutating func note(
         _ replayed: String, of epoch: String, _ newest: StandbyWatch.Mark?, longestLag: Duration = .seconds(60)
     ) throws -> Bool {

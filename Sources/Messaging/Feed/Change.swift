@@ -1,64 +1,64 @@
 internal import NIOCore
 
-/// One thing that a look of the feed found changed: a row of `feed.next_look`.
+/// A change that a poll of the feed found: a row of `feed.next_look`.
 struct Change: Sendable {
-    /// The transaction that did it: tells whether a session's own snapshot saw it already. What only goes along with
-    /// another change has none of its own, which no snapshot sees.
+    /// The transaction that made the change. A session whose snapshot sees it already has the change.
+    /// `.max` for rows that only accompany another change: no snapshot sees them.
     let transaction: UInt64
     let fact: Fact
 
     enum Fact: Sendable {
-        /// A user is out of a conversation.
+        /// A user left a conversation or was removed from it.
         case left(conversation: ID, user: ID)
 
-        /// A user is in a conversation that it was not in before.
+        /// A user joined a conversation.
         case joined(conversation: ID, user: ID)
 
-        /// Anything of a user's own data.
+        /// A user's own data.
         case me(user: ID, object: ByteBuffer)
 
-        /// The public part of a user's data, for all in the conversations of `audience`.
+        /// The public part of a user's data, for all members of the conversations in `audience`.
         case profile(user: ID, audience: [ID], object: ByteBuffer)
 
-        /// Metadata or membership of a conversation.
+        /// The metadata or membership of a conversation.
         case conversation(ID, ConversationObject)
 
-        /// A conversation as one member sees it, of which only what is that member's own has changed.
+        /// A conversation as one member sees it, when only that member's own part changed.
         case ownConversation(ID, user: ID, object: ByteBuffer)
 
         case message(conversation: ID, seq: Int64, object: ByteBuffer)
 
-        /// A member's mark.
+        /// A member's read mark.
         case read(conversation: ID, user: ID, seq: Int64)
 
-        /// The profile of a member of a conversation that somebody has joined.
+        /// The profile of a member of a conversation that a user has joined.
         case openingProfile(conversation: ID, user: ID, object: ByteBuffer)
 
-        /// Whether a user is online, for all in the conversations of `audience` who are shown presence.
+        /// A user's presence, for all members of the conversations in `audience` to whom presence is shown.
         case presence(user: ID, audience: [ID], object: ByteBuffer)
 
-        /// The presence of a member of a conversation that somebody has joined.
+        /// The presence of a member of a conversation that a user has joined.
         case openingPresence(conversation: ID, user: ID, object: ByteBuffer)
 
-        /// One of the newest messages of a conversation that somebody has joined, ascending.
+        /// One of the newest messages of a conversation that a user has joined, in ascending order.
         case openingMessage(conversation: ID, seq: Int64, object: ByteBuffer)
     }
 }
 
-/// A conversation as JSON text with a gap, for what each member has of its own.
+/// A conversation as JSON text, with a gap for the values that differ between members.
 struct ConversationObject: Sendable {
-    /// Up to and including `"last_read_seq":`.
+    /// The text up to and including `"last_read_seq":`.
     let head: ByteBuffer
 
-    /// From after what is the member's own on.
+    /// The text after the member's own values.
     let tail: ByteBuffer
     let lastSeq: Int64
     let marks: [ID: Int64]
 
-    /// Of those who have muted it until when, in microseconds since 1970.
+    /// The end of each member's mute, in microseconds since 1970. Only members who have muted the conversation.
     let mutedUntil: [ID: Int64]
 
-    /// The whole object, as that member sees it; nil for who is none.
+    /// Returns the whole object as that member sees it, or nil if the user is not a member.
     func object(for member: ID) -> ByteBuffer? {
         guard let mark = marks[member] else { return nil }
         var object = head
@@ -69,23 +69,23 @@ struct ConversationObject: Sendable {
     }
 }
 
-/// What one look of the feed saw.
+/// The changes that one poll of the feed found.
 struct ChangeBatch: Sendable {
     let snapshot: Snapshot
 
-    /// The cursor of a client that has all of it.
+    /// The cursor of a client that has received the whole batch.
     let cursor: String
 
-    /// Memberships first.
+    /// The changes, memberships first.
     let changes: [Change]
 
-    /// Whom it concerns in more than it tells: they fall behind, and ask for it by `sync.open`.
+    /// Users with more changes than the batch contains. They receive `sync.lagged` and must resync.
     var affectedUsers = AffectedUsers.nobody
 
-    /// About how much memory it holds, in bytes.
+    /// The approximate memory that the batch holds, in bytes.
     var heldBytes: Int { changes.reduce(0) { $0 + $1.fact.object.readableBytes } }
 
-    /// The same with nothing told.
+    /// The batch without its changes. All users must resync.
     var withoutChanges: ChangeBatch {
         ChangeBatch(snapshot: snapshot, cursor: cursor, changes: [], affectedUsers: .everybody)
     }

@@ -2,10 +2,10 @@ internal import Logging
 internal import Postgres
 internal import Synchronization
 
-/// How the nodes of a service, and other programs, tell each other over NOTIFY that something changed, and who types.
+/// Sends and receives `NOTIFY`, by which nodes and other programs announce changes, and nodes announce typing.
 ///
-/// It has two connections to the primary: one that rings, one that listens. What is lost with one of them is found by
-/// the feed's sweep; typing is lost without harm.
+/// It has two connections to the primary: one sends, one listens. The feed's sweep finds changes whose notification is
+/// lost with a connection. Typing may be lost.
 actor ChangeNotifier {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
@@ -14,15 +14,15 @@ actor ChangeNotifier {
     private let logger: Logger
     private let metrics: FeedMetrics
 
-    /// What this node rings with, so that it does not answer its own bell.
+    /// The payload of this node's notifications, by which it ignores its own.
     private let node = ID.random().description
     private let wakeUps: WakeSignal
 
-    /// Whether the other nodes are to look, or are only to be told who types.
+    /// True if the other nodes' feeds must be notified of a change.
     private nonisolated let hasPendingNotify = Atomic(false)
     private var typingEnvelope: TypingEnvelope
 
-    /// Who types, on the way to the other nodes. What is too much is dropped.
+    /// Typing notices that wait to be sent to the other nodes. Notices beyond ``maxPendingTyping`` are dropped.
     private var pendingTyping: [TypingNotice] = []
     private static let maxPendingTyping = 10_000
 
@@ -37,21 +37,21 @@ actor ChangeNotifier {
         wakeUps = WakeSignal(on: reactor)
     }
 
-    /// Something changed: it is changed when ``wakeIfPending()`` is called.
+    /// Records that the other nodes must be notified. ``wakeIfPending()`` sends the notification.
     nonisolated func markPending() { hasPendingNotify.store(true, ordering: .sequentiallyConsistent) }
 
-    /// Rings, where that is due.
+    /// Wakes the notify loop if a notification is pending.
     nonisolated func wakeIfPending() {
         if hasPendingNotify.load(ordering: .sequentiallyConsistent) { wakeUps.signal() }
     }
 
-    /// Tells the other nodes who types.
+    /// Queues a typing notice for the other nodes.
     func send(_ notice: TypingNotice) {
         if pendingTyping.count < Self.maxPendingTyping { pendingTyping.append(notice) }
         wakeUps.signal()
     }
 
-    /// Has the fill of the notification queue asked for, where that is due.
+    /// Requests a check of how full the notification queue is, if a check is due.
     func measure() {
         if metrics.beginQueueCheck() {
             isQueueCheckPending = true
@@ -64,8 +64,9 @@ actor ChangeNotifier {
     /// Runs until it is cancelled.
     ///
     /// - Parameters:
-    ///   - changed: somebody else rang, or may have while nobody listened.
-    ///   - typing: users of other nodes who type. Both are called on the reactor's thread.
+    ///   - changed: called when another node or program notified of a change, or may have done so while this node was
+    ///     not listening.
+    ///   - typing: called with each typing notice of another node. Both are called on the reactor's thread.
     func run(
         changed: @escaping @Sendable () -> Void, typing: @escaping @Sendable (TypingNotice) -> Void
     ) async {
@@ -75,7 +76,7 @@ actor ChangeNotifier {
         }
     }
 
-    /// One ring is in flight at a time: all that commits meanwhile shares the next.
+    /// Sends one notification at a time: all commits in the meantime share the next.
     private func runNotifyLoop() async {
         var backoff = Backoff(base: .milliseconds(50), limit: .seconds(2))
         while !Task.isCancelled {
@@ -100,7 +101,7 @@ actor ChangeNotifier {
                     }
                 }
             } catch {
-                // The other nodes' sweeps find what this bell did not announce.
+                // The other nodes' sweeps find changes that were not announced.
                 try? await Task.sleep(for: backoff.next())
             }
         }

@@ -1,23 +1,24 @@
 internal import Crypto
 
-/// How far a client is: opaque to it, and good on every node of the service (`docs/protocol.md`, section 4).
+/// A client's position: opaque to the client, and valid on every node of the service (`docs/protocol.md`, section 4).
 ///
-/// It is text of fields between slashes, the last a checksum, so that one which was cut or changed is told apart:
-/// `1/epoch/snapshot/checksum`, and within a view of several pages `1/epoch/since/until/position/checksum`.
+/// It is text with fields between slashes: `1/epoch/snapshot/checksum`, or `1/epoch/since/until/position/checksum`
+/// within a view of several pages. The checksum detects a cursor that was truncated or changed.
 struct Cursor: Sendable, Equatable {
-    /// Which history of which database it belongs to: `app.epoch()`.
+    /// The history of the database that the cursor belongs to: `app.epoch()`.
     let epoch: String
 
     let place: Place
 
     enum Place: Sendable, Equatable {
-        /// All that this snapshot sees has reached the client.
+        /// The client has received everything that this snapshot sees.
         case at(Snapshot)
 
-        /// In the middle of a view: what `since` (nil: nothing) does not see and `until` sees, up to `position`.
+        /// Within a view of several pages: everything that `until` sees and `since` does not (nil: nothing is
+        /// excluded), up to `position`.
         case within(since: Snapshot?, until: Snapshot, position: String)
 
-        /// What the client has seen, and is to see.
+        /// The snapshots of the changes that the client has received or is receiving.
         var snapshots: [Snapshot] {
             switch self {
             case .at(let snapshot): [snapshot]
@@ -31,7 +32,7 @@ struct Cursor: Sendable, Equatable {
         self.place = place
     }
 
-    /// Nil for what no server made, or somebody has changed: such a cursor cannot be continued.
+    /// Parses a cursor. Nil if the server did not make it or it was changed: it cannot be continued.
     init?(_ text: String) {
         let fields = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         guard fields.count > 2, fields[0] == Self.version,
@@ -61,7 +62,7 @@ struct Cursor: Sendable, Equatable {
         return "\(body)/\(Self.checksum(of: body))"
     }
 
-    /// Whether it has seen a little more than a snapshot of its epoch sees.
+    /// Returns true if the cursor is fewer than 10,000 transactions ahead of a snapshot of the same epoch.
     func isJustAhead(of snapshot: Snapshot, _ epoch: String) -> Bool {
         let xmax = place.snapshots.map(\.xmax).max() ?? 0
         return self.epoch == epoch && xmax > snapshot.xmax && xmax - snapshot.xmax < 10_000
@@ -69,8 +70,8 @@ struct Cursor: Sendable, Equatable {
 
     private static let version = "1"
 
-    /// Tells accidents and tampering; it is no secret, since a cursor gives no rights: what it brings is read under
-    /// row-level security like everything else.
+    /// Detects accidents and tampering. It has no secret, because a cursor gives no rights: row-level security applies
+    /// to everything that is read with it.
     private static func checksum(of text: String) -> String {
         SHA256.hash(data: Array(text.utf8)).prefix(6).hexadecimal
     }

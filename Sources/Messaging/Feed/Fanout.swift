@@ -1,14 +1,16 @@
 internal import NIOCore
 
-/// Decides who gets what of each look: the index of live sessions by user and by conversation, kept true by the same
-/// changes that it distributes.
+/// Decides which subscriptions receive which changes of each batch.
 ///
-/// A subscriber begins *waiting*, while its page of `sync.open` is read: looks are kept for it. Activated with the
-/// page's snapshot, it gets of those, and of all later ones, just what that snapshot did not see.
+/// It indexes live sessions by user and by conversation, and updates the index from the changes that it distributes.
+///
+/// A subscriber is *waiting* while its page of `sync.open` is read, and batches are kept for it. When it is activated
+/// with the page's snapshot, it receives exactly those changes of the kept and all later batches that this snapshot did
+/// not see.
 struct Fanout {
     typealias SubscriptionID = Int
 
-    /// One push for one subscriber, or for several that get the same.
+    /// A push and its receivers: one subscriber, or several that receive identical content.
     struct Delivery {
         let subscribers: [SubscriptionID]
         let push: Push
@@ -18,7 +20,7 @@ struct Fanout {
         let user: ID
         let messagesPerConversation: Int
 
-        /// What its page saw, until a look has seen as much; nil from then on.
+        /// The snapshot of the subscriber's page, until a batch covers it; then nil.
         var seen: Snapshot?
         var conversations: Set<ID> = []
     }
@@ -27,19 +29,19 @@ struct Fanout {
     private var byUser: [ID: Set<SubscriptionID>] = [:]
     private var byConversation: [ID: Set<SubscriptionID>] = [:]
 
-    /// Live subscribers whose own snapshot may be ahead of the looks.
+    /// Live subscribers whose own snapshot may be ahead of the batches.
     private var ahead: Set<SubscriptionID> = []
 
-    /// Live subscribers who are not shown others' presence.
+    /// Live subscribers to whom others' presence is not shown.
     private var presenceHidden: Set<SubscriptionID> = []
 
-    /// Waiting subscribers, and the number of the first look that each must not miss.
+    /// Waiting subscribers, each with the number of the first batch that it must receive.
     private var waiting: [SubscriptionID: (subscriber: Subscriber, from: Int)] = [:]
     private var kept: [ChangeBatch] = []
     private var keptBytes = 0
 
-    /// How much may be kept for those who wait, in bytes. Past it nothing is told of what was kept: who waits then is
-    /// behind when its page is there.
+    /// The limit for batches that are kept for waiting subscribers, in bytes. Beyond it their changes are dropped, and
+    /// the subscribers that wait for them must resync once their page is read.
     private let maxKeptBytes: Int
 
     init(maxKeptBytes: Int = 64 << 20) { self.maxKeptBytes = maxKeptBytes }
@@ -47,26 +49,27 @@ struct Fanout {
     private var nextBatch = 0
     private var nextID = 0
 
-    /// Those to whom all up to the latest look was given.
+    /// Subscribers that have received everything up to the latest batch.
     var upToDate: some Collection<SubscriptionID> { live.keys.lazy.filter { [ahead] in !ahead.contains($0) } }
 
     var count: Int { live.count }
 
-    /// The users who are live, or about to be.
+    /// The users of live and waiting subscribers.
     var users: Set<ID> { Set(byUser.keys).union(waiting.values.map(\.subscriber.user)) }
 }
 
 extension Fanout {
-    /// A new subscriber, waiting.
+    /// Adds a waiting subscriber.
     mutating func subscribe(user: ID, messagesPerConversation: Int) -> SubscriptionID {
         defer { nextID += 1 }
         waiting[nextID] = (Subscriber(user: user, messagesPerConversation: messagesPerConversation), nextBatch)
         return nextID
     }
 
-    /// Makes a waiting subscriber live, and gives what it has missed meanwhile.
+    /// Makes a waiting subscriber live.
     ///
-    /// - Returns: nil where that is more than was kept: it is behind from the start, and no subscriber.
+    /// - Returns: the changes that it missed since it subscribed, or nil if they were not kept: the subscriber is
+    ///   removed and must resync.
     mutating func activate(_ id: SubscriptionID, from start: SyncPage.Start) -> [Delivery]? {
         guard let (waiter, from) = waiting.removeValue(forKey: id) else { return [] }
         let missed = kept.suffix(max(0, nextBatch - from))
@@ -94,9 +97,9 @@ extension Fanout {
         for conversation in subscriber.conversations { byConversation.remove(id, under: conversation) }
     }
 
-    /// Forgets those live subscribers whom a look concerns in more than it tells.
+    /// Removes the live subscribers for whom the batch does not contain all changes.
     ///
-    /// - Returns: who they are: each is to be told that it is behind.
+    /// - Returns: the removed subscribers, which must resync.
     mutating func dropAffected(by batch: ChangeBatch) -> [SubscriptionID] {
         if case .nobody = batch.affectedUsers { return [] }
         let behind = live.filter { _, subscriber in
@@ -106,7 +109,7 @@ extension Fanout {
         return Array(behind.keys)
     }
 
-    /// Forgets the looks that no waiting subscriber needs.
+    /// Drops the batches that no waiting subscriber needs.
     private mutating func dropKept() {
         let first = waiting.values.map(\.from).min() ?? nextBatch
         let dropped = max(0, kept.count - (nextBatch - first))
@@ -124,14 +127,14 @@ extension Fanout {
 }
 
 extension Fanout {
-    /// The live sessions of a conversation's members, but for that user's own.
+    /// Returns the live subscribers in a conversation, without those of the given user.
     func others(in conversation: ID, than user: ID) -> Set<SubscriptionID> {
         (byConversation[conversation] ?? []).subtracting(byUser[user] ?? [])
     }
 }
 
 extension Fanout {
-    /// Who gets what of this look.
+    /// Returns the pushes for this batch, and keeps the batch for waiting subscribers.
     mutating func distribute(_ batch: ChangeBatch) -> [Delivery] {
         if !waiting.isEmpty { keep(batch) }
         nextBatch += 1
@@ -141,7 +144,7 @@ extension Fanout {
     private mutating func distribute(_ batch: ChangeBatch, only: SubscriptionID?) -> [Delivery] {
         var groups = RecipientGroups()
         for (index, change) in batch.changes.enumerated() {
-            // Membership changes the index itself, so the receivers are fixed before.
+            // Membership changes update the index, so the receivers are determined first.
             let receivers = receivers(of: change.fact)
             if let only {
                 if receivers.contains(only) { add(change, at: index, to: only, &groups) }
@@ -159,7 +162,7 @@ extension Fanout {
         return compose(groups, of: batch)
     }
 
-    /// Notes that a receiver gets a change, unless its page had it, and keeps the index true.
+    /// Adds a change to a receiver's group, unless the receiver's page contained it, and updates the index.
     private mutating func add(_ change: Change, at index: Int, to id: SubscriptionID, _ groups: inout RecipientGroups) {
         if !ahead.isEmpty, let seen = live[id]?.seen, seen.sees(change.transaction) { return }
         var isOwn = false
@@ -176,7 +179,7 @@ extension Fanout {
         groups.add(index, isOwn: isOwn, to: id)
     }
 
-    /// Everybody whom a change may concern, by the index as it is now.
+    /// Returns all subscribers that may receive a change, according to the current index.
     private func receivers(of fact: Change.Fact) -> Set<SubscriptionID> {
         switch fact {
         case .left(_, let user), .me(let user, _), .ownConversation(_, let user, _):
@@ -205,27 +208,28 @@ extension Fanout {
         return contacts
     }
 
-    /// What those on a course get.
+    /// Returns the content for the subscribers that received these steps.
     private func selection(along steps: [RecipientGroups.Step], of batch: ChangeBatch) -> Selection {
         var selection = Selection()
         for step in steps { selection.add(batch.changes[step.change].fact, at: step.change, isOwn: step.isOwn) }
         return selection
     }
 
-    /// What one receiver gets of a look, as places in `batch.changes`.
+    /// The content for one receiver, as indices into `batch.changes`.
     private struct Selection {
-        /// What others may get just so: composed once for all of them.
+        /// The part that does not depend on the receiver. It is composed once for all receivers that have no other
+        /// part.
         var shared = Shared()
         var conversations: [Int] = []
 
-        /// Those of which there is the object.
+        /// Conversations whose object is included.
         var included: Set<ID> = []
         var left: [ID] = []
 
-        /// The conversations that are new to the receiver, each with its newest messages.
+        /// Conversations that are new to the receiver, each with its newest messages.
         var opened: [ID: [Int]] = [:]
 
-        /// Others who came into a conversation of the receiver.
+        /// Other users who joined a conversation of the receiver.
         var newcomers: Set<ID> = []
         var profiled: Set<ID> = []
         var presented: Set<ID> = []
@@ -308,7 +312,9 @@ extension Fanout {
         return deliveries
     }
 
-    /// - Parameter subscriber: the one receiver of what is its own; nil for what several get.
+    /// Writes the members of a push.
+    ///
+    /// - Parameter subscriber: the receiver, if the content is its own; nil if several share it.
     private func write(
         _ selection: Selection, for subscriber: Subscriber?, of batch: ChangeBatch, to line: inout ChangesLine
     ) {
@@ -338,58 +344,8 @@ extension Fanout {
     }
 }
 
-/// The line of one push, `changes`, put together from ready fragments (`docs/protocol.md`, section 4).
-struct ChangesLine {
-    private var line: ByteBuffer
-
-    /// A push of that look, with what `body` writes into it.
-    static func push(of batch: ChangeBatch, _ body: (inout ChangesLine) -> Void) -> Push {
-        var line = ChangesLine(line: ByteBuffer())
-        line.line.writeString(
-            #"{"jsonrpc":"2.0","method":"changes","params":{"cursor":"\#(batch.cursor)","reset":false,"more":false"#)
-        body(&line)
-        line.line.writeString("}}\n")
-        return Push(line: line.line, cursor: batch.cursor)
-    }
-
-    mutating func member(_ name: StaticString, _ value: ByteBuffer) {
-        line.writeString(",\"")
-        line.writeStaticString(name)
-        line.writeString("\":")
-        line.writeImmutableBuffer(value)
-    }
-
-    /// A list, absent where it is empty.
-    mutating func list(_ name: StaticString, _ values: some Collection<ByteBuffer>) {
-        guard !values.isEmpty else { return }
-        var list = ByteBuffer(string: "[")
-        for (index, value) in values.enumerated() {
-            if index > 0 { list.writeString(",") }
-            list.writeImmutableBuffer(value)
-        }
-        list.writeString("]")
-        member(name, list)
-    }
-}
-
-extension Change.Fact {
-    /// What stands for it in a list of Changes.
-    var object: ByteBuffer {
-        switch self {
-        case .me(_, let object), .profile(_, _, let object), .message(_, _, let object),
-            .openingProfile(_, _, let object), .openingMessage(_, _, let object), .presence(_, _, let object),
-            .openingPresence(_, _, let object), .ownConversation(_, _, let object):
-            object
-        case .read(let conversation, let user, let seq):
-            ByteBuffer(string: #"{"conversation_id":"\#(conversation)","user_id":"\#(user)","last_read_seq":\#(seq)}"#)
-        case .left(let conversation, _), .joined(let conversation, _), .conversation(let conversation, _):
-            ByteBuffer(string: #""\#(conversation)""#)
-        }
-    }
-}
-
 extension Dictionary where Value == Set<Fanout.SubscriptionID> {
-    /// Takes one out, and with the last of a key the key.
+    /// Removes a subscription, and its key with the last one.
     fileprivate mutating func remove(_ id: Fanout.SubscriptionID, under key: Key) {
         self[key]?.remove(id)
         if self[key]?.isEmpty == true { self[key] = nil }

@@ -1,5 +1,5 @@
 extension Feed {
-    /// Up to where the feed has told what changed.
+    /// The point up to which the feed has distributed changes.
     struct Position {
         let epoch: String
         let snapshot: Snapshot
@@ -11,7 +11,7 @@ extension Feed {
             cursor = Cursor(epoch: epoch, place: .at(snapshot)).text
         }
 
-        /// Whether a page that begins there has all that was told before.
+        /// Returns true if a page with this start contains everything that was distributed before.
         func isReached(by start: SyncPage.Start) -> Bool {
             start.epoch == epoch && start.snapshot.covers(snapshot)
         }

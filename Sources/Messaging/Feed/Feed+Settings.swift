@@ -1,42 +1,44 @@
 extension Feed {
-    /// Where the feed looks, how often, and when it gives up.
+    /// The feed's connections, intervals and limits.
     struct Settings: Sendable {
-        /// The primary.
+        /// The URL of the primary.
         let url: String
 
-        /// A standby of it at which the feed looks, as long as it can be reached and keeps up; nil: none.
+        /// The URL of a standby, which the feed polls while it is reachable and keeps up; nil if there is none.
         var standbyURL: String?
         let limits: StatementLimits
 
-        /// The least time between the starts of two looks, and of two bells: what commits meanwhile shares the next.
-        /// It delays nothing at rest, and bounds what either costs the database under load.
+        /// The minimum time between the starts of two polls, and of two notifications: commits in the meantime share
+        /// the next. It delays nothing at rest, and limits the load on the database.
         var pace: Duration = .milliseconds(5)
         var sweep: Duration = .seconds(1)
 
-        /// How long a look waits at most for what this node is writing.
+        /// The longest time that a poll waits for this node's pending writes.
         var maxWriteWait: Duration = .milliseconds(10)
 
-        /// How often, and how many times, it is asked whether others' commits have sealed what a look saw.
+        /// The interval between checks of whether other commits have flushed the log, and the number of checks.
         var durabilityPace: Duration = .milliseconds(1)
         var durabilityPolls = 5
 
-        /// How long after the primary a standby may be, and how often it is tried whether one that could not be used can.
+        /// The longest replication lag at which a standby is used, and the interval at which an unusable standby is
+        /// probed.
         var longestLag: Duration = .seconds(10)
         var probe: Duration = .seconds(2)
 
-        /// For how long a session that comes before the first look waits for it.
+        /// The longest time that a new session waits for the first poll.
         var firstPollTimeout: Duration = .seconds(2)
 
-        /// After how many sweeps quiet sessions are told how far they are.
+        /// The number of sweeps after which idle sessions are sent their cursor.
         var sweepsPerNote = 10
 
-        /// How often in a row a look may fail before it is given up: everybody is behind then. Where its connection
-        /// is ended the cause is most often another than the look, such as a restart, and it may fail more often.
+        /// The number of consecutive failed polls after which the pending changes are skipped and all sessions must
+        /// resync. The limit for lost connections is higher: the cause is mostly not the poll but, for instance, a
+        /// restart.
         var maxPollFailures = 2
         var maxConnectionLosses = 10
 
-        /// Where a look finds too much to tell: of how many users it is asked at once whether they are concerned, and
-        /// for how long in all. Those who were not asked by then count as concerned.
+        /// When a batch exceeds its limit: the number of users that one query checks for changes, and the time for all
+        /// queries. Users that were not checked in that time count as affected.
         var usersAtOnce = 500
         var affectedUsersTimeout: Duration = .seconds(1)
     }

@@ -4,13 +4,12 @@ internal import NIOCore
 internal import Postgres
 internal import Synchronization
 
-/// How a change reaches clients: on a ring of the doorbell it looks at what the tables show now and did not show before,
-/// and distributes that to the live sessions of this node.
+/// Reads committed changes from the tables and distributes them to this node's live sessions.
 ///
-/// A ring says only that something may have changed. It comes from this node's own writes, from NOTIFY (`psql`, other
-/// programs, other nodes), and once a second from the sweep, which finds what no bell announced.
+/// A wake-up says only that something may have changed. It comes from this node's own writes, from `NOTIFY` (`psql`,
+/// other programs, other nodes), and once a second from the sweep, which finds changes that were not announced.
 ///
-/// It lives on the thread of its connections, and so passes on what a look brings without changing it.
+/// The actor runs on the thread of its connections, so that polling and distribution need no change of threads.
 actor Feed {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
@@ -23,20 +22,21 @@ actor Feed {
 
     private let notifier: ChangeNotifier
 
-    /// Rings that ask for a look, and what has it look: where there is a standby, the primary is asked between them.
+    /// Signals that a poll is wanted. With a standby, ``StandbyWatch`` takes them, queries the primary's log position
+    /// and then signals ``due``; otherwise the feed polls at once.
     private let wakeUps: WakeSignal
     private var due: WakeSignal { standby?.due ?? wakeUps }
 
-    /// Nil where there is no standby to look at.
+    /// Nil if no standby is configured.
     private let standby: StandbyWatch?
 
-    /// Where it looks, for those who read beside it.
+    /// The server that the feed reads from, for sessions that read pages from the same server.
     nonisolated let readPosition = Mutex(FeedReadPosition())
 
-    /// Whether the ring that is due comes after this node's own look: while there is a connection to look over.
+    /// True while the feed is connected to the primary: it polls first and notifies the other nodes afterwards.
     private nonisolated let notifiesAfterPoll = Atomic(false)
 
-    /// To the event loops.
+    /// Passes pushes to the event loops.
     private let dispatcher: PushDispatcher
 
     private nonisolated let pendingWrites = PendingWriteTracker()
@@ -45,14 +45,14 @@ actor Feed {
     private var sinks: [SubscriptionID: any ClientSink] = [:]
     private var position: Position?
 
-    /// How often the look that is due has failed, and how often it lost its connection.
+    /// The number of consecutive polls that failed, and of those that lost their connection.
     private var pollFailureCount = 0
     private var connectionLossCount = 0
 
-    /// Told which users were deleted.
+    /// Called with the users that were deleted.
     private let onDeletion: @Sendable ([ID]) async -> Void
 
-    /// When the last look that came to its end began; nil without a connection.
+    /// Changes that committed before this time are distributed; nil without a connection.
     private var seen: ContinuousClock.Instant?
 
     let metrics: FeedMetrics
@@ -77,29 +77,29 @@ actor Feed {
         }
     }
 
-    /// This node has committed a change: it is looked at here, and then the other nodes are rung.
+    /// Records that this node has committed a change. The feed polls, and then notifies the other nodes.
     ///
-    /// The bell is a commit that nobody waits for until it is on disk. A look that saw it could not tell what it found
-    /// before the bell is there too; so the look comes first, as long as nothing holds it up.
+    /// `NOTIFY` is a commit without a wait for the disk. A poll that sees it has to wait until the log is flushed
+    /// before it can distribute its changes; so the poll comes first, unless it is delayed.
     nonisolated func changed() {
         notifier.markPending()
         wakeUps.signal()
         if !notifiesAfterPoll.load(ordering: .sequentiallyConsistent) { notifier.wakeIfPending() }
     }
 
-    /// This node writes something, until ``hasWritten()``.
+    /// Records that this node begins to write, until ``writeDidEnd()``.
     nonisolated func writeWillBegin() { pendingWrites.begin() }
 
-    /// That is over: committed, or perhaps.
+    /// Records that a write has ended, whether it committed or not, and wakes the feed.
     nonisolated func writeDidEnd() {
         pendingWrites.end()
         changed()
     }
 
-    /// A look is wanted.
+    /// Wakes the feed.
     nonisolated func requestPoll() { wakeUps.signal() }
 
-    /// Tells the conversation's other members who are live, on every node.
+    /// Sends a typing notice to the conversation's other members who are live, on every node.
     func publish(_ notice: TypingNotice) async {
         deliverLocally(notice)
         await notifier.send(notice)
@@ -111,7 +111,7 @@ actor Feed {
             group.addTask { await self.runPollLoop() }
             group.addTask { await self.runSweepLoop() }
             group.addTask {
-                // On the thread of both.
+                // The notifier calls back on the feed's own thread.
                 await self.notifier.run(changed: { self.wakeUps.signal() }) { notice in
                     self.assumeIsolated { $0.deliverLocally(notice) }
                 }
@@ -122,14 +122,15 @@ actor Feed {
 }
 
 extension Feed {
-    /// A session is about to read its page of `sync.open`; from now on nothing is lost to it.
+    /// Adds a waiting subscription. It must be called before the session reads its page of `sync.open`, so that no
+    /// change is lost between the page and the first push.
     ///
-    /// - Returns: also where the feed is, which the page must have reached.
-    /// - Throws: `unavailable` where the feed has not seen the database yet, and does not see it in the next moments.
+    /// - Returns: the subscription, and the feed's position, which the page must have reached.
+    /// - Throws: `unavailable` if the feed completes no first poll within `firstPollTimeout`.
     func subscribe(
         user: ID, sink: any ClientSink, messagesPerConversation: Int
     ) async throws(ProtocolError) -> (SubscriptionID, Position) {
-        // A node takes lines from its first moment on, which may be one before the feed's first look.
+        // A node accepts lines as soon as it starts, possibly before the feed's first poll.
         let limit = ContinuousClock.now + settings.firstPollTimeout
         while position == nil, .now < limit, (try? await Task.sleep(for: .milliseconds(20))) != nil {}
         guard let position else { throw .unavailable }
@@ -138,7 +139,7 @@ extension Feed {
         return (id, position)
     }
 
-    /// The page is on its way to the client: pushes go on from where it ends.
+    /// Starts the pushes of a subscription where its page ends. The page is already in the outbound queue.
     func activate(_ id: SubscriptionID, from start: SyncPage.Start) {
         guard let sink = sinks[id] else { return }
         sink.startPushes(cursor: Cursor(epoch: start.epoch, place: .at(start.snapshot)).text)
@@ -149,7 +150,7 @@ extension Feed {
         }
     }
 
-    /// There is more for it than it is told: it asks for that by `sync.open`.
+    /// Ends a subscription whose client must resync by `sync.open`.
     private func requireResync(_ id: SubscriptionID) {
         sinks.removeValue(forKey: id)?.fallBehind()
     }
@@ -177,7 +178,8 @@ extension Feed {
                 let url = (state.isAtStandby ? settings.standbyURL : nil) ?? settings.url
                 try await Connection.with(url, on: reactor, options: .logging(to: logger)) { connection in
                     if state.isAtStandby { try await StandbyWatch.checkLogin(over: connection, settings.limits) }
-                    // What a standby shows is on disk: nothing holds up a look there.
+                    // A standby only shows changes that are flushed on the primary: a poll never waits for the disk
+                    // there, and so the notification need not wait for the poll.
                     notifiesAfterPoll.store(!state.isAtStandby, ordering: .sequentiallyConsistent)
                     defer {
                         seen = nil
@@ -192,7 +194,7 @@ extension Feed {
                     await standby.recordFailure(error)
                     continue
                 }
-                // Once an outage; that it is over is said by "live".
+                // Logged once per outage; "the feed is live" reports its end.
                 if backoff.attempts == 0 {
                     logger.warning("the feed has no connection and tries again", metadata: ["error": "\(error)"])
                 }
@@ -201,12 +203,13 @@ extension Feed {
         }
     }
 
-    /// How long ago the tables were seen as they were then; nil without a connection.
+    /// The age of the state that the last poll covered; nil without a connection.
     var lag: Duration? { seen.map { .now - $0 } }
 
-    /// Looks at each ring. The first look goes on from the last one of the connection before: nothing is missed.
+    /// Polls at each wake-up. The first poll continues from the last one of the previous connection, so no change is
+    /// missed.
     ///
-    /// Returns where there is a better place to look.
+    /// Returns when the feed should move from the primary to the standby.
     private func pollRepeatedly(
         over connection: Connection, _ state: FeedConnectionState, _ backoff: inout Backoff
     ) async throws {
@@ -224,14 +227,14 @@ extension Feed {
             }
             if !state.isAtStandby, await standby?.isUsable == true { return }
             try await due.next(notBefore: next)
-            // While event loops are busy writing what the last look brought, what commits shares the next: one write a
-            // session for all of it.
+            // While event loops write the pushes of the last batch, new commits share the next poll: one write per
+            // session for all of them.
             if dispatcher.hasUnwrittenPushes {
                 notifier.wakeIfPending()
                 try await dispatcher.waitUntilWritten()
             }
-            // What this node is writing shares it too, where the last one took long to give out: of eight changes that
-            // come at once the first to commit would else be given out alone, and the others after it.
+            // If the last batch took long to send, this node's pending writes share the next poll too. Otherwise, of
+            // eight concurrent changes the first to commit would be sent alone, and the other seven after it.
             if !state.isAtStandby {
                 let wait = min(dispatcher.lastDispatchDuration / 2, settings.maxWriteWait)
                 try await pendingWrites.wait(until: .now + wait, on: due)
@@ -247,7 +250,7 @@ extension Feed {
             pollFailureCount = 0
             connectionLossCount = 0
         } catch {
-            // Ended by others or by the network; one that we give up at a deadline is a failure of the look.
+            // The server or the network ended the connection. A poll that reaches its deadline counts as failed.
             if case PostgresError.connectionLost = error { connectionLossCount += 1 } else { pollFailureCount += 1 }
             throw error
         }
@@ -258,7 +261,7 @@ extension Feed {
     }
 
     private func poll(over connection: Connection, _ state: inout FeedConnectionState) async throws {
-        // What fails again and again is not asked for for ever: with no position it is only looked where we are.
+        // After repeated failures the poll is sent without a position: it returns the current snapshot and no changes.
         let isAbandoned =
             pollFailureCount >= settings.maxPollFailures || connectionLossCount >= settings.maxConnectionLosses
         var calls = [preamble.call(for: .feed)]
@@ -273,10 +276,10 @@ extension Feed {
             let isAwaited = try state.note(
                 StandbyWatch.Moment(rows[1]), of: result.epoch, newest: await standby.mark,
                 longestLag: settings.longestLag)
-            // It is looked again until it is there.
+            // The standby has not replayed the awaited position: poll again.
             if isAwaited { due.signal() }
         }
-        // Another server may see less than the one before did, for a moment.
+        // After a move, the new server may for a moment show less than the previous one.
         let isBehind =
             state.isAtStandby && state.reached == nil
             || position.map { before in
@@ -313,7 +316,7 @@ extension Feed {
         if summary.exceedsLimit {
             affectedUsers = .users(try await usersWithChanges(over: connection).union(summary.mustResync))
         }
-        // Of too much nothing is told.
+        // A batch beyond the limit is not distributed; its users resync.
         let changes = summary.exceedsLimit ? [] : summary.changes
         metrics.recordBatchSize(changes.count)
         position = now
@@ -334,7 +337,7 @@ extension Feed {
         deliver(fanout.distribute(batch))
     }
 
-    /// Which of this node's users there is news for, asked of a few at a time.
+    /// Returns this node's users who have changes, checked in groups. Users not checked in time are included.
     private func usersWithChanges(over connection: Connection) async throws -> Set<ID> {
         let limit = ContinuousClock.now + settings.affectedUsersTimeout
         var unchecked = Array(fanout.users)[...]
@@ -354,8 +357,8 @@ extension Feed {
         return affected.union(unchecked)
     }
 
-    /// Returns once the log is on disk up to there. Under load others' commits soon see to that, and waiting is cheaper
-    /// than one more commit; where nobody writes there is nobody to wait for.
+    /// Returns once the log is flushed up to `end`. It first waits for other commits to flush the log, since under load
+    /// that is cheaper than another commit. Without other writes it has the log flushed.
     private func awaitDurable(upTo end: LogPosition, over connection: Connection) async throws {
         for _ in 0..<settings.durabilityPolls {
             try await due.pause(until: .now + settings.durabilityPace)
@@ -371,12 +374,8 @@ extension Feed {
             [preamble.call(for: .feed), Call(Database.awaitDurable, [])], deadline: settings.limits.deadline)
     }
 
-    /// Asked without the preamble, which would cost more than this does: every role may ask.
-    private static let logOnDisk = Statement("feed.log_on_disk", "select pg_current_wal_flush_lsn()")
-    private static let logWritten = Statement("feed.log_written", "select pg_current_wal_insert_lsn()")
-
-    /// The first sight of a database. Where it is another than before, a restored one, the sessions hold what may not
-    /// be there: they connect again, and their cursors bring a reset.
+    /// Starts at a position without distributing changes. If the database is another than before, such as a restored
+    /// one, sessions may hold data that no longer exists: they must reconnect, and their cursors cause a reset.
     private func begin(_ position: Position) {
         if self.position != nil {
             for sink in sinks.values {
@@ -386,9 +385,6 @@ extension Feed {
         }
         self.position = position
     }
-
-    private static let affectedUsers = Statement(
-        "feed.concerned", "select feed.concerned($1::pg_snapshot, $2::uuid[])")
 
     private func runSweepLoop() async {
         var sweeps = 0

@@ -1,15 +1,15 @@
-/// What the feed does over one connection.
+/// The state of the feed on one connection.
 struct FeedConnectionState: Sendable {
     let isAtStandby: Bool
     let begin = ContinuousClock.now
 
-    /// Whether a look has seen all that was seen elsewhere.
+    /// True once a poll has covered everything that was distributed over previous connections.
     var hasCaughtUp = false
 
-    /// Since when a standby runs.
+    /// The start time of the standby's server process.
     private(set) var started: String?
 
-    /// How far a standby is to be, and what was written before `reached` is there.
+    /// The log position that the standby must replay next. Everything written before `reached` is visible there.
     private var awaited: StandbyWatch.Mark?
     private(set) var reached: ContinuousClock.Instant?
 
@@ -17,11 +17,14 @@ struct FeedConnectionState: Sendable {
 
     init(isAtStandby: Bool) { self.isAtStandby = isAtStandby }
 
-    /// A look at a standby, which had replayed the log so far, saw a database of that epoch.
+    /// Records a poll of the standby, which showed a database of that epoch.
     ///
-    /// - Parameter newest: of the primary.
-    /// - Returns: whether it is to be looked again: the standby is not yet as far as the primary was.
-    /// - Throws: `standbyIsBehind` where it has not been for long, `standbyOfAnother` where it never will be.
+    /// - Parameters:
+    ///   - moment: the standby's log position before the poll.
+    ///   - newest: the primary's newest known log position.
+    /// - Returns: true if the standby has not replayed the primary's position yet and must be polled again.
+    /// - Throws: `standbyIsBehind` if the lag exceeds `longestLag`; `standbyOfAnother` if the standby does not follow
+    ///   this primary.
     mutating func note(
         _ moment: StandbyWatch.Moment, of epoch: String, newest: StandbyWatch.Mark?, longestLag: Duration
     ) throws(FeedError) -> Bool {
@@ -38,7 +41,7 @@ struct FeedConnectionState: Sendable {
         return true
     }
 
-    /// Whether it has not arrived for so long; true once.
+    /// Returns true, once, if the connection has not caught up after that time.
     mutating func isStuck(after time: Duration) -> Bool {
         guard !hasCaughtUp, !isKnownToBeStuck, .now - begin >= time else { return false }
         isKnownToBeStuck = true

@@ -1,16 +1,16 @@
 internal import NIOCore
 
-/// What each look of the feed goes through, for `postline-bench hotpaths`.
+/// The feed's inner loops, for `postline-bench hotpaths`.
 package enum FeedHotPaths {
-    /// Reads a cursor and writes it again, and gives 1 where it is the same.
+    /// Returns a function that parses and prints a cursor, and returns 1 if the result is the same.
     package static func cursor() -> () -> Int {
         guard let snapshot = Snapshot("1000:1040:1003,1007,1012,1029") else { return { 0 } }
         let text = Cursor(epoch: "7263712673126371-1-16384-1", place: .at(snapshot)).text
         return { Cursor(text)?.text == text ? 1 : 0 }
     }
 
-    /// Distributes a look of some messages to that many members of one conversation, and gives how many deliveries that
-    /// makes.
+    /// Returns a function that distributes a batch of messages to that many members of one conversation, and returns
+    /// the number of deliveries.
     package static func fanOut(messages: Int, to members: Int) -> () -> Int {
         let room = ID.random()
         var fanout = Fanout()

@@ -1,7 +1,7 @@
 internal import Metrics
 internal import Synchronization
 
-/// What the feed counts of itself.
+/// The feed's metrics.
 final class FeedMetrics: Sendable {
     private let pollTimer: Timer
     private let changes: Recorder
@@ -9,14 +9,14 @@ final class FeedMetrics: Sendable {
     private let lag: Meter
     private let standby: Meter
 
-    /// What was written before then is seen; of a feed that looks no more, so that its lag grows. At first, when this
-    /// node began.
+    /// Changes that committed before this time are distributed. It stays as it is when the feed stops polling, so that
+    /// the lag grows. Starts as the start of this node.
     private let lastCovered = Mutex(ContinuousClock.now)
 
-    /// When the notification queue was last asked for; nil before the first time.
+    /// The time of the last check of the notification queue; nil before the first.
     private let lastQueueCheck = Mutex<ContinuousClock.Instant?>(nil)
 
-    /// How often the notification queue is asked for: it is the same for all nodes, and fills slowly.
+    /// The interval between checks of the notification queue, which all nodes share and which fills slowly.
     private static let queueCheckInterval: Duration = .seconds(10)
 
     init(factory: any MetricsFactory) {
@@ -28,19 +28,19 @@ final class FeedMetrics: Sendable {
         standby.set(0)
     }
 
-    /// A look that began then has come to its end, and has seen what was written before `seen`.
+    /// Records a completed poll, which covered everything committed before `seen`.
     func recordPoll(from start: ContinuousClock.Instant, seen: ContinuousClock.Instant) {
         lastCovered.withLock { $0 = seen }
         pollTimer.recordNanoseconds(Int64((.now - start) / .nanoseconds(1)))
     }
 
-    /// It looks at a standby, or at the primary.
+    /// Records the server that the feed polls: a standby or the primary.
     func setSource(isStandby: Bool) { standby.set(isStandby ? 1 : 0) }
 
-    /// A look has brought so many changes.
+    /// Records the number of changes that a poll found.
     func recordBatchSize(_ count: Int) { changes.record(count) }
 
-    /// Whether the notification queue is to be asked for now; then it counts as asked.
+    /// Returns true if a check of the notification queue is due, and counts it as begun.
     func beginQueueCheck() -> Bool {
         lastQueueCheck.withLock { last in
             if let last, .now - last < Self.queueCheckInterval { return false }
@@ -49,11 +49,13 @@ final class FeedMetrics: Sendable {
         }
     }
 
-    /// - Parameter usage: the part of the queue that is full, as PostgreSQL says it.
+    /// Records the fill of the notification queue.
+    ///
+    /// - Parameter usage: the fraction in use, as PostgreSQL prints it.
     func setQueueUsage(_ usage: String?) {
         if let usage = usage.flatMap({ Double($0) }) { queueUsage.set(usage) }
     }
 
-    /// Takes the figure that time alone changes.
+    /// Updates the lag, which grows without an event.
     func measure() { lag.set(lastCovered.withLock { .now - $0 } / .seconds(1)) }
 }

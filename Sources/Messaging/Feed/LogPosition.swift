@@ -1,8 +1,8 @@
-/// How far PostgreSQL's write-ahead log is: its `pg_lsn`.
+/// A position in PostgreSQL's write-ahead log: a `pg_lsn`.
 struct LogPosition: Sendable, Comparable {
     private let bytes: UInt64
 
-    /// Nil for what is none. PostgreSQL writes the two halves of the number in hexadecimal: `16/B374D848`.
+    /// Parses a position. PostgreSQL prints its two halves in hexadecimal: `16/B374D848`. Nil for other text.
     init?(_ text: String) {
         let halves = text.split(separator: "/", omittingEmptySubsequences: false).map { UInt32($0, radix: 16) }
         guard halves.count == 2, let high = halves[0], let low = halves[1] else { return nil }

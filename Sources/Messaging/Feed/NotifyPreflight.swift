@@ -1,22 +1,24 @@
 public import Logging
 internal import Postgres
 
-/// The doorbell between nodes, tried before a node serves.
+/// A check, before a node serves, that notifications between nodes arrive.
 public enum NotifyPreflight {
-    /// Whether what is notified over one connection string is heard over the other.
+    /// Returns true if a notification sent over one URL arrives over the other.
     ///
-    /// It is not through a pooler that changes the backend between transactions: LISTEN succeeds there, and tells nobody.
-    /// Nor is it where the two lead to different databases.
+    /// It does not arrive if a pooler changes the backend between transactions, where LISTEN succeeds without effect,
+    /// or if the URLs lead to different databases.
+    ///
     /// - Parameters:
-    ///   - url: What requests go over, and other nodes' bells with them.
-    ///   - listenURL: What the feed listens over.
+    ///   - url: the URL for requests, over which other nodes notify too.
+    ///   - listenURL: the URL over which the feed listens.
     /// - Throws: `MigrationError.unreachable`.
     public static func isHeard(
         notifyingOver url: String, listeningOver listenURL: String, logger: Logger
     ) async throws -> Bool {
         let reactor = Reactor(name: "notify")
         let channel = "postline_\(ID.random())"
-        // The bell is rung over a connection of its own: a session's own bell is heard through any pooler.
+        // The notification is sent over a separate connection: a session receives its own notifications through any
+        // pooler.
         let listener = Listener(url: listenURL, channels: [channel], options: .logging(to: logger), on: reactor)
         let (events, sink) = AsyncStream.makeStream(of: ListenerEvent.self)
         return try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -30,7 +32,7 @@ public enum NotifyPreflight {
                 case .listening:
                     try await notify(channel, over: url, on: reactor, logger: logger)
                     group.addTask {
-                        // What is heard is heard at once; this long nobody is that slow.
+                        // Notifications arrive at once. After five seconds none will.
                         try? await Task.sleep(for: .seconds(5))
                         sink.finish()
                         return false

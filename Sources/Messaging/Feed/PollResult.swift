@@ -1,19 +1,19 @@
 internal import NIOCore
 internal import Postgres
 
-/// What a look of the feed reads: the rows of `feed.next_look`, all of one moment.
+/// The result of one poll: the rows of `feed.next_look`, all of one snapshot.
 struct PollResult: Sendable {
     let epoch: String
 
-    /// What the tables show: the look after this asks since it.
+    /// The snapshot of this poll, from which the next continues.
     let snapshot: Snapshot
 
-    /// How far the log must be on disk for all that the snapshot has seen to be; nil where it is.
+    /// The position up to which the log must be flushed before the result may be distributed; nil if it is already.
     let logEnd: LogPosition?
 
     private let rows: Rows
 
-    /// Takes the snapshot of the last look. Without one, nothing but the moment is read.
+    /// Takes the snapshot of the last poll. Without it, no changes are read.
     static let statement = Statement(
         "feed.next_look",
         """
@@ -35,24 +35,27 @@ struct PollResult: Sendable {
         self.rows = rows
     }
 
-    /// What has changed.
+    /// The changes of a poll.
     struct BatchSummary {
         var changes: [Change] = []
         var deletedUsers: [ID] = []
 
-        /// Who began or ceased to hide its own presence: what they are shown of others is not told here.
+        /// Users who began or ceased to hide their presence. The batch does not contain the presence that they now see
+        /// or no longer see.
         var mustResync: Set<ID> = []
 
-        /// Whether more has changed than is told.
+        /// True if more has changed than one poll returns.
         var exceedsLimit = false
     }
 
-    /// Reads what has changed.
+    /// Parses the rows.
+    ///
+    /// - Throws: `unreadable` if a row is of an unknown kind.
     func summary() throws(FeedError) -> BatchSummary {
         var summary = BatchSummary()
         for row in 0..<rows.count {
             switch rows.text(row, 3) {
-            // With nothing new there is one row, of nulls.
+            // Without changes there is one row, of nulls.
             case nil: break
             case "many": summary.exceedsLimit = true
             case "deleted": if let user = rows.id(row, 6) { summary.deletedUsers.append(user) }
@@ -67,12 +70,12 @@ struct PollResult: Sendable {
 }
 
 extension Change {
-    /// Nil for a row that is none of ours: SQL and Swift are then of different versions.
+    /// Nil for a row of unknown kind or shape: the SQL and the binary are of different versions.
     fileprivate init?(_ kind: String, _ rows: Rows, row: Int) {
         let conversation = rows.id(row, 5)
         let user = rows.id(row, 6)
         let seq = rows.text(row, 7).flatMap { Int64($0) }
-        // A schema of the version before packs none.
+        // The previous version of the schema does not pack audiences.
         func audience() -> [ID] { rows.ids(row, 8) ?? rows.packedIDs(row, 10) ?? [] }
         func object() -> ByteBuffer { rows.buffer(row, 9) }
 
@@ -86,7 +89,7 @@ extension Change {
         case ("profile", _, let user?, _):
             fact = .profile(user: user, audience: audience(), object: object())
         case ("conversation", let conversation?, _, let seq?):
-            // Of each member its mark, and then of each until when it has muted it.
+            // The read mark of each member, then the end of each member's mute.
             let members = audience()
             let marks = rows.numbers(row, 11) ?? []
             let mutes = zip(members, marks.dropFirst(members.count)).filter { $0.1 > 0 }
@@ -117,25 +120,25 @@ extension Change {
 }
 
 enum FeedError: Error, CustomStringConvertible {
-    /// `feed.next_look` gave what this version does not know: the schema is of another version.
+    /// A function returned values that this version does not know: the schema is of another version.
     case unreadable
 
-    /// What was taken for a standby replays no log: it is a primary, perhaps since a moment ago.
+    /// The configured standby is not in recovery: it is a primary, perhaps since a moment ago.
     case noStandby
 
-    /// The standby is too long after the primary.
+    /// The standby's lag exceeds the limit.
     case standbyIsBehind
 
-    /// The standby has replayed as much log as the primary has written, but it is another database's log, or that of
-    /// another timeline: a primary that was not promoted from what the standby follows.
+    /// The standby has replayed as much log as the primary has written, but the log is of another database or timeline:
+    /// the primary was not promoted from the server that the standby follows.
     case standbyOfAnother
 
     var description: String {
         switch self {
-        case .unreadable: "feed.next_look gives what this version does not know: the schema is of another one"
-        case .noStandby: "it replays no log: it is a primary"
-        case .standbyIsBehind: "it is too long after the primary"
-        case .standbyOfAnother: "it is no standby of the primary, or not of its timeline"
+        case .unreadable: "feed.next_look returned values unknown to this version: the schema is of another version"
+        case .noStandby: "it is a primary: it is not in recovery"
+        case .standbyIsBehind: "its replication lag exceeds the limit"
+        case .standbyOfAnother: "it is not a standby of the primary, or is on another timeline"
         }
     }
 }

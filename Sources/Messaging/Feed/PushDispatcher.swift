@@ -1,42 +1,42 @@
 internal import Postgres
 internal import Synchronization
 
-/// Hands pushes to event loops, and knows whether they have written what they were given.
+/// Passes pushes to event loops, and tracks whether they have written them.
 final class PushDispatcher: Sendable {
-    /// How many parts event loops were given and have not written yet, and the bell that tells when there is none.
+    /// The number of parts that event loops have not written yet, and the signal that it has reached zero.
     private let unwritten = Atomic(0)
     private let written: WakeSignal
 
-    /// When the one that is under way began, and how long the last one took until all was written.
+    /// The start of the current dispatch, and the duration of the last one until all its pushes were written.
     private let times = Mutex((began: ContinuousClock.now, took: Duration.zero))
 
-    /// To write to so many takes a loop longer than it takes the feed to find the next ones; the first few, so that it
-    /// begins.
+    /// The sizes of the parts. Writing 128 receivers takes an event loop longer than the feed needs to prepare the next
+    /// part; the first part is small, so that the loop starts early.
     static let receiversAtOnce = 128
     private static let receiversAtFirst = 16
 
     init(on reactor: Reactor) { written = WakeSignal(on: reactor) }
 
-    /// Whether an event loop is still to write something.
+    /// True if an event loop has pushes to write.
     var hasUnwrittenPushes: Bool { unwritten.load(ordering: .acquiring) > 0 }
 
-    /// How long the last one took.
+    /// The duration of the last dispatch, until all its pushes were written.
     var lastDispatchDuration: Duration { times.withLock(\.took) }
 
-    /// Returns when all is written. For one task at a time.
+    /// Returns when all pushes are written. Only one task may wait at a time.
     ///
-    /// - Throws: where the task is cancelled.
+    /// - Throws: if the task is cancelled.
     func waitUntilWritten() async throws(CancellationError) {
         while hasUnwrittenPushes { try await written.next() }
     }
 
-    /// Gives each event loop what its connections get: in one go where that is little, and otherwise part by part, so
-    /// that it writes while the rest is given out. What one session gets stays in order.
+    /// Gives each event loop the pushes for its connections: few at once, many in parts, so that it writes while the
+    /// rest is prepared. The pushes of a session stay in order.
     func deliver(_ deliveries: [Fanout.Delivery], to sinks: [Fanout.SubscriptionID: any ClientSink]) {
         var parts: [Part] = []
         if !hasUnwrittenPushes { times.withLock { $0.began = .now } }
         for delivery in deliveries {
-            // They are few: as many as there are processors.
+            // There are few parts: one per event loop.
             for index in parts.indices { parts[index].begin(delivery.push) }
             for id in delivery.subscribers {
                 guard let sink = sinks[id] else { continue }
@@ -68,13 +68,13 @@ final class PushDispatcher: Sendable {
         }
     }
 
-    /// What one event loop is to be given next.
+    /// The next part for one event loop.
     private struct Part {
         let target: any PushTarget
         private var push: Push
         private var pushes: [Multicast] = []
 
-        /// Those of the latest push.
+        /// The receivers of the latest push.
         var receivers: [any ClientSink] = []
         private var isFirst = true
 

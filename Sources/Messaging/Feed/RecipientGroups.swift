@@ -1,31 +1,32 @@
-/// Which changes of a look each subscriber gets.
+/// Subscribers grouped by identical deltas.
 ///
-/// Subscribers who got the same of it so far are on one *course*, a path through the changes. So what a thousand get
-/// alike is noted once for each of them and put together once for all.
+/// Subscribers that have received the same changes of a batch so far are in one group. A group is a path through the
+/// changes, stored as a tree of steps. So a change for a thousand subscribers costs a dictionary entry for each, and
+/// its content is composed once for all.
 struct RecipientGroups {
     typealias SubscriptionID = Fanout.SubscriptionID
 
-    /// A change on the way, by its place in the look.
+    /// A change on a group's path, by its index in the batch.
     struct Step {
         let change: Int
 
-        /// Whether it is about the subscriber's own user.
+        /// True if the change concerns the subscriber's own user.
         let isOwn: Bool
         fileprivate let parent: Int
     }
 
-    /// The last steps of the courses; the course of that number ends with the one before it. Number 0 has none.
+    /// The last step of each group: group `n` ends with `steps[n - 1]`. Group 0 has no steps.
     private var steps: [Step] = []
     private var groupOf: [SubscriptionID: Int] = [:]
 
-    /// Where a course leads to by the change that is given now: for others, and for the own user.
+    /// The group that each group becomes by the current change, for other users and for the user itself.
     private var transitions: (others: [Int: Int], own: [Int: Int]) = ([:], [:])
     private var change = -1
 
-    /// The way that was gone last: most often it is the next one's too.
+    /// The last transition, which mostly applies to the next subscriber too.
     private var last: (from: Int, to: Int, isOwn: Bool)?
 
-    /// Gives a subscriber a change. All that get one get it before anybody gets a later one.
+    /// Adds a change to a subscriber's path. All subscribers of a change must be added before those of the next.
     mutating func add(_ change: Int, isOwn: Bool = false, to id: SubscriptionID) {
         if change != self.change {
             self.change = change
@@ -50,12 +51,12 @@ struct RecipientGroups {
         return to
     }
 
-    /// There will be about so many subscribers.
+    /// Reserves space for that many subscribers.
     mutating func reserveCapacity(_ count: Int) {
         if groupOf.capacity < count { groupOf.reserveCapacity(count) }
     }
 
-    /// The courses, each with those who are on it.
+    /// Returns the path and the subscribers of each group that is not empty.
     func all() -> [(steps: [Step], subscribers: [SubscriptionID])] {
         var subscribers: [[SubscriptionID]] = Array(repeating: [], count: steps.count + 1)
         for (id, group) in groupOf { subscribers[group].append(id) }

@@ -1,9 +1,10 @@
 internal import Logging
 internal import Postgres
 
-/// Clients that come back, each with its cursor, most of them to nothing new: an app that comes to the foreground, or
-/// all of a node's after a restart. Whether one has missed something is asked of the database for all together who come
-/// while it is asked for others.
+/// Checks reconnecting clients for missed changes, many in one query.
+///
+/// Most have missed none: an app that comes to the foreground, or all clients of a node that was restarted. Clients
+/// that arrive while a query runs share the next.
 struct ReconnectBatcher: Sendable {
     private struct Client {
         let user: ID
@@ -13,14 +14,14 @@ struct ReconnectBatcher: Sendable {
 
     private let checks: RequestCoalescer<Client, SyncPage?>
 
-    /// Those of two statements: one that is being asked, and one that waits for it.
+    /// Allows as many clients as two queries take: one that runs, and one that waits.
     private let limiter: ConcurrencyLimiter
 
-    /// How many one statement asks about: so many that it costs each little, so few that it is soon over.
+    /// The most clients in one query: enough that each costs little, few enough that it ends soon.
     private static let maxBatchSize = 64
 
-    /// How many transactions a cursor may name as in progress: as many as there are backends, in one that was not made
-    /// up. What one client asks with is carried beside all that the others ask with.
+    /// The most transactions that a cursor may list as in progress. A genuine cursor lists at most one per backend. A
+    /// forged one could be long, and the query carries the cursors of all its clients.
     private static let maxInProgress = 256
 
     init(database: Database, logger: Logger) {
@@ -38,7 +39,7 @@ struct ReconnectBatcher: Sendable {
         }
     }
 
-    /// For each client the page of one who has missed nothing, or nil.
+    /// Returns for each client an empty page if it has missed nothing, or nil.
     private static func pages(of clients: [Client], in database: Database) async throws(ProtocolError) -> [SyncPage?] {
         let rows = try await database.rowsForMany(
             Self.missedNothing,
@@ -51,7 +52,7 @@ struct ReconnectBatcher: Sendable {
             guard let place = rows.text(row, 0).flatMap({ Int($0) }), pages.indices.contains(place - 1),
                 let epoch = rows.text(row, 1), let snapshot = rows.text(row, 2).flatMap({ Snapshot($0) }),
                 let conversations = rows.ids(row, 3)
-            else { throw .fault("feed.missed_nothing returned what is no page") }
+            else { throw .fault("feed.missed_nothing returned an invalid row") }
             isDurable = isDurable && rows.text(row, 4) == "t"
             let seen = snapshot.union(clients[place - 1].snapshot)
             pages[place - 1] = SyncPage(
@@ -64,23 +65,23 @@ struct ReconnectBatcher: Sendable {
         return pages
     }
 
-    /// Does something when it is one's turn: `page` is to be asked for then.
+    /// Runs `work` once there is room. `work` must call ``page(_:of:)``.
     ///
-    /// - Throws: `unavailable` where that took too long, or what `work` throws.
+    /// - Throws: `unavailable` if the wait was too long, or the error of `work`.
     func run<Value: Sendable>(
         _ work: @Sendable () async throws(ProtocolError) -> Value
     ) async throws(ProtocolError) -> Value {
         try await limiter.run(work)
     }
 
-    /// The page of a user who has missed nothing, which is empty. Nil for everybody else, and where that cannot be said
-    /// quickly: the page is then to be read.
+    /// Returns the empty page of a user who has missed nothing. Nil for all others, and if it cannot be determined
+    /// quickly: the page must then be read.
     func page(_ request: SyncRequest, of user: ID) async -> SyncPage? {
         guard let cursor = request.cursor, case .at(let snapshot) = cursor.place,
             cursor.epoch.utf8.allSatisfy({ $0.isLowercaseHexadecimal }),
             snapshot.inProgress.count <= Self.maxInProgress
         else { return nil }
-        // What fails for all of them is for each to ask, and to be told.
+        // After an error each client reads its own page, and gets its own error.
         return try? await checks.load(Client(user: user, epoch: cursor.epoch, snapshot: snapshot))
     }
 
@@ -91,7 +92,7 @@ struct ReconnectBatcher: Sendable {
         from feed.missed_nothing($1::text[], $2::uuid[], $3::pg_snapshot[])
         """)
 
-    /// An array as PostgreSQL reads it, of texts without quotes and backslashes.
+    /// Returns a PostgreSQL array literal of texts without quotes and backslashes.
     private static func array(_ texts: [String]) -> String {
         #"{"\#(texts.joined(separator: #"",""#))"}"#
     }

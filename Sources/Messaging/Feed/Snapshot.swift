@@ -1,19 +1,19 @@
-/// Which transactions are seen: PostgreSQL's `pg_snapshot`.
+/// The set of transactions that a query sees: PostgreSQL's `pg_snapshot`.
 ///
-/// Snapshots of one primary server are totally ordered: a later one sees all that an earlier one saw.
+/// Snapshots of one primary are totally ordered: a later one sees everything that an earlier one saw.
 /// Source: PostgreSQL's manual, section 9.27.8 "Transaction ID and Snapshot Information Functions".
 struct Snapshot: Sendable, Equatable {
-    /// Every transaction from here on is not seen.
+    /// The first transaction that is not seen, with all after it.
     let xmax: UInt64
 
-    /// Those before `xmax` that were still under way, ascending; they are not seen either.
+    /// The transactions before `xmax` that were in progress, ascending. They are not seen either.
     let inProgress: [UInt64]
 
-    /// As PostgreSQL writes it: `xmin:xmax:xip,xip,…`.
+    /// The text form of PostgreSQL: `xmin:xmax:xip,xip,…`.
     let text: String
 
-    /// Nil for what is no snapshot, or none that PostgreSQL reads: its numbers have 63 bits, and neither bound is one
-    /// that stands for no transaction in any epoch.
+    /// Parses a snapshot. Nil for text that PostgreSQL rejects too: its numbers have 63 bits, and the low 32 bits of a
+    /// bound are never 0, which is no transaction in any epoch.
     init?(_ text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let xmin = Self.number(parts[0]), let xmax = Self.number(parts[1]), xmin <= xmax,
@@ -31,13 +31,13 @@ struct Snapshot: Sendable, Equatable {
         self.text = text
     }
 
-    /// Digits alone: Swift would read `+7` too.
+    /// Accepts only digits: `Int64` would accept `+7` too.
     private static func number(_ text: Substring) -> UInt64? {
         guard let number = Int64(text), text.first != "+" else { return nil }
         return UInt64(exactly: number)
     }
 
-    /// Whether what that transaction did is seen, if it was committed.
+    /// Returns true if the snapshot sees that transaction, provided that it committed.
     func sees(_ transaction: UInt64) -> Bool {
         guard transaction < xmax else { return false }
         var (low, high) = (0, inProgress.count)
@@ -48,13 +48,14 @@ struct Snapshot: Sendable, Equatable {
         return low == inProgress.count || inProgress[low] != transaction
     }
 
-    /// Whether it sees all that the other sees.
+    /// Returns true if this snapshot sees everything that the other sees.
     func covers(_ other: Snapshot) -> Bool {
         guard xmax >= other.xmax else { return false }
         return inProgress.allSatisfy { !other.sees($0) }
     }
 
-    /// What sees all that either of the two sees. A standby may show what is committed before its primary does.
+    /// Returns a snapshot that sees everything that either of the two sees. A standby may show a commit before its
+    /// primary does.
     func union(_ other: Snapshot) -> Snapshot {
         if covers(other) { return self }
         let (shorter, longer) = xmax < other.xmax ? (self, other) : (other, self)

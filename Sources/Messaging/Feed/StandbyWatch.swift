@@ -1,21 +1,22 @@
 internal import Logging
 internal import Postgres
 
-/// Follows how far the primary's log is, for a feed that looks at a standby, and while it does not, whether it could.
+/// Tracks the primary's log position for a feed that polls a standby, and probes a standby that the feed does not use.
 ///
-/// A ring says that the primary has something new. When the standby will, the log says: what was written before it was
-/// asked how far it is, is there once it is replayed so far.
+/// A wake-up says that the primary has changes. The log position says when the standby has them: everything written
+/// before the position was queried is visible once the standby has replayed the log up to it.
 actor StandbyWatch {
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe reactor.asUnownedSerialExecutor() }
 
-    /// How far the primary's log was at a moment.
+    /// The primary's log position at a time.
     struct Mark: Sendable {
         let end: LogPosition
 
-        /// Which database it was, as cursors name it: a standby that is as far in another log is none of it.
+        /// The epoch of the primary, as in cursors. It detects a standby of another database, whose log position means
+        /// nothing here.
         let epoch: String
 
-        /// When it was asked for: what was written before is in the log up to there.
+        /// The time of the query. Everything written before it is in the log up to `end`.
         let asked: ContinuousClock.Instant
     }
 
@@ -25,13 +26,14 @@ actor StandbyWatch {
     private let logger: Logger
     private let preamble: Preamble
 
-    /// A look is due, and ``mark`` is of after the ring.
+    /// Signals that a poll is due, after ``mark`` was updated.
     nonisolated let due: WakeSignal
 
-    /// The newest; nil before the first.
+    /// The newest position; nil before the first.
     private(set) var mark: Mark?
 
-    /// Whether the feed may look there: it has not failed, or has been seen since to keep up. At first it may.
+    /// True if the feed may poll the standby: no poll has failed there since it was last seen keeping up. Initially
+    /// true.
     private(set) var isUsable = true
 
     init(url: String, settings: Feed.Settings, reactor: Reactor, logger: Logger) {
@@ -43,7 +45,7 @@ actor StandbyWatch {
         due = WakeSignal(on: reactor)
     }
 
-    /// Looks there fail: it is to be seen keeping up before it is tried again.
+    /// Records that a poll of the standby failed. It is not used again until a probe has seen it keep up.
     func recordFailure(_ error: any Error) {
         isUsable = false
         logger.warning("the feed looks at the primary: the standby cannot be used", metadata: ["error": "\(error)"])
@@ -51,7 +53,7 @@ actor StandbyWatch {
 
     /// Runs until it is cancelled.
     ///
-    /// - Parameter wakeUps: each has the primary's log asked for, and then a look.
+    /// - Parameter wakeUps: each signal causes a query of the primary's log position, and then a poll.
     func run(_ wakeUps: WakeSignal) async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runLogEndLoop(wakeUps) }
@@ -80,7 +82,7 @@ actor StandbyWatch {
                     }
                 }
             } catch {
-                // What was written before is looked for all the same.
+                // Poll all the same: the standby may have earlier writes.
                 due.signal()
                 try? await Task.sleep(for: backoff.next())
             }
@@ -107,9 +109,9 @@ actor StandbyWatch {
         }
     }
 
-    /// How far the standby is in its log, and whose that is.
+    /// Returns the standby's replayed log position and its epoch.
     ///
-    /// - Throws: `noStandby`, `LoginAbovePolicies`, or what became of the question.
+    /// - Throws: `noStandby`, `LoginAbovePolicies`, or the error of the query.
     private func progress(over connection: Connection) async throws -> (replayed: LogPosition, epoch: String?) {
         try await Self.checkLogin(over: connection, settings.limits)
         let rows = try await connection.run(
@@ -118,9 +120,9 @@ actor StandbyWatch {
         return (try Moment(rows[1]).replayed, rows[2].text(0, 0))
     }
 
-    /// Row-level security has to hold there as it does at the primary.
+    /// Checks that row-level security holds on the standby as it does on the primary.
     ///
-    /// - Throws: `LoginAbovePolicies` where it would not, or what became of the question.
+    /// - Throws: `LoginAbovePolicies` if it does not, or the error of the query.
     static func checkLogin(over connection: Connection, _ limits: StatementLimits) async throws {
         let rows = try await connection.run([LoginAbovePolicies.call], deadline: limits.deadline)
         if LoginAbovePolicies.isTold(by: rows[0]) {
@@ -128,20 +130,21 @@ actor StandbyWatch {
         }
     }
 
-    /// What a standby says of itself before it is asked.
+    /// The state of a standby before a query.
     struct Moment: Sendable {
-        /// How far the log is replayed.
+        /// The log position up to which it has replayed.
         let replayed: LogPosition
 
-        /// Since when the server runs: only as long as it does it never shows less than before.
+        /// The start time of the server process. Only as long as it runs does the standby never show less than before.
         let started: String
     }
 
-    /// Has the standby note what has ended, for the statement that follows; that gives a ``Moment``.
+    /// Returns the call that records which transactions have ended, for the next statement of the same transaction. Its
+    /// result is a ``Moment``.
     ///
     /// - Parameters:
-    ///   - snapshot: what was seen there before; nil: nothing is known.
-    ///   - started: when the server began that showed it.
+    ///   - snapshot: the last snapshot of this standby; nil if there is none.
+    ///   - started: the start time of the server process that showed it.
     static func noteEnded(since snapshot: Snapshot?, _ started: String?) -> Call {
         Call(noteEnded, [snapshot?.text, started])
     }
@@ -154,7 +157,9 @@ actor StandbyWatch {
 }
 
 extension StandbyWatch.Moment {
-    /// - Throws: `noStandby` where nothing is replayed.
+    /// Parses the result of `app.note_ended`.
+    ///
+    /// - Throws: `noStandby` if the server is not in recovery.
     init(_ rows: Rows) throws(FeedError) {
         guard let replayed = rows.text(0, 0).flatMap({ LogPosition($0) }), let started = rows.text(0, 1) else {
             throw .noStandby
@@ -163,35 +168,35 @@ extension StandbyWatch.Moment {
     }
 }
 
-/// Where the feed looks, as sessions see it who read beside it.
+/// The server that the feed reads from, for sessions that read pages.
 struct FeedReadPosition: Sendable {
-    /// A standby that the feed looks at.
+    /// The standby that the feed polls.
     struct Standby: Sendable {
         let epoch: String
 
-        /// What the last look saw.
+        /// The snapshot of the last poll.
         let snapshot: Snapshot
 
-        /// Since when the server runs.
+        /// The start time of the server process.
         let started: String
 
-        /// What was written before then can be read there.
+        /// Everything written before this time is visible on the standby.
         let reached: ContinuousClock.Instant
 
-        /// Whether a cursor of its epoch has seen what it has not.
+        /// Returns true if a cursor of the same epoch has seen transactions that the standby has not.
         func isBehind(_ cursor: Cursor?) -> Bool {
             guard let cursor, cursor.epoch == epoch else { return false }
             return !cursor.place.snapshots.allSatisfy { snapshot.covers($0) }
         }
     }
 
-    /// How often it has gone to a server.
+    /// The number of times that the feed has changed its connection.
     private(set) var moveCount = 0
 
-    /// Whether it is not there yet: who reads now may be ahead of it.
+    /// True until the feed has caught up on its connection: reads in the meantime may be ahead of it.
     private(set) var isMoving = true
 
-    /// Nil while it looks at the primary, or moves.
+    /// Nil while the feed polls the primary, or moves.
     private(set) var standby: Standby?
 
     mutating func beginMove() {

@@ -2,37 +2,40 @@ internal import NIOCore
 internal import Postgres
 internal import Synchronization
 
-/// What a client asks of `sync.open`.
+/// The parameters of `sync.open`.
 struct SyncRequest: Sendable {
-    /// How far it is; nil where it has nothing, or a cursor that cannot be continued.
+    /// The client's position; nil if it has none, or its cursor cannot be continued.
     var cursor: Cursor?
     let messagesPerConversation: Int
 }
 
-/// One answer of `sync.open`.
+/// A page: the result of one `sync.open`.
 struct SyncPage: Sendable {
-    /// Changes (`docs/protocol.md`, section 3) as JSON text.
+    /// The Changes object (`docs/protocol.md`, section 3) as JSON text.
     let changes: ByteBuffer
 
-    /// From where live changes go on; nil while there is more to fetch.
+    /// The point from which live changes continue; nil while there are more pages.
     let start: Start?
 
     struct Start: Sendable {
         let epoch: String
 
-        /// What the client has.
+        /// The snapshot of everything that the client has received.
         let snapshot: Snapshot
 
-        /// The conversations that the user is in as of `snapshot`.
+        /// The user's conversations as of `snapshot`.
         let conversations: [ID]
 
-        /// Whether the user is shown others' presence: as long as it is live, since whoever changes that falls behind.
+        /// True if others' presence is shown to the user. Valid while the session is live, since a user who changes it
+        /// must resync.
         let seesPresence: Bool
     }
 }
 
 extension SyncPage {
-    /// - Parameter writeMembers: writes what has changed, each member after a comma; nothing has without it.
+    /// Creates a page.
+    ///
+    /// - Parameter writeMembers: writes the changes, each member after a comma. By default there are none.
     init(
         cursor: Cursor, isReset: Bool = false, more: Bool = false, start: Start?,
         _ writeMembers: (inout ByteBuffer) -> Void = { _ in }
@@ -45,31 +48,31 @@ extension SyncPage {
     }
 }
 
-/// Reads what has changed for one user since its cursor, or its whole world.
+/// Reads a user's changes since its cursor, or the whole of its data.
 struct Sync: Sendable {
     let database: Database
 
-    /// Where pages are read as long as the feed looks there; nil where there is no standby.
+    /// The pool from which pages are read while the feed polls the standby; nil if there is none.
     let standby: Database?
 
-    /// Pages are read a few at a time, so that many who come at once leave room for others.
+    /// Limits the pages that are read at once, so that many reconnecting clients leave room for other requests.
     let limiter: ConcurrencyLimiter
 
-    /// Those who have missed nothing need no page.
+    /// Finds clients that have missed nothing and need no page.
     let reconnects: ReconnectBatcher
 
-    /// About how large a page is at most, in bytes.
+    /// The approximate maximum size of a page, in bytes.
     private static let pageBytes = 512 * 1024
 
-    /// How a page is asked for.
+    /// The way in which a page is read.
     enum Reading {
-        /// Only where it is empty; nil where it may not be.
+        /// Only if the page is empty; the result is nil if it may not be.
         case ifEmpty
 
         case whole(isPatient: Bool)
     }
 
-    /// One page, as it is to be asked for.
+    /// Reads a page. Call it only within the limiter of that way of reading.
     func page(
         _ request: SyncRequest, of user: VerifiedToken, _ readPosition: FeedReadPosition, _ reading: Reading
     ) async throws(ProtocolError) -> SyncPage? {
@@ -80,15 +83,17 @@ struct Sync: Sendable {
         }
     }
 
-    /// One page. A view of several pages ends with a page that says `more` and bears a plain cursor: the call after it
-    /// brings what has changed since the view began, and live changes go on from there.
+    /// Reads a page. A view of several pages ends with a page that has `more` and a plain cursor: the next call returns
+    /// the changes since the view began, and live changes continue from there.
     ///
-    /// To be called when it is one's turn.
+    /// Call it only within the limiter.
     ///
     /// - Parameters:
-    ///   - readPosition: where the feed looks: from there the page must be, so that the one goes on where the other ends.
-    ///   - isPatient: whether to try again is better than to begin anew.
-    /// - Returns: nil where that is a standby which has not replayed yet what the cursor has seen, or cannot be reached.
+    ///   - readPosition: the server that the feed reads from. The page is read there too, so that pushes continue
+    ///     exactly where it ends.
+    ///   - isPatient: true if a retry is better than a reset.
+    /// - Returns: nil if the page must be read again: the standby is unreachable or has not replayed everything that
+    ///   the cursor has seen, or `isPatient` is set and the cursor is just ahead of the server.
     private func page(
         _ request: SyncRequest, as caller: Caller, _ readPosition: FeedReadPosition, isPatient: Bool
     ) async throws(ProtocolError) -> SyncPage? {
@@ -109,7 +114,7 @@ struct Sync: Sendable {
             do throws(PostgresError) {
                 rows = try await standby.rows(SyncRow.statement, parameters, as: caller, after: lastPoll)
             } catch {
-                // It is behind what the cursor has seen, or away, and the feed will look elsewhere.
+                // The standby is unreachable, or behind the cursor; the feed will leave it.
                 let failure = ProtocolError(error)
                 if failure.code == .unavailable { return nil }
                 throw failure
@@ -122,8 +127,8 @@ struct Sync: Sendable {
             return nil
         }
         if !row.isDurable { try await database.awaitDurable() }
-        // `reset` begins a new view, whatever the cursor asked for. What the client has seen beyond the page is not told
-        // to it again.
+        // A reset begins a new view, whatever the cursor asked for. Otherwise, changes that the client has received
+        // beyond the page's snapshot are not sent again.
         if row.isReset { (since, until) = (nil, nil) }
         let seen = since.map(row.snapshot.union) ?? row.snapshot
         let view = (since: since, until: until ?? seen)
@@ -142,13 +147,13 @@ struct Sync: Sendable {
 }
 
 extension MessagingService {
-    /// A page of `sync.open`, which `read` reads when it is its turn; it gives nil where it is to be tried again.
+    /// Returns a page of `sync.open`, read by `read` once there is room. `read` returns nil to be called again.
     ///
-    /// Where the feed looks at a standby, that may not be as far yet as the client is: what waits for it waits here, and
-    /// takes nobody's turn. So a cursor holds on every node, whichever server its feed looks at.
+    /// A standby may be behind the client. The wait for it takes no place in the limiter. So a cursor is valid on every
+    /// node, whichever server its feed polls.
     ///
-    /// - Parameter moment: the page shows what was written before.
-    /// - Throws: `unavailable` where that takes too long, or what `read` throws.
+    /// - Parameter moment: the page shows everything written before this time.
+    /// - Throws: `unavailable` if the wait exceeds ``standbyWaitTimeout``, or the error of `read`.
     func page<Page: Sendable>(
         _ request: SyncRequest, for user: ID, newerThan moment: ContinuousClock.Instant,
         _ read: @Sendable (SyncRequest, FeedReadPosition, Sync.Reading) async throws(ProtocolError) -> Page?
@@ -165,8 +170,9 @@ extension MessagingService {
                 standby.reached <= moment || standby.isBehind(request.cursor)
             {
                 feed.requestPoll()
-                // What the primary itself has not seen is not waited for. It is asked late, and once: a standby may see
-                // what is committed a moment before the primary does.
+                // A cursor that the primary has not reached either will not be reached by waiting. The primary is
+                // queried once, and only after 200 ms, since a standby may show a commit a moment before its primary
+                // does.
                 if !hasCheckedPrimary, .now - start > .milliseconds(200), let cursor = request.cursor {
                     hasCheckedPrimary = true
                     if try await sync.isAheadOfPrimary(cursor) { request.cursor = nil }
@@ -189,20 +195,22 @@ extension MessagingService {
         throw .unavailable
     }
 
-    /// How often a page is read again whose cursor is a moment ahead of the primary: it is of a standby, which saw what
-    /// was committed before the primary did.
+    /// The number of retries for a cursor that is just ahead of the primary: it comes from a standby, which showed a
+    /// commit before the primary did.
     private static let maxRetries = 4
 
-    /// For how long a page waits for the standby.
+    /// The longest time that a page waits for the standby.
     private var standbyWaitTimeout: Duration { .seconds(10) }
 }
 
 extension Sync {
-    /// Whether no snapshot of the primary has been that far: the cursor is none of this database's, and no standby will
-    /// ever see what it has seen.
+    /// Returns true if the cursor is ahead of the primary's current snapshot: it is not of this database, and no
+    /// standby will ever reach it.
     func isAheadOfPrimary(_ cursor: Cursor) async throws(ProtocolError) -> Bool {
         let rows = try await database.rows(Self.newest, [], as: .feed)
-        guard let newest = rows.text(0, 0).flatMap({ Snapshot($0) }) else { throw .fault("a snapshot that is none") }
+        guard let newest = rows.text(0, 0).flatMap({ Snapshot($0) }) else {
+            throw .fault("pg_current_snapshot() returned an invalid snapshot")
+        }
         return cursor.place.snapshots.contains { $0.xmax > newest.xmax }
     }
 

@@ -1,28 +1,28 @@
 internal import NIOCore
 internal import Postgres
 
-/// What one page of a view reads: the row of `app.live_page`.
+/// The data of one page of a view: the row of `app.live_page`.
 struct SyncRow: Sendable {
     let epoch: String
 
-    /// What the view shows: all its pages are of this.
+    /// The snapshot that all pages of the view show.
     let snapshot: Snapshot
 
-    /// Whether a new view begins, whatever the cursor asked for.
+    /// True if a new view begins, whatever the cursor asked for.
     let isReset: Bool
 
-    /// From where the next page goes on; nil with the last.
+    /// The position of the next page; nil with the last.
     let next: String?
 
-    /// Whether the log is on disk as far as it was written when the snapshot had been taken.
+    /// True if the log is flushed as far as it was written when the snapshot was taken.
     let isDurable: Bool
 
-    /// Whether the user is shown others' presence.
+    /// True if others' presence is shown to the user.
     let seesPresence: Bool
 
     private let rows: Rows
 
-    /// Takes the cursor's epoch, since, until and position, and the most messages a conversation and bytes.
+    /// Takes the cursor's epoch, since, until and position, the maximum of messages per conversation, and of bytes.
     static let statement = Statement(
         "app.live_page",
         """
@@ -31,7 +31,7 @@ struct SyncRow: Sendable {
         from app.live_page($1, $2::pg_snapshot, $3::pg_snapshot, $4, $5::int, $6::int)
         """)
 
-    /// Nil where there is no page.
+    /// Nil if the result is not a page.
     init?(_ rows: Rows) {
         guard rows.count == 1, let epoch = rows.text(0, 0), let snapshot = rows.text(0, 1).flatMap({ Snapshot($0) })
         else { return nil }
@@ -44,10 +44,10 @@ struct SyncRow: Sendable {
         self.rows = rows
     }
 
-    /// With the last page, the conversations that the user is in.
+    /// The user's conversations, with the last page; otherwise nil.
     var conversations: [ID]? { rows.ids(0, 5) }
 
-    /// Writes the members of the page's object of changes, each after a comma.
+    /// Writes the members of the page's Changes object, each after a comma.
     func writeChanges(to buffer: inout ByteBuffer) {
         rows.withBytes(0, 4) { bytes in
             guard let bytes, bytes.byteCount > 2 else { return }

@@ -1,14 +1,15 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// Carries typing notices from node to node, over a channel on which every role of the database may listen and speak:
-/// they are encrypted with a key that only the nodes have (AES-256-GCM), and each node numbers its own, so that none is
-/// delivered twice.
+/// Encrypts typing notices between nodes.
 ///
-/// The payload is Base64 of nonce, ciphertext and tag. The plaintext is
-/// `<node> <number> <time> <conversation>/<user>/<1|0> …`, with the time in milliseconds since 1970. Ignored is a payload
-/// that is of a time before this node started, so that one that was recorded before a restart is not accepted after it,
-/// and one whose time differs by more than ``maxAge`` from this node's.
+/// Every role of the database may listen and notify on the channel. So payloads are encrypted with a key that only the
+/// nodes have (AES-256-GCM), and each node numbers its payloads, so that none is delivered twice.
+///
+/// The payload is Base64 of nonce, ciphertext and tag. The plaintext is `<node> <number> <time>
+/// <conversation>/<user>/<1|0> …`, with the time in milliseconds since 1970. A payload is ignored if its time is before
+/// the start of this node, so that a recorded payload is not accepted after a restart, or differs by more than
+/// ``maxAge`` from this node's time.
 struct TypingEnvelope {
     private let key: SymmetricKey
     private let node = ID.random()
@@ -17,21 +18,21 @@ struct TypingEnvelope {
 
     private let started: Int64
 
-    /// The last number of each other node, and its time. Those that are older than ``maxAge`` are forgotten when there
-    /// are many: their payloads are ignored for their time.
+    /// The last number of each other node, and its time. When there are many, entries older than ``maxAge`` are
+    /// removed: payloads that old are ignored anyway.
     private var heard: [ID: (number: UInt64, time: Int64)] = [:]
     private static let maxNodes = 1_024
 
-    /// Milliseconds for which a payload is accepted: the difference of two nodes' clocks and the payload's way. Between
-    /// nodes whose clocks differ by more, typing is not shown.
+    /// The largest accepted difference in time, in milliseconds: the difference of two nodes' clocks plus the latency.
+    /// Between nodes whose clocks differ by more, typing is not shown.
     static let maxAge: Int64 = 15_000
 
-    /// As many as fit, encrypted and in Base64, into the 8,000 bytes of a notification.
+    /// The number of notices that fit, encrypted and in Base64, into the 8,000 bytes of a notification.
     static let capacity = 75
 
-    /// - Parameter secret: common to all nodes.
+    /// - Parameter secret: the secret that all nodes share.
     init(secret: String, now: @escaping @Sendable () -> Date = { Date() }) {
-        // Another key than that of earlier versions, which signed and did not encrypt.
+        // Not the key of earlier versions, which signed payloads and did not encrypt them.
         key = HKDF<SHA256>.deriveKey(
             inputKeyMaterial: SymmetricKey(data: Array(secret.utf8)), info: Array("postline typing, encrypted".utf8),
             outputByteCount: 32)
@@ -39,7 +40,7 @@ struct TypingEnvelope {
         started = Self.milliseconds(now())
     }
 
-    /// Returns the payload that carries these notices, at most ``capacity`` of them.
+    /// Returns the payload for these notices, at most ``capacity`` of them.
     ///
     /// - Throws: if they cannot be encrypted.
     mutating func seal(_ notices: some Collection<TypingNotice>) throws -> String {
@@ -53,8 +54,7 @@ struct TypingEnvelope {
         return Data(box).base64EncodedString()
     }
 
-    /// Returns the notices of another node's payload, the first time that it comes and while it is new; nothing of
-    /// anything else.
+    /// Returns the notices in another node's payload. Empty if the payload is repeated, expired or invalid.
     mutating func open(_ payload: String) -> [TypingNotice] {
         guard let bytes = Data(base64Encoded: payload), let box = try? AES.GCM.SealedBox(combined: bytes),
             let plain = try? AES.GCM.open(box, using: key)

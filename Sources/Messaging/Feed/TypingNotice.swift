@@ -1,15 +1,15 @@
 internal import NIOCore
 
-/// That a user is typing in a conversation, or has stopped. It is never stored, and may be lost.
+/// A notice that a user types in a conversation, or has stopped. It is never stored, and may be lost.
 struct TypingNotice: Sendable, Equatable {
     let conversation: ID
     let user: ID
     let isTyping: Bool
 
-    /// For how long a client shows it, in seconds, unless another comes.
+    /// The time for which a client shows the notice unless another arrives, in seconds.
     static let seconds = 6
 
-    /// The line of its push (`docs/protocol.md`, section 4).
+    /// The line of the push (`docs/protocol.md`, section 4).
     var push: Push {
         Push(
             line: ByteBuffer(

@@ -41,7 +41,7 @@ final class SendGroups: Sendable {
     private let logger: Logger
     private let sizes: Recorder
 
-    /// Told that something is being written, and that it may have been.
+    /// Called before a group is written, and after it has ended.
     private let writeWillBegin: @Sendable () -> Void
     private let writeDidEnd: @Sendable () -> Void
 
@@ -53,8 +53,8 @@ final class SendGroups: Sendable {
 
     /// - Parameters:
     ///   - waitTimeout: how long a text waits for its turn; it learns that when it would be.
-    ///   - writeWillBegin: called when a group is about to be written.
-    ///   - writeDidEnd: called when it may have been.
+    ///   - writeWillBegin: called before a group is written.
+    ///   - writeDidEnd: called when it has ended, committed or not.
     init(
         database: Database, waitTimeout: Duration, logger: Logger, metrics: any MetricsFactory,
         writeWillBegin: @escaping @Sendable () -> Void, writeDidEnd: @escaping @Sendable () -> Void
