@@ -352,7 +352,7 @@ grant execute on function
     to postline_accounts;
 grant execute on function
     feed.concerned(pg_snapshot, uuid[]), feed.look(pg_snapshot), feed.missed_nothing(text[], uuid[], pg_snapshot[]),
-    feed.mutes(uuid, uuid[]), feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[])
+    feed.mutes(uuid, uuid[]), feed.next_look(pg_snapshot), feed.next_look(pg_snapshot, text[]), app.opening_bytes()
     to postline_feed;
 
 -- What operations, policies and views call.

@@ -57,6 +57,9 @@ public final class MessagingService: Service, SessionFactory {
         /// How long a request waits for a connection to the database before it is `unavailable`.
         public var poolWait: Duration = .seconds(3)
 
+        /// The largest push that a connection takes, in bytes. A session with a larger one must resync.
+        public var maxPushBytes = 1 << 20
+
         /// How long a connection that has ended its own session stays open for its user to sign in again.
         public var endedSessionGrace: Duration = .seconds(4)
 
@@ -164,7 +167,8 @@ public final class MessagingService: Service, SessionFactory {
         feed = Feed(
             settings: .init(
                 url: configuration.listenDatabaseURL, standbyURL: configuration.standbyDatabaseURL,
-                limits: StatementLimits(statement: .seconds(5), lock: .seconds(5))),
+                limits: StatementLimits(statement: .seconds(5), lock: .seconds(5)),
+                maxPushBytes: configuration.maxPushBytes),
             typingSecret: configuration.refreshSecret, reactor: Reactor(name: "feed"), logger: logger, metrics: metrics,
             onDeletion: { [connectedSessions] in await connectedSessions.endAll(of: $0) })
         sendGroups = SendGroups(

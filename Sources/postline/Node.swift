@@ -83,6 +83,7 @@ struct Node: Sendable {
             refreshReuseSeconds: settings.refreshReuseSeconds,
             refreshSecret: settings.jwtSecret ?? "", rates: settings.hasRateLimits ? settings.rates : nil,
             info: lines.info)
+        configuration.maxPushBytes = lines.maxQueueBytes
         configuration.standbyDatabaseURL = settings.replicaDatabaseURL
         configuration.pushes = push?.platforms ?? []
         configuration.media = media?.store

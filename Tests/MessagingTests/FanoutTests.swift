@@ -194,6 +194,38 @@ struct FanoutTests {
         }
     }
 
+    @Test("removes who would get more than a connection may queue, and composes nothing for them")
+    func overflow() throws {
+        var fanout = Fanout(maxPushBytes: 100)
+        let first = try live(alice, in: [room, other], &fanout)
+        let second = try live(bob, in: [other], &fanout)
+        let long = Change.Fact.message(conversation: room, seq: 1, object: ByteBuffer(repeating: 0x31, count: 101))
+        let deliveries = fanout.distribute(
+            try batch("14:14:", [change(long, by: 12), message(other, 2, by: 13)]))
+        #expect(deliveries.map(\.subscribers) == [[second]])
+        #expect(fanout.takeOverflowed() == [first] && fanout.takeOverflowed().isEmpty)
+        #expect(fanout.distribute(try batch("15:15:", [message(other, 3, by: 14)])).map(\.subscribers) == [[second]])
+    }
+
+    @Test("counts of an opening the messages that its receiver gets")
+    func openings() throws {
+        var fanout = Fanout(maxPushBytes: 100)
+        let short = try live(alice, in: [], limit: 1, &fanout)
+        let long = try live(bob, in: [], &fanout)
+        let opening = (1...3).map { seq in
+            change(
+                .openingMessage(conversation: room, seq: seq, object: ByteBuffer(repeating: 0x31, count: 60)), by: .max)
+        }
+        let joined = [alice, bob].map { change(.joined(conversation: room, user: $0), by: 12) }
+        let conversation = ConversationObject(
+            head: ByteBuffer(string: "{"), tail: ByteBuffer(string: "}"), lastSeq: 3, marks: [alice: 3, bob: 3],
+            mutedUntil: [:])
+        let deliveries = fanout.distribute(
+            try batch("13:13:", joined + [change(.conversation(room, conversation), by: 12)] + opening))
+        #expect(deliveries.map(\.subscribers) == [[short]])
+        #expect(fanout.takeOverflowed() == [long])
+    }
+
     @Test("gives one who has gone nothing")
     func unsubscribed() throws {
         var fanout = Fanout()

@@ -116,6 +116,12 @@ select is(tests.look(),
     array['joined group mallory', 'conversation group 3', 'opening_profile group alice', 'opening_profile group bob',
         'opening_profile group carol', 'opening_profile group mallory', 'opening_message group bob 1',
         'opening_message group bob 2', 'opening_message group bob 3'], 'a new member joins with its opening');
+savepoint bounded;
+create or replace function app.opening_bytes() returns bigint language sql immutable as $$ select 100::bigint $$;
+select is(tests.look(),
+    array['joined group mallory', 'behind mallory', 'conversation group 3', 'opening_profile group mallory'],
+    'a newcomer to a group beyond the bound resyncs, and the others get its profile');
+rollback to bounded;
 select is(tests.object('conversation') -> 'audience', '["alice", "bob", "carol", "mallory"]', 'and all are told');
 select is(tests.news('mallory'),
     array['profile alice', 'profile bob', 'profile carol', 'conversation group 8', 'group 1 v1 old 1',

@@ -95,6 +95,8 @@ struct ChangeBatch: Sendable {
         case users(Set<ID>)
         case everybody
 
+        var isEmpty: Bool { if case .nobody = self { true } else { false } }
+
         func includes(_ user: ID) -> Bool {
             switch self {
             case .nobody: false

@@ -8,6 +8,9 @@ extension Feed {
         var standbyURL: String?
         let limits: StatementLimits
 
+        /// The largest push that a connection takes, in bytes.
+        var maxPushBytes = 1 << 20
+
         /// The minimum time between the starts of two polls, and of two notifications: commits in the meantime share
         /// the next. It delays nothing at rest, and limits the load on the database.
         var pace: Duration = .milliseconds(5)

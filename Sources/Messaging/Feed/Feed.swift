@@ -36,12 +36,11 @@ actor Feed {
     /// True while the feed is connected to the primary: it polls first and notifies the other nodes afterwards.
     private nonisolated let notifiesAfterPoll = Atomic(false)
 
-    /// Passes pushes to the event loops.
     private let dispatcher: PushDispatcher
 
     private nonisolated let pendingWrites = PendingWriteTracker()
 
-    private var fanout = Fanout()
+    private var fanout: Fanout
     private var sinks: [SubscriptionID: any ClientSink] = [:]
     private var position: Position?
 
@@ -69,6 +68,7 @@ actor Feed {
         preamble = Preamble(limits: settings.limits)
         wakeUps = WakeSignal(on: reactor)
         dispatcher = PushDispatcher(on: reactor)
+        fanout = Fanout(maxPushBytes: settings.maxPushBytes)
         self.metrics = FeedMetrics(factory: metrics)
         notifier = ChangeNotifier(
             settings: settings, typingSecret: typingSecret, reactor: reactor, logger: logger, metrics: self.metrics)
@@ -96,7 +96,6 @@ actor Feed {
         changed()
     }
 
-    /// Wakes the feed.
     nonisolated func requestPoll() { wakeUps.signal() }
 
     /// Sends a typing notice to the conversation's other members who are live, on every node.
@@ -105,7 +104,6 @@ actor Feed {
         await notifier.send(notice)
     }
 
-    /// Runs until it is cancelled.
     func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runPollLoop() }
@@ -165,7 +163,10 @@ extension Feed {
         if !receivers.isEmpty { deliver([Fanout.Delivery(subscribers: Array(receivers), push: notice.push)]) }
     }
 
-    private func deliver(_ deliveries: [Fanout.Delivery]) { dispatcher.deliver(deliveries, to: sinks) }
+    private func deliver(_ deliveries: [Fanout.Delivery]) {
+        dispatcher.deliver(deliveries, to: sinks)
+        for id in fanout.takeOverflowed() { requireResync(id) }
+    }
 }
 
 extension Feed {
@@ -327,8 +328,7 @@ extension Feed {
 
     private func distribute(_ batch: ChangeBatch) {
         let behind = fanout.dropAffected(by: batch)
-        if case .nobody = batch.affectedUsers {
-        } else {
+        if !batch.affectedUsers.isEmpty {
             logger.notice(
                 "more has changed than is told: sessions fetch it by sync.open",
                 metadata: ["sessions": "\(behind.count)"])

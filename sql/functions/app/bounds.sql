@@ -41,6 +41,14 @@ begin atomic
     select interval '2 seconds';
 end;
 
+-- The bytes of messages and profiles that one poll of the feed reads for users who enter conversations. Beyond them
+-- these users resync: 120 groups of 100 long messages took the feed longer than its statement timeout.
+create or replace function app.opening_bytes() returns bigint
+language sql immutable parallel safe
+begin atomic
+    select 2097152::bigint;
+end;
+
 -- The most conversations that a user can be in and still be added to a group. Each read asks for all of the user's
 -- conversations, and others add it to groups.
 create or replace function app.max_conversations() returns integer
