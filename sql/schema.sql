@@ -5759,6 +5759,12 @@ begin
 end
 $$;
 
+CREATE FUNCTION app.opening_bytes() RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ SELECT (2097152)::bigint AS int8;
+END;
+
 CREATE FUNCTION app.own_fields() RETURNS text[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     BEGIN ATOMIC
@@ -7050,6 +7056,8 @@ declare
     entered uuid[] := '{}';
     -- Who left those, and wrote in them before.
     writers integer := 0;
+    -- True if who entered is told of the conversations here, and does not resync.
+    is_opened boolean := true;
 begin
     if pg_catalog.pg_snapshot_xmin(since) <> beyond then
         lows := array(
@@ -7114,6 +7122,15 @@ begin
             select count(*) into writers from (
                 select from app.former_members f where f.conversation_id = any(entered) and f.wrote
                  limit most_rows + 1) n;
+            -- Sizes alone are read, and of no more rows than are given.
+            is_opened := (
+                select coalesce(sum(octet_length(m.content) + coalesce(pg_column_size(m.attachment), 0)), 0)
+                  from unnest(entered) as e (id)
+                  join public.conversations c on c.id = e.id
+                  join public.messages m on m.conversation_id = c.id and m.seq > c.last_seq - 100)
+              + (select coalesce(sum(pg_column_size(p)), 0)
+                   from public.conversation_members m join public.user_profiles p on p.id = m.user_id
+                  where m.conversation_id = any(entered)) <= app.opening_bytes();
         end if;
     end if;
     if conversations > 0 then
@@ -7183,6 +7200,16 @@ begin
         return query
         select 'joined', m.joined_xid::text, m.conversation_id, m.user_id, null::bigint, null::uuid[], null::text,
                null::text, null::bigint[]
+          from unnest(lows, highs) as s (low, high)
+          cross join lateral (select * from public.conversation_members t
+                               where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
+         where not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since);
+    end if;
+
+    if not is_opened then
+        return query
+        select 'behind', null::text, null::uuid, m.user_id, null::bigint, null::uuid[], null::text, null::text,
+               null::bigint[]
           from unnest(lows, highs) as s (low, high)
           cross join lateral (select * from public.conversation_members t
                                where t.changed_xid >= s.low and t.changed_xid < s.high offset 0) m
@@ -7272,10 +7299,12 @@ begin
                null::text, null::bigint[]
           from (select m.conversation_id, m.user_id, m.joined_at from public.conversation_members m
                  where m.conversation_id = any(entered)
+                   -- The others are told of who enters.
+                   and (is_opened or not pg_catalog.pg_visible_in_snapshot(m.joined_xid, since))
                 union all
                 -- Whose messages stand there.
                 select f.conversation_id, f.user_id, 'infinity' from app.former_members f
-                 where f.conversation_id = any(entered) and f.wrote) w
+                 where f.conversation_id = any(entered) and f.wrote and is_opened) w
           join app.profile_objects o on o.id = w.user_id
          order by w.conversation_id, w.joined_at, w.user_id;
         return query
@@ -7284,6 +7313,7 @@ begin
           from unnest(entered) as e (id)
           join public.conversations c on c.id = e.id
           join app.message_objects o on o.conversation_id = c.id and o.seq > c.last_seq - 100
+         where is_opened
          order by o.conversation_id, o.seq;
     end if;
 
@@ -9259,6 +9289,9 @@ REVOKE ALL ON FUNCTION app.number_message() FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) FROM PUBLIC;
 GRANT ALL ON FUNCTION app.number_messages(senders uuid[], conversations uuid[], contents text[], client_ids uuid[]) TO postline_sender;
+
+REVOKE ALL ON FUNCTION app.opening_bytes() FROM PUBLIC;
+GRANT ALL ON FUNCTION app.opening_bytes() TO postline_feed;
 
 REVOKE ALL ON FUNCTION app.own_fields() FROM PUBLIC;
 GRANT ALL ON FUNCTION app.own_fields() TO authenticated;
