@@ -328,7 +328,7 @@ extension Feed {
 
     private func distribute(_ batch: ChangeBatch) {
         let behind = fanout.dropAffected(by: batch)
-        if !batch.affectedUsers.isEmpty {
+        if !behind.isEmpty {
             logger.notice(
                 "more has changed than is told: sessions fetch it by sync.open",
                 metadata: ["sessions": "\(behind.count)"])
