@@ -35,7 +35,7 @@ struct HTTPRequestParser {
     /// The largest line of a chunk's size with its extensions, in bytes. No extension is in use anywhere.
     private static let maxChunkLineBytes = 1_024
 
-    /// How many bytes a chunked body may have on the wire for each byte of content that is allowed.
+    /// The bytes that a chunked body may have on the wire for each byte of content that is allowed.
     private static let chunkOverhead = 8
 
     /// A body may have so many chunks, and one more for each 64 bytes of content that are allowed. Each costs 0.7 µs.
