@@ -226,6 +226,21 @@ struct FanoutTests {
         #expect(fanout.takeOverflowed() == [long])
     }
 
+    @Test("counts only what is composed toward the bound of all pushes of one receiver")
+    func composedAlone() throws {
+        var fanout = Fanout()
+        let short = try live(bob, in: [other], &fanout)
+        let users = (1...3).map { _ in ID.random() }
+        let long = try users.map { try live($0, in: [], &fanout) }
+        let opening = change(
+            .openingMessage(conversation: room, seq: 1, object: ByteBuffer(repeating: 0x31, count: 33 << 20)), by: .max)
+        let joined = users.map { change(.joined(conversation: room, user: $0), by: 12) }
+        let left = change(.left(conversation: other, user: bob), by: 12)
+        let deliveries = fanout.distribute(try batch("13:13:", joined + [left, opening]))
+        #expect(deliveries.map(\.subscribers) == [[short]])
+        #expect(Set(fanout.takeOverflowed()) == Set(long))
+    }
+
     @Test("gives one who has gone nothing")
     func unsubscribed() throws {
         var fanout = Fanout()

@@ -317,14 +317,15 @@ extension Fanout {
                 if !selection.shared.isEmpty { alike[selection.shared, default: []] += ids }
                 continue
             }
+            let sharedSize = size(of: selection.shared, in: batch)
             for id in ids {
                 guard let subscriber = live[id] else { continue }
-                let size = size(of: selection, for: subscriber, in: batch)
-                ownBytes += size
-                guard size <= maxPushBytes, ownBytes <= Self.maxOwnBytes else {
+                let size = sharedSize + openingSize(of: selection, for: subscriber, in: batch)
+                guard size <= maxPushBytes, ownBytes + size <= Self.maxOwnBytes else {
                     overflowed.append(id)
                     continue
                 }
+                ownBytes += size
                 let push = ChangesLine.push(of: batch) { line in
                     write(selection, for: subscriber, of: batch, to: &line)
                 }
@@ -332,7 +333,7 @@ extension Fanout {
             }
         }
         for (shared, ids) in alike {
-            guard size(of: Selection(shared: shared), for: nil, in: batch) <= maxPushBytes else {
+            guard size(of: shared, in: batch) <= maxPushBytes else {
                 overflowed += ids
                 continue
             }
@@ -345,18 +346,16 @@ extension Fanout {
         return deliveries
     }
 
-    /// Returns the size of a push's larger objects, in bytes: a lower bound for the push.
-    private func size(of selection: Selection, for subscriber: Subscriber?, in batch: ChangeBatch) -> Int {
-        var size = 0
-        for index in [selection.shared.profiles, selection.shared.presence, selection.shared.messages].joined() {
-            size += batch.changes[index].fact.byteCount
-        }
-        for opening in selection.opened.values {
-            for index in opening.suffix(subscriber?.messagesPerConversation ?? 0) {
-                size += batch.changes[index].fact.byteCount
-            }
-        }
-        return size
+    /// Returns the size of the larger objects that receivers share, in bytes.
+    private func size(of shared: Selection.Shared, in batch: ChangeBatch) -> Int {
+        [shared.profiles, shared.presence, shared.messages].joined()
+            .reduce(0) { $0 + batch.changes[$1].fact.byteCount }
+    }
+
+    /// Returns the size of the messages of the conversations that are new to a receiver, in bytes.
+    private func openingSize(of selection: Selection, for subscriber: Subscriber, in batch: ChangeBatch) -> Int {
+        selection.opened.values.lazy.flatMap { $0.suffix(subscriber.messagesPerConversation) }
+            .reduce(0) { $0 + batch.changes[$1].fact.byteCount }
     }
 
     /// Writes the members of a push.

@@ -44,7 +44,7 @@ public struct AppleSignIn: Sendable {
     func verify(
         _ text: String, nonce: String?, isFresh: Bool = false, now: Date = .now
     ) async throws(ProtocolError) -> AppleIdentity {
-        // One algorithm; `PublicKeys` may hold keys for others.
+        // A token of another algorithm is refused before keys are fetched for it.
         guard let signed = SignedToken(text), signed.algorithm == "RS256", let kid = signed.keyID,
             kid.utf8.count <= 128
         else { throw .invalidIdentityToken }
