@@ -99,9 +99,9 @@ class Browser:
                 if name == label and each.is_displayed() and each.is_enabled():
                     return each
             return None
-        self._click(found, f"a button {label!r}")
+        self.click_on(found, f"a button {label!r}")
 
-    def _click(self, find, what):
+    def click_on(self, find, what):
         """Clicks what is found; what was drawn anew, or came to lie below a dialog, between being found and being
         clicked is found again."""
         def clicked():
@@ -126,7 +126,7 @@ class Browser:
 
     def open(self, title):
         """Opens the conversation of that title."""
-        self._click(lambda: self.row(title), f"a conversation {title!r}")
+        self.click_on(lambda: self.row(title), f"a conversation {title!r}")
         self.until(lambda: self.title() == title, f"{title!r} open")
 
     def write(self, text):

@@ -170,6 +170,32 @@ class ThreadTests(ConsoleCase):
 
     # The keyboard
 
+    def test_the_composer_has_the_focus_as_soon_as_the_title_is_shown(self):
+        bob = self.browser(BOB)
+        # A row that comes from the server may draw the page before this event.
+        bob.driver.execute_script(
+            "addEventListener('hashchange', (event) => event.stopImmediatePropagation(), true)")
+        bob.click_on(lambda: bob.row(ALPS), "the conversation")
+        alice = self.browser(ALICE)
+        alice.open(name_of(BOB))
+        alice.write(f"Draws the page {token()}")
+        bob.until(lambda: bob.title() == ALPS, "the title")
+        self.assertEqual(self.focused(bob, "active.id"), "compose")
+
+    def test_a_row_that_moves_keeps_the_focus(self):
+        alice = self.browser(ALICE)
+        alice.open(ALPS)
+        alice.write(f"The newest {token()}")
+        alice.until(lambda: ALPS in alice.texts(".list-scroller .row-title")[0], "the group at the top")
+        bob = self.browser(BOB)
+        row = bob.row(name_of(ALICE))
+        bob.driver.execute_script("arguments[0].focus()", row)
+        key = row.get_attribute("data-id")
+        alice.open(name_of(BOB))
+        alice.write(f"Moves a row {token()}")
+        bob.until(lambda: bob.all(".list-scroller .row")[0].get_attribute("data-id") == key, "the row at the top")
+        self.assertEqual(self.focused(bob, "active.dataset.id"), key)
+
     def test_few_presses_of_tab_lead_to_the_composer(self):
         bob = self.browser(BOB)
         bob.open(ALPS)

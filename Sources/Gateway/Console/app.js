@@ -179,7 +179,6 @@ store.onLeft = (title) => {
 }
 addEventListener('hashchange', () => {
   readAddress()
-  shell?.opened()
   schedule()
 })
 

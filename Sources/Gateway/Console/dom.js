@@ -19,36 +19,45 @@ const shown = new WeakMap()
 
 /// Makes `parent` show just `items`, each built again only when its signature changes.
 ///
-/// `describe` gives of each item `{key, signature, build}`, and `plain` where a row that cannot be built is to be shown
-/// otherwise. An element whose item stays is kept, so that focus, selection and what is opened in it stay too.
+/// `describe` returns `{key, signature, build}` for an item, and `plain`, which builds the row if `build` throws. The
+/// element of an item that stays is kept with its focus and selection, also when it moves.
 export function keyed(parent, items, describe) {
   const before = shown.get(parent) ?? new Map()
   const after = new Map()
   const active = document.activeElement
+  const described = items.map((item) => describe(item))
+  const keys = new Set(described.map(({ key }) => key))
+  // First, so that the rows that follow them need not move.
+  for (const [key, row] of before) if (!keys.has(key)) row.element.remove()
   let refocus = null
   let place = parent.firstChild
-  for (const item of items) {
-    const { key, signature, build, plain } = describe(item)
+  for (const { key, signature, build, plain } of described) {
     let row = before.get(key)
     if (row && row.signature !== signature) {
       const element = builtSafely(build, plain)
-      if (row.element.contains(active)) refocus = { element, name: active.dataset.focus }
+      if (row.element.contains(active)) refocus = successor(active, element)
       if (place === row.element) place = element
       row.element.replaceWith(element)
       row = { element, signature }
     }
     row ??= { element: builtSafely(build, plain), signature }
-    if (row.element === place) place = place.nextSibling
-    else parent.insertBefore(row.element, place)
+    if (row.element === place) {
+      place = place.nextSibling
+    } else {
+      // An element that moves loses the focus.
+      if (row.element.contains(active)) refocus = active
+      parent.insertBefore(row.element, place)
+    }
     after.set(key, row)
   }
-  for (const [key, row] of before) if (!after.has(key)) row.element.remove()
   shown.set(parent, after)
-  if (refocus) {
-    const { element, name } = refocus
-    const target = (name && element.querySelector(`[data-focus="${name}"]`)) || focusable(element)
-    target?.focus({ preventScroll: true })
-  }
+  refocus?.focus({ preventScroll: true })
+}
+
+/// Returns the element in `row`, which was built anew, that takes the focus of `active`.
+function successor(active, row) {
+  const { focus } = active.dataset
+  return (focus && row.querySelector(`[data-focus="${focus}"]`)) || focusable(row)
 }
 
 /// One row that cannot be built does not take the others with it.

@@ -96,9 +96,6 @@ export class Shell {
     this.#network.shown(shows)
   }
 
-  /// Another conversation was opened, or none.
-  opened() { this.#thread.opened() }
-
   #key(event) {
     const isCommand = event.ctrlKey || event.metaKey
     if (isCommand && event.key === 'k') {

@@ -43,7 +43,8 @@ export class ThreadView {
   #markAtOpening = 0
   #isLoading = false
   #isAtEnd = true
-  #wantsFocus = false
+  /// The conversation that the page was loaded with, which does not take the focus.
+  #loadedID
   #height = 0
   /// The newest message that the user had before its eyes.
   #seen = 0
@@ -51,6 +52,7 @@ export class ThreadView {
 
   constructor(app) {
     this.#app = app
+    this.#loadedID = app.openID
     this.#mute = new MuteMenu(app)
     this.#composer = new Composer(app, { onSent: () => this.#toEnd() })
     // Without a tabindex, browsers make an element that scrolls a tab stop.
@@ -83,12 +85,6 @@ export class ThreadView {
 
   focus() { this.#composer.focus() }
 
-  /// The user opened another conversation, and goes on there.
-  opened() {
-    // Where a keyboard would come up over the half of the screen, reading is what is wanted first.
-    this.#wantsFocus = !matchMedia('(pointer: coarse)').matches
-  }
-
   render() {
     const conversation = this.#conversation
     this.#body.hidden = !conversation
@@ -113,9 +109,12 @@ export class ThreadView {
     this.#sayTyping(typingText(this.#app.store, conversation, true))
     this.#renderMessages(conversation)
     this.#composer.show(conversation)
-    if (isNew) this.#scrollToStart()
-    if (this.#wantsFocus) this.focus()
-    this.#wantsFocus = false
+    if (isNew) {
+      this.#scrollToStart()
+      // On a touch screen the keyboard would cover half of what is to be read.
+      if (conversation.id !== this.#loadedID && !matchMedia('(pointer: coarse)').matches) this.focus()
+      this.#loadedID = null
+    }
     this.#considerReading()
     this.#loadOlderIfSeen()
   }
