@@ -50,7 +50,7 @@ struct BackPressureBench {
             }
             say("round \(number): \(Int(without[number - 1]))/s without, \(Int(with[number - 1]))/s with")
         }
-        let lagged = try await OperationsClient.figure("postline_lagged_total", port: world.operationsPort)
+        let lagged = try await OperationsClient.figure("postline_slow_consumer_drops_total", port: world.operationsPort)
         for person in readers + slow + senders { await person.client.close() }
         let ratio = with.reduce(0, +) / without.reduce(0, +)
         let mebibytes = growth / 1_048_576

@@ -136,7 +136,7 @@ struct StandbyBench {
     /// Returns when the node's feed looks at its standby.
     private static func awaitStandby(port: Int) async throws {
         for _ in 0..<300 {
-            if try await OperationsClient.figure("postline_feed_at_standby", port: port) == 1 { return }
+            if try await OperationsClient.figure("postline_feed_polls_standby", port: port) == 1 { return }
             try await Task.sleep(for: .milliseconds(100))
         }
         throw BenchError("The node does not read from its standby.")

@@ -135,7 +135,7 @@ struct BatchTests {
             let requests = (0..<50).map { request($0) }.joined(separator: ",")
             client.post(ByteBuffer(string: "[\(requests)]\n"))
             let other = try await server.connect()
-            while !server.metrics.text.contains(#"postline_goodbyes_total{code="slow_consumer"} 1"#) {
+            while !server.metrics.text.contains(#"postline_connections_closed_total{reason="slow_consumer"} 1"#) {
                 _ = try await other.call(#"{"jsonrpc":"2.0","id":1}"#)
             }
             let lines = try await client.rest()

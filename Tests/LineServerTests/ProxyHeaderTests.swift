@@ -134,8 +134,8 @@ struct ProxyHeaderTests {
             }
             #expect(try await connect(3).1.contains("server.hello"))
             #expect(try await connect(4).1 == ConnectionLimitTests.inAll)
-            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="from_address"} 5"#))
-            #expect(server.metrics.text.contains(#"postline_connections_refused_total{reason="in_all"} 1"#))
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="from_address"} 5"#))
+            #expect(server.metrics.text.contains(#"postline_connections_rejected_total{reason="in_all"} 1"#))
             #expect(server.metrics.text.contains("postline_connections 5\n"))
             for client in served { #expect(try await client.call(request(1)) == answer(1)) }
             try await served[0].close()
@@ -162,7 +162,7 @@ struct ProxyHeaderTests {
                 try await client.send(ByteBuffer(bytes: bytes))
                 #expect((try? await client.rest()) ?? [] == [])
             }
-            #expect(server.metrics.text.contains("postline_lines_total 0\n"))
+            #expect(server.metrics.text.contains("postline_requests_received_total 0\n"))
         }
     }
 

@@ -225,8 +225,8 @@ struct PushTests {
             try await session.closed.value()
             let rest = try await slow.rest()
             #expect(rest.count < 200)
-            #expect(server.metrics.text.contains("postline_lagged_total 1\n"))
-            #expect(server.metrics.text.contains(#"postline_goodbyes_total{code="slow_consumer"} 1"#))
+            #expect(server.metrics.text.contains("postline_slow_consumer_drops_total 1\n"))
+            #expect(server.metrics.text.contains(#"postline_connections_closed_total{reason="slow_consumer"} 1"#))
             #expect(try await other.call(request(1)) == answer(1))
         }
     }

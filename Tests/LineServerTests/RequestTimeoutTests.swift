@@ -44,7 +44,7 @@ struct RequestTimeoutTests {
             self.gate.succeed(())
             #expect(try await self.isCancelled.value())
             #expect(try await client.call(request(3)) == answer(3))
-            #expect(server.metrics.text.contains("postline_requests_given_up_total 1\n"))
+            #expect(server.metrics.text.contains("postline_request_timeouts_total 1\n"))
         }
     }
 

@@ -10,7 +10,7 @@ internal import Musl
 
 /// The memory that this process has in use, as a figure that is taken when it is asked for; only on Linux.
 struct ProcessMemory: Sendable {
-    static let metricHelp = ["process_resident_memory_bytes": "The memory that the process has in use, in bytes."]
+    static let metricHelp = ["process_resident_memory_bytes": "Resident memory of the process, in bytes."]
 
     private let meter: Meter
 

@@ -247,7 +247,7 @@ struct StandbyTests {
                     let alice = try await node.signedIn(.alice)
                     try await alice.send("all the same", to: Room.aliceBob)
                     try await bob.follow { $0.has("all the same", in: Room.aliceBob) }
-                    #expect(node.metrics.value("postline_feed_at_standby") == 0)
+                    #expect(node.metrics.value("postline_feed_polls_standby") == 0)
                 }
             }
         }

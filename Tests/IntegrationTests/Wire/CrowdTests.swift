@@ -29,7 +29,7 @@ struct CrowdTests {
                 }
                 let after = try await node.metrics()
                 #expect(after["postline_connections"] == Double(count + 2))
-                #expect(after[#"postline_connections_refused_total{reason="in_all"}"#] == 0)
+                #expect(after[#"postline_connections_rejected_total{reason="in_all"}"#] == 0)
                 if let less = before["process_resident_memory_bytes"], let more = after["process_resident_memory_bytes"]
                 {
                     let each = (more - less) / Double(count)
@@ -75,7 +75,7 @@ struct CrowdTests {
                 await crowd.leave()
                 try await eventually("room again") { await crowd.grow(by: 1) == 0 }
                 let metrics = try await node.metrics()
-                #expect((metrics[#"postline_connections_refused_total{reason="descriptors"}"#] ?? 0) >= 20)
+                #expect((metrics[#"postline_connections_rejected_total{reason="descriptors"}"#] ?? 0) >= 20)
                 await crowd.leave()
                 try await alice.send("after", to: Room.aliceBob)
             }
