@@ -1,8 +1,8 @@
 internal import Messaging
 
-/// Sign in with Apple: whether the keys can be had that verify Apple's tokens.
+/// Checks that the keys that verify Apple's tokens can be fetched.
 struct AppleCheck: Sendable {
-    /// Nil where nobody signs in with Apple.
+    /// The keys, or nil if Sign in with Apple is off.
     let keys: (any KeySetSource)?
 
     private static let check = "apple"

@@ -1,17 +1,17 @@
 internal import Messaging
 internal import Postgres
 
-/// A database that is asked how it is, in transactions that may not write.
+/// A database that is queried in read-only transactions.
 struct DatabaseUnderTest: Sendable {
     private let connection: Connection
 
-    /// Whether a pooler stands between, which has to make up the process number that it gives a session.
+    /// True if the connection goes through a pooler, which has to invent the backend's process id.
     let isPooled: Bool
 
-    /// How far the database's clock is ahead of ours, in seconds, and how far that may be off.
+    /// The difference of the database's clock to ours and its uncertainty, in seconds.
     let clock: (ahead: Double, give: Double)
 
-    /// Connects, and says whether it could and why not.
+    /// Connects, and reports success or the reason of a failure.
     static func reached(
         _ url: String, _ check: String, on reactor: Reactor, _ report: (Finding) -> Void
     ) async -> DatabaseUnderTest? {
@@ -46,7 +46,7 @@ struct DatabaseUnderTest: Sendable {
         return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
     }
 
-    /// Asks with parameters of its own.
+    /// Runs a query with parameters.
     func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> Answer {
         try await Self.ask(question, parameters, over: connection)
     }
@@ -66,7 +66,7 @@ struct DatabaseUnderTest: Sendable {
         "doctor.read_only", "select set_config('transaction_read_only', 'on', true)")
 }
 
-/// The rows of an answer, by the names of their columns.
+/// The rows of a result, by column name.
 struct Answer: Sendable {
     private let rows: Rows
     private let columns: [String: Int]
@@ -79,7 +79,7 @@ struct Answer: Sendable {
 
     var indices: Range<Int> { 0..<rows.count }
 
-    /// Nil for null, and where there is no such row or column.
+    /// Returns a value, or nil for null, a missing row or a missing column.
     func text(_ column: String, _ row: Int = 0) -> String? {
         guard let place = columns[column], indices.contains(row) else { return nil }
         return rows.text(row, place)
@@ -91,6 +91,6 @@ struct Answer: Sendable {
 
     func number(_ column: String, _ row: Int = 0) -> Double { text(column, row).flatMap { Double($0) } ?? 0 }
 
-    /// All values of a column that are not null.
+    /// Returns all values of a column that are not null.
     func column(_ name: String) -> [String] { indices.compactMap { text(name, $0) } }
 }

@@ -1,11 +1,11 @@
 internal import Messaging
 internal import Postgres
 
-/// What keeps vacuum from removing dead rows: old transactions, prepared ones, and replication slots.
+/// Reports what prevents vacuum from removing dead rows: old and prepared transactions, and replication slots.
 struct HorizonCheck: Sendable {
     let database: DatabaseUnderTest
 
-    /// From which age a transaction is told of.
+    /// The age from which a transaction is reported.
     let seconds: Int
 
     private static let check = "horizon"

@@ -1,12 +1,12 @@
 internal import Logging
 internal import Messaging
 
-/// LISTEN through the URL that the feed takes: whether the doorbell is heard.
+/// Checks that notifications arrive over the feed's connection.
 struct ListenCheck: Sendable {
     let settings: SettingsUnderTest
     let url: String
 
-    /// Whether a pooler stands behind the URL of the database.
+    /// True if the database URL leads to a pooler.
     let isPooled: Bool
     let logger: Logger
 

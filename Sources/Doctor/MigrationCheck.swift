@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// Whether the schema is this binary's.
+/// Checks that the schema matches this binary.
 struct MigrationCheck: Sendable {
     let database: DatabaseUnderTest
     let admin: DatabaseUnderTest?
@@ -35,7 +35,7 @@ struct MigrationCheck: Sendable {
     private static func schema(
         _ state: LedgerState, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {
-        // Of another version's schema `migrate` has to be run first.
+        // The schema of another version must be migrated first.
         guard state.missing.isEmpty, state.edited.isEmpty, state.unknown.isEmpty, !state.isStale else { return [] }
         let recorded = try await admin.ask(.recorded)
         func value(_ name: String) -> String? {
@@ -66,7 +66,8 @@ struct MigrationCheck: Sendable {
             ] : findings
     }
 
-    /// The obstacles that `migrate` would refuse; the role's missing rights and the encoding are other checks.
+    /// Reports the obstacles that `migrate` would refuse. Missing rights of the role and the encoding have checks of
+    /// their own.
     private static func obstacles(
         to plan: MigrationPlan, _ admin: DatabaseUnderTest
     ) async throws(PostgresError) -> [Finding] {

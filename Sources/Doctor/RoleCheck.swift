@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// The login role, the roles that it takes on, and what each may do.
+/// Checks the login role, the roles that it assumes, and their rights.
 struct RoleCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -74,7 +74,7 @@ struct RoleCheck: Sendable {
             )
     }
 
-    /// Roles that can log in, and roles that are members of others: each then has more than its own rights.
+    /// Reports our roles that can log in or are members of others, which gives them additional rights.
     private static func widened(_ answer: Answer) -> [Finding] {
         answer.indices.flatMap { row -> [Finding] in
             guard let name = answer.text("name", row) else { return [] }
@@ -116,7 +116,7 @@ struct RoleCheck: Sendable {
             : findings
     }
 
-    /// As many as a line holds.
+    /// Returns the first names of a list, as many as fit into a line.
     static func some(_ names: [String]) -> String {
         let shown = names.prefix(5).joined(separator: ", ")
         return names.count > 5 ? "\(shown), and \(names.count - 5) more" : shown

@@ -1,7 +1,7 @@
 internal import Messaging
 internal import Postgres
 
-/// Row-level security: on for each table of ours, and with the policies that this binary knows.
+/// Checks that row-level security is enabled on each of our tables, with the policies of this binary.
 struct RowSecurityCheck: Sendable {
     let database: DatabaseUnderTest
 

@@ -2,7 +2,7 @@ internal import Messaging
 internal import Postgres
 internal import PrivatePostgres
 
-/// The database server: version, encoding, collation, clock, and whether it takes writes.
+/// Checks the database server: version, encoding, collation, clock, and whether it accepts writes.
 struct ServerCheck: Sendable {
     let database: DatabaseUnderTest
 
@@ -74,8 +74,8 @@ struct ServerCheck: Sendable {
     }
 
     /// - Parameters:
-    ///   - ahead: how far the database's clock is ahead of this machine's, in seconds.
-    ///   - give: how far that may be off, since the answer took its time.
+    ///     - ahead: the difference of the database's clock to this machine's, in seconds.
+    ///     - give: its uncertainty, the round-trip time of the query.
     static func clock(ahead: Double, give: Double) -> Finding {
         let tenths = (abs(ahead) * 10).rounded() / 10
         guard abs(ahead) - give > 2 else { return .ok("clock", "The clocks here and there agree.") }

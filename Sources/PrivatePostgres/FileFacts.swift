@@ -6,14 +6,14 @@ import Musl
 import Glibc
 #endif
 
-/// What the system knows of one file: whose it is, and who may use it.
+/// The owner and permissions of a file.
 struct FileFacts {
     let owner: uid_t
     let group: gid_t
     let permissions: mode_t
     let isDirectory: Bool
 
-    /// Nil where there is no such file; a symbolic link is looked at itself, not where it leads.
+    /// Reads a file's status without following a symbolic link. Nil if the file does not exist.
     init?(ofLink path: String) {
         var status = stat()
         // lstat writes one struct that we own.
@@ -21,7 +21,7 @@ struct FileFacts {
         self.init(status)
     }
 
-    /// Nil where there is no such file; a symbolic link is followed.
+    /// Reads a file's status, following symbolic links. Nil if the file does not exist.
     init?(of path: String) {
         var status = stat()
         // stat writes one struct that we own.
@@ -37,8 +37,10 @@ struct FileFacts {
     }
 }
 
-/// Makes one directory, private to `user`, and says why it could not; a directory that is there already is taken
-/// only if it is that user's own and nobody else's to use.
+/// Creates a directory that only `user` can access. An existing directory must belong to that user, with access for no
+/// one else.
+///
+/// - Throws: `PrivatePostgresError` with the reason.
 func makePrivateDirectory(_ path: String, for user: ServerUser?) throws {
     if unsafe mkdir(path, 0o700) == 0 {
         if let user {
@@ -58,7 +60,7 @@ func makePrivateDirectory(_ path: String, for user: ServerUser?) throws {
     }
 }
 
-/// The error of the C call that failed just now.
+/// Returns an error with the reason in `errno`.
 func unusable(_ path: String) -> PrivatePostgresError {
     let reason = unsafe String(cString: strerror(errno))
     return .unusable(directory: path, reason: reason)

@@ -12,28 +12,28 @@ import Musl
 import Glibc
 #endif
 
-/// A PostgreSQL server of one's own, in one directory, for development, tests and measurements.
+/// A private PostgreSQL server in one directory, for development, tests and measurements.
 ///
-/// It listens on a Unix socket in a directory that is private to its user, and on nothing else unless its settings say
-/// so; whoever gets there needs no password. Where this process is root the server runs as an unprivileged user. It is
-/// stopped by `stop`, and goes by itself when this process ends in any other way, be it by `kill -9`.
+/// It listens on a Unix socket in a directory that only its user can access, and on nothing else unless its settings
+/// say so. It needs no password. If this process is root, the server runs as an unprivileged user. It stops on `stop`,
+/// and by itself when this process ends in any other way, including `kill -9`.
 public actor PrivatePostgres {
-    /// How a server is stopped.
+    /// The ways to stop a server.
     public enum StopMode: String, Sendable {
-        /// Sessions are ended, and the data is written down in order.
+        /// Ends sessions and writes a checkpoint.
         case fast
-        /// Everything is dropped at once; the next start recovers from the log.
+        /// Stops at once; the next start recovers from the WAL.
         case immediate
     }
 
-    /// The PostgreSQL that this server is run by.
+    /// The installation that runs this server.
     public nonisolated let installation: PostgresInstallation
-    /// The directory that was asked for.
+    /// The requested directory.
     public nonisolated let directory: String
 
-    /// The file by which a directory that was used by a server is known.
+    /// The lock file, which marks a directory that was used by a server.
     public static let lockName = "lock"
-    /// What the name of a cluster begins with that is still being made; the number of our process follows.
+    /// The prefix of a cluster that is being created; the id of this process follows.
     private static let draftName = "data.new."
 
     private let settings: [String: String]
@@ -42,11 +42,12 @@ public actor PrivatePostgres {
     private var lock: DirectoryLock?
     private var orphanGuard: OrphanGuard?
 
-    /// A server in `directory`, which is made where it is missing.
+    /// Creates a server in `directory`, which is created if missing.
+    ///
     /// - Parameters:
-    ///   - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
-    ///   - primary: the URL, as its superuser, of a server that runs: this one begins as a copy of it, and follows it as
-    ///     a streaming replica. Its `max_connections` must not be less. Nil: a cluster of its own.
+    ///     - settings: PostgreSQL's settings by name, such as `["fsync": "off"]` for tests.
+    ///     - primary: the URL of a running server, as its superuser, of which this one becomes a streaming replica. Its
+    ///     `max_connections` must not be greater than this server's. Nil creates a new cluster.
     public init(
         installation: PostgresInstallation, directory: String, settings: [String: String] = [:],
         standbyOf primary: String? = nil
@@ -60,13 +61,14 @@ public actor PrivatePostgres {
 
     deinit { orphanGuard?.latch.finish() }
 
-    /// Makes the database cluster where there is none, starts the server, and returns when it takes connections.
+    /// Creates the database cluster if there is none, starts the server, and returns once it accepts connections.
     ///
-    /// A server that an earlier process left running on the same directory is stopped first. Calling it on a server
-    /// that runs already does nothing.
-    /// - Throws: `PrivatePostgresError`, whose text is for a person.
+    /// A server that an earlier process left on the same directory is stopped first. Does nothing if the server already
+    /// runs.
+    ///
+    /// - Throws: `PrivatePostgresError`, whose text is for people.
     public func start() async throws {
-        // Its lock file has the path in one line.
+        // The lock file contains the path in one line.
         guard !directory.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
             throw PrivatePostgresError.unusable(
                 directory: directory, reason: "PostgreSQL takes no path with a line break or another control character")
@@ -91,7 +93,7 @@ public actor PrivatePostgres {
         }
     }
 
-    /// Stops the server and returns when it is gone; does nothing where none runs.
+    /// Stops the server, and returns once it has ended. Does nothing if it does not run.
     public func stop(mode: StopMode = .fast) async throws {
         defer {
             dismissKeeper()
@@ -103,9 +105,9 @@ public actor PrivatePostgres {
         try await stop(running, of: place, mode)
     }
 
-    /// Removes the data and sockets of a server that was stopped, or did not start. `directory` itself stays.
+    /// Removes the data and sockets of a stopped server. `directory` itself stays.
     ///
-    /// - Returns: false if the directory was never this server's, as when another process had its lock.
+    /// - Returns: false if this server never held the directory, for example because another process has its lock.
     public func erase() -> Bool {
         guard let place else { return false }
         for path in [place.data, place.sockets] + (place.directory == directory ? [] : [place.directory]) {
@@ -114,9 +116,9 @@ public actor PrivatePostgres {
         return true
     }
 
-    /// Kills the server process with SIGKILL, as a crash would, and returns when it is gone.
+    /// Kills the server process with SIGKILL, as a crash would, and returns once it has ended.
     ///
-    /// Its backends notice by themselves; `start` recovers.
+    /// Its backends exit by themselves, and `start` recovers.
     public func kill() async throws {
         guard let place, let running = Postmaster(data: place.data), running.isServing else { return }
         running.signal(SIGKILL)
@@ -124,19 +126,19 @@ public actor PrivatePostgres {
         dismissKeeper()
     }
 
-    /// The process number of the running server; nil where none runs.
+    /// The process id of the running server, or nil.
     public var serverProcessID: Int32? {
         guard let place, let running = Postmaster(data: place.data), running.isServing else { return nil }
         return running.processID
     }
 
-    /// The directory of the data. Not below `directory` where the server's user cannot get there. Empty before `start`.
+    /// The data directory. It is not below `directory` if the server's user cannot access that. Empty before `start`.
     public var dataDirectory: String { place?.data ?? "" }
 
     /// The directory of the Unix socket, for libpq's `host`. Empty before `start`.
     public var socketDirectory: String { place?.sockets ?? "" }
 
-    /// The user that the server runs as where that is another than ours; nil otherwise, and before `start`.
+    /// The user that the server runs as, if it is not the user of this process. Nil before `start`.
     public var serverUser: String? { place?.user?.name }
 
     /// The connection URL of a database, for libpq and for `psql`. The superuser is `postgres`.
@@ -144,15 +146,16 @@ public actor PrivatePostgres {
         "postgresql://\(percentEncoded(user))@/\(percentEncoded(database))?host=\(percentEncoded(socketDirectory))&port=5432"
     }
 
-    /// Takes all of libpq's variables (`PGPORT`, `PGHOSTADDR`, `PGSERVICE`, …) from this process's environment: some of
-    /// them go before what a URL says. To be called before other threads read the environment.
+    /// Removes all of libpq's variables (`PGPORT`, `PGHOSTADDR`, `PGSERVICE`, …) from this process's environment, since
+    /// some of them take precedence over a URL. Call it before other threads read the environment.
     public static func clearEnvironment() {
         for name in ProcessInfo.processInfo.environment.keys where name.hasPrefix("PG") { unsafe unsetenv(name) }
     }
 
-    /// Runs `psql` with SQL on its standard input, stopping at the first error.
-    /// - Returns: what it printed: rows without headings or padding, columns apart by `|`.
-    /// - Throws: `PrivatePostgresError.failed` with what the server said.
+    /// Runs `psql` with SQL on its standard input, and stops at the first error.
+    ///
+    /// - Returns: the output: rows without headings or padding, columns separated by `|`.
+    /// - Throws: `PrivatePostgresError.failed` with the server's message.
     @discardableResult
     public func psql(_ sql: String, user: String = "postgres", database: String = "postgres") async throws -> String {
         let result = try await Tool.run(
@@ -179,8 +182,8 @@ public actor PrivatePostgres {
         }
     }
 
-    /// Stops a server that an earlier process of ours left, and removes the traces of one that is dead, and of starts that
-    /// were cut short.
+    /// Stops a server that an earlier process left running, and removes the files of dead servers and interrupted
+    /// starts.
     private func clearLeftovers(of place: ServerPlace) async throws {
         if let left = Postmaster(data: place.data), left.isServing {
             guard left.signal(0) else {
@@ -188,29 +191,30 @@ public actor PrivatePostgres {
             }
             try await stop(left, of: place, .fast)
         }
-        // We hold the directory's lock, so what is left is of no living server; PostgreSQL would refuse to start over
-        // a lock file whose number a zombie or another process has.
+        // This process holds the directory's lock, so the files belong to no living server. PostgreSQL would refuse to
+        // start if a zombie or another process had the id in them.
         for file in [Postmaster.file(place.data), "\(place.sockets)/\(ServerPlace.socketName).lock"] {
             guard let left = Postmaster(file: file), !left.isServing else { continue }
             try? FileManager.default.removeItem(atPath: file)
         }
-        // Of a draft that is still being written to, a part stays for the next time.
+        // If `initdb` still writes to a draft, the rest of it is removed the next time.
         for name in (try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []
         where name.hasPrefix(Self.draftName) {
             try? FileManager.default.removeItem(atPath: "\(place.directory)/\(name)")
         }
     }
 
-    /// Makes the cluster beside its place and moves it there whole, so that a start cut short leaves none that is half made.
+    /// Creates the cluster under another name and renames it when complete, so that an interrupted start leaves no
+    /// partial cluster.
     ///
-    /// Each start has a draft of its own: `initdb` may still be at work for one that was killed.
+    /// Each start uses a name of its own: `initdb` of a killed process may still run.
     private func makeCluster(in place: ServerPlace) async throws {
         let draft = "\(place.directory)/\(Self.draftName)\(getpid())"
         try makePrivateDirectory(draft, for: place.user)
         if let primary { return try await copy(primary, to: draft, in: place) }
         var arguments = ["-D", draft, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-instructions"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
-        // C.UTF-8 knows the case of letters beyond ASCII. Not every system has it.
+        // C.UTF-8 maps the case of letters beyond ASCII. Not every system has it.
         let locales = [["--locale=C.UTF-8"], ["--locale=C", "--lc-ctype=UTF-8"], ["--locale=C"]]
         var said = ""
         for locale in locales {
@@ -244,12 +248,12 @@ public actor PrivatePostgres {
         // pg_ctl hands this text to a shell.
         let quoted = options.sorted { $0.key < $1.key }
             .map { "-c \(shellQuoted("\($0.key)=\($0.value)"))" }.joined(separator: " ")
-        // It hands the paths to a shell too, in double quotes. Relative ones have nothing in them that one expands.
+        // It passes the paths to a shell too, in double quotes. Relative paths contain nothing that a shell expands.
         let arguments = ["start", "-D", ".", "-l", place.logName, "-o", quoted, "-w", "-t", "60", "-s"]
-        // After a kill, the dead server's backends hold its shared memory until they notice, which takes a moment.
+        // After a kill, the server's backends hold its shared memory until they exit, which takes a moment.
         var attempt = 0
         while true {
-            // Each start has a log of its own, so that what it says is about this start; the one before is kept.
+            // Each start has its own log file, so that errors in it belong to this start. The previous one is kept.
             if FileFacts(of: place.log) != nil { _ = unsafe rename(place.log, "\(place.log).old") }
             let result = try await Tool.run(
                 installation.program("pg_ctl"), arguments, as: place.user, in: place.data)
@@ -273,12 +277,12 @@ public actor PrivatePostgres {
         orphanGuard = nil
     }
 
-    /// Stops a server, and returns when it is gone.
+    /// Stops a server, and returns once it has ended.
     private func stop(_ server: Postmaster, of place: ServerPlace, _ mode: StopMode) async throws {
         let arguments = ["stop", "-D", place.data, "-m", mode.rawValue, "-w", "-t", "60", "-s"]
         let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: place.user)
         guard !result.succeeded else { return }
-        // One that is stopping already, since its guard saw our process die, may be gone before pg_ctl finds it.
+        // A server that stops already because its guard saw our process end may be gone before pg_ctl finds it.
         try await server.awaitEnd()
         guard !server.isServing else {
             throw PrivatePostgresError.failed(program: "pg_ctl", output: trimmed(result.output))
@@ -303,7 +307,7 @@ private func trimmed(_ text: String) -> String {
     return String(start.reversed().drop(while: \.isWhitespace).reversed())
 }
 
-/// The last lines of what a program said: the reason is there.
+/// Returns the last lines of a program's output, which contain the reason.
 private func end(of text: String) -> String {
     text.split(whereSeparator: \.isNewline).suffix(5).joined(separator: "\n")
 }
@@ -312,7 +316,7 @@ private func shellQuoted(_ text: String) -> String {
     "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
 }
 
-/// Percent-encodes everything but unreserved characters and the slash, which libpq takes as it is.
+/// Percent-encodes everything but unreserved characters and the slash, which libpq accepts.
 private func percentEncoded(_ text: String) -> String {
     let digits = Array("0123456789ABCDEF")
     var encoded = ""

@@ -12,9 +12,9 @@ import Musl
 import Glibc
 #endif
 
-/// Where one private server keeps its data and its socket, and which user it runs as.
+/// The directories of a private server's data and socket, and the user that it runs as.
 struct ServerPlace: Sendable {
-    /// The directory that holds the data: the one asked for, or one that the server's user can reach.
+    /// The directory that contains the data: the requested one, or one that the server's user can access.
     let directory: String
     let data: String
     let sockets: String
@@ -27,7 +27,8 @@ struct ServerPlace: Sendable {
     static let longestSocketPath = 103
     static let socketName = ".s.PGSQL.5432"
 
-    /// Settles the place for `asked`, making directories as needed, all private to the server's user but the first.
+    /// Chooses the directories for `asked` and creates them as needed. All but the first are private to the server's
+    /// user.
     init(asked: String) async throws {
         var place = asked
         var user = ServerUser.unprivileged()
@@ -43,7 +44,7 @@ struct ServerPlace: Sendable {
         directory = place
         data = "\(place)/data"
         let beside = "\(place)/run"
-        // A comma would separate two directories, and a quote end one.
+        // A comma would separate two directories, and a quote would end one.
         let isPlain = !beside.contains { ",\"\\".contains($0) }
         if isPlain, "\(beside)/\(Self.socketName)".utf8.count <= Self.longestSocketPath {
             sockets = beside
@@ -53,13 +54,13 @@ struct ServerPlace: Sendable {
         try makePrivateDirectory(sockets, for: user)
     }
 
-    /// Whether that user can get to this directory: asked of the system, which knows of mounts and access lists.
+    /// Returns true if that user can access the directory. It asks the system, which considers mounts and access lists.
     private static func canReach(_ directory: String, as user: ServerUser) async -> Bool {
         let result = try? await Tool.run("sh", ["-c", "cd \"$0\"", directory], as: user)
         return result?.succeeded ?? false
     }
 
-    /// A directory for the data of `asked` that every user can get to, always the same one.
+    /// Returns a directory for the data of `asked` that every user can access, always the same one.
     private static func reachable(for asked: String) throws -> String {
         let name = fingerprint(of: realPath(asked))
         let parent = "/var/lib/postline"
@@ -75,7 +76,7 @@ struct ServerPlace: Sendable {
         return place
     }
 
-    /// Sixteen hexadecimal digits that stand for a path (FNV-1a): short, and the same in every process.
+    /// Returns sixteen hexadecimal digits derived from a path (FNV-1a), the same in every process.
     static func fingerprint(of path: String) -> String {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }

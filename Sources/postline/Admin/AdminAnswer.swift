@@ -1,11 +1,11 @@
 internal import Messaging
 internal import TerminalText
 
-/// What a function of the schema `admin` answered, for a person to read.
+/// The JSON result of a function of the schema `admin`, formatted for a terminal.
 struct AdminAnswer: Sendable {
     private let value: JSON
 
-    /// - Throws: `AdminFailure` where it is no JSON.
+    /// - Throws: `AdminFailure` if the text is not JSON.
     init(_ text: String) throws {
         do {
             value = try JSON(parsing: text)
@@ -16,7 +16,7 @@ struct AdminAnswer: Sendable {
 
     private init(_ value: JSON) { self.value = value }
 
-    /// A member of an object; null where there is none.
+    /// Returns a member of an object, or null if there is none.
     subscript(name: String) -> AdminAnswer {
         guard case .object(let object) = value else { return AdminAnswer(JSON.null) }
         return AdminAnswer(object[name] ?? .null)
@@ -48,7 +48,7 @@ struct AdminAnswer: Sendable {
         }
     }
 
-    /// As `app.utc` writes one: `2026-11-23T08:00:00.000000Z`.
+    /// Returns true for a time as `app.utc` writes it, such as `2026-11-23T08:00:00.000000Z`.
     private static func isTime(_ text: String) -> Bool {
         text.utf8.count == 27 && text.hasSuffix("Z") && text.dropFirst(10).first == "T"
     }
@@ -59,13 +59,13 @@ struct AdminAnswer: Sendable {
 }
 
 extension AdminAnswer {
-    /// Those members, a line each: `name  value`.
+    /// Returns a line per member: `name  value`.
     func lines(_ members: [(title: String, name: String)]) -> [String] {
         let width = members.map(\.title.count).max() ?? 0
         return members.map { "\(TextWidth.fit($0.title, to: width))  \(self[$0.name].shown)" }
     }
 
-    /// The elements as a table with a head, and in place of an empty one the sentence.
+    /// Returns the elements as a table with a header, or the given sentence if there are none.
     func table(_ columns: [(title: String, name: String)], otherwise none: String) -> [String] {
         if elements.isEmpty { return [none] }
         let rows = [columns.map(\.title)] + elements.map { element in columns.map { element[$0.name].shown } }
@@ -77,7 +77,7 @@ extension AdminAnswer {
         }
     }
 
-    /// Who that is, of a user's object: the name that says most, and the id.
+    /// The user's most specific name, followed by the id.
     var person: String {
         let name = ["full_name", "username", "email"].map { self[$0] }.first { !$0.isNull }
         return (name.map { "\($0.shown) " } ?? "") + "(\(self["id"].shown))"

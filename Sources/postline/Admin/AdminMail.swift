@@ -54,7 +54,7 @@ struct AdminRetryMail: AsyncParsableCommand {
 }
 
 extension AdminAnswer {
-    /// A line where a list is not all that there is.
+    /// Returns a line that says how many elements a truncated list omits.
     func rest(of list: String) -> [String] {
         let shown = self[list].elements.count
         return self["total"].count > shown ? ["\(shown) of \(self["total"].shown): raise --limit to see more."] : []

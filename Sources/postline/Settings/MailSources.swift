@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Mail
 internal import Messaging
 
-/// Where the settings of mails stand.
+/// The settings of mail.
 struct MailSources: Sendable {
     var from: String?
     var smtpURL: String?
@@ -17,10 +17,10 @@ struct MailSources: Sendable {
     var authoritiesFile: String?
     var signInNeedsConfirmedEmail = false
 
-    /// What they say; nil where no mail is sent.
+    /// Returns the mail configuration, or nil if no mail is sent.
     ///
-    /// - Parameter accounts: who keeps them.
-    /// - Throws: `SettingsError`, which names the setting and what it must be.
+    /// - Parameter accounts: the manager of the accounts.
+    /// - Throws: `SettingsError`, which names the setting and its valid values.
     func settings(accounts: AccountProvider) throws(SettingsError) -> MailSettings? {
         guard let transport = try transport() else {
             if signInNeedsConfirmedEmail {
@@ -65,7 +65,7 @@ struct MailSources: Sendable {
         return settings
     }
 
-    /// Whether something says how mails are sent.
+    /// True if a way to send mails is set.
     var isGiven: Bool { smtpURL != nil || webhookURL != nil || directory != nil }
 
     private func transport() throws(SettingsError) -> MailSettings.Transport? {
