@@ -16,7 +16,7 @@ struct AppleCheck: Sendable {
             report(
                 .problem(
                     Self.check, "Nobody can sign in with Apple: \(error).",
-                    "POSTLINE_APPLE_KEYS_FILE must be a JWK set; where it is not set, this machine must reach Apple, or "
+                    "POSTLINE_APPLE_KEYS_FILE must be a JWK set. If it is not set, this machine must reach Apple, or "
                         + "POSTLINE_APPLE_KEYS_URL."))
         }
     }

@@ -41,13 +41,13 @@ struct DatabaseUnderTest: Sendable {
         clock = (answer.number("clock") - before - roundTrip / 2, roundTrip / 2)
     }
 
-    func ask(_ question: DoctorQuestion) async throws(PostgresError) -> Answer {
+    func ask(_ question: DoctorQuestion) async throws(PostgresError) -> QueryResult {
         let tables = ExpectedSchema.tables.arrayLiteral
         return try await Self.ask(question, question.takesTables ? [tables] : [], over: connection)
     }
 
     /// Runs a query with parameters.
-    func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> Answer {
+    func ask(_ question: DoctorQuestion, _ parameters: [String?]) async throws(PostgresError) -> QueryResult {
         try await Self.ask(question, parameters, over: connection)
     }
 
@@ -55,11 +55,11 @@ struct DatabaseUnderTest: Sendable {
 
     private static func ask(
         _ question: DoctorQuestion, _ parameters: [String?], over connection: Connection
-    ) async throws(PostgresError) -> Answer {
+    ) async throws(PostgresError) -> QueryResult {
         let statement = Statement("doctor.\(question.rawValue)", question.sql)
         let rows = try await connection.run(
             [Call(readOnly), Call(statement, parameters)], deadline: .seconds(15))[1]
-        return Answer(rows)
+        return QueryResult(rows)
     }
 
     private static let readOnly = Statement(
@@ -67,7 +67,7 @@ struct DatabaseUnderTest: Sendable {
 }
 
 /// The rows of a result, by column name.
-struct Answer: Sendable {
+struct QueryResult: Sendable {
     private let rows: Rows
     private let columns: [String: Int]
 

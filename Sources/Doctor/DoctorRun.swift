@@ -95,7 +95,7 @@ package struct DoctorRun: Sendable {
         do {
             for finding in try await findings() { report(finding) }
         } catch {
-            report(.problem(check, "The database does not answer what it is asked: \(error).", "See to that first."))
+            report(.problem(check, "A query failed: \(error).", "Resolve this first."))
         }
     }
 }

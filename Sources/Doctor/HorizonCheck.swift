@@ -22,7 +22,7 @@ struct HorizonCheck: Sendable {
         return findings.isEmpty ? [.ok(Self.check, "Nothing keeps dead rows from being removed.")] : findings
     }
 
-    private func finding(of row: Int, in answer: Answer) -> Finding? {
+    private func finding(of row: Int, in answer: QueryResult) -> Finding? {
         let name = answer.text("name", row) ?? ""
         let age = answer.text("seconds", row).flatMap { Int($0) }
         switch answer.text("kind", row) {

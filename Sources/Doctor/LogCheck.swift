@@ -52,6 +52,6 @@ struct LogCheck: Sendable {
         }
         return .warning(
             "log", "Whole pages are \(percent) % of the log, and are not compressed.",
-            "Set wal_compression to lz4 (pglz where the server has no lz4), and checkpoints further apart.")
+            "Set wal_compression to lz4 (pglz if the server lacks lz4), and space checkpoints further apart.")
     }
 }

@@ -57,7 +57,7 @@ struct MediaCheck: Sendable {
         }
     }
 
-    private static func picture(_ answer: Answer, _ row: Int) -> Picture? {
+    private static func picture(_ answer: QueryResult, _ row: Int) -> Picture? {
         guard let id = answer.text("id", row).flatMap({ ID($0) }),
             let purpose = answer.text("purpose", row).flatMap(Picture.Purpose.init),
             let type = answer.text("mime_type", row).flatMap(PictureType.init)

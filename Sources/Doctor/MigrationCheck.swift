@@ -77,7 +77,7 @@ struct MigrationCheck: Sendable {
         }
     }
 
-    private static func owners(_ answer: Answer) -> [Finding] {
+    private static func owners(_ answer: QueryResult) -> [Finding] {
         let names = answer.indices.map { row in
             "\(answer.text("kind", row) ?? "") \(answer.text("name", row) ?? "") (\(answer.text("owner", row) ?? ""))"
         }
@@ -87,7 +87,7 @@ struct MigrationCheck: Sendable {
                 "owners",
                 "Not everything belongs to the role \(answer.text("wanted") ?? ""), which the ledger belongs to: "
                     + "\(RoleCheck.some(names)).",
-                "Run `postline migrate` as a role that may change owners, which gives all to that role.")
+                "Run `postline migrate` as a role that may change owners; it makes that role the owner of everything.")
         ]
     }
 
@@ -96,7 +96,7 @@ struct MigrationCheck: Sendable {
     private static let notMigrated = Finding.problem(
         check, "The database is not migrated.", "Run `postline migrate`, or `postline serve --migrate`.")
 
-    private static func ability(_ owner: Answer) -> Finding {
+    private static func ability(_ owner: QueryResult) -> Finding {
         let name = owner.text("name") ?? ""
         if owner.isTrue("is_migrated") {
             return owner.isTrue("owns")

@@ -15,7 +15,7 @@ struct RowSecurityCheck: Sendable {
         return Self.tables(tables) + Self.policies(policies)
     }
 
-    private static func tables(_ answer: Answer) -> [Finding] {
+    private static func tables(_ answer: QueryResult) -> [Finding] {
         func names(_ isMeant: (Int) -> Bool) -> [String] {
             answer.indices.filter(isMeant).compactMap { answer.text("name", $0) }
         }

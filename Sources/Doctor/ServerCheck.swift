@@ -12,14 +12,14 @@ struct ServerCheck: Sendable {
         if server.isTrue("is_standby") {
             findings.append(
                 .problem(
-                    "database", "The database is a standby and takes no writes.",
+                    "database", "The database is a standby and accepts no writes.",
                     "Let POSTLINE_DATABASE_URL lead to the primary."))
         } else if server.text("read_only") == "on" {
             findings.append(
                 .problem(
-                    "database", "The database takes no writes: default_transaction_read_only is on.",
+                    "database", "The database accepts no writes: default_transaction_read_only is on.",
                     "See why it was set (a host may do so when the disk is full), then alter database "
-                        + "\(server.text("database") ?? "…") reset default_transaction_read_only, or where a role or "
+                        + "\(server.text("database") ?? "…") reset default_transaction_read_only, or if a role or "
                         + "postgresql.conf sets it, there."))
         }
         if server.isTrue("has_other_collation") {

@@ -20,7 +20,7 @@ struct SettingsCheck: Sendable {
             let isSettable = answer.isTrue("is_settable", row)
             let message =
                 "\(name) is \(answer.text("value", row) ?? ""), and Postline cannot set it for its own sessions: "
-                + (isSettable ? "a pooler stands between." : "only a superuser may.")
+                + (isSettable ? "a pooler is in between." : "only a superuser may.")
             let advice =
                 "Let it be \(answer.text("wanted", row) ?? "") for them: alter database … reset \(name), alter role … "
                 + "reset \(name), or in postgresql.conf, wherever it is set."

@@ -48,7 +48,7 @@ struct SlotCheck: Sendable {
         guard free < needed else { return .ok("connections", "\(state).") }
         let advice = "Raise \(name), or lower POSTLINE_POOL_SIZE, or put a pooler between."
         return isServing
-            ? .warning("connections", "\(state); one is served here already, another will not find room.", advice)
+            ? .warning("connections", "\(state); a node already runs here, and another would exceed the limit.", advice)
             : .problem("connections", "\(state).", advice)
     }
 }

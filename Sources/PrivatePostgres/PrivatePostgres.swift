@@ -38,7 +38,7 @@ public actor PrivatePostgres {
 
     private let settings: [String: String]
     private let primary: String?
-    private var place: ServerPlace?
+    private var location: ServerLocation?
     private var lock: DirectoryLock?
     private var orphanGuard: OrphanGuard?
 
@@ -71,22 +71,23 @@ public actor PrivatePostgres {
         // The lock file contains the path in one line.
         guard !directory.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
             throw PrivatePostgresError.unusable(
-                directory: directory, reason: "PostgreSQL takes no path with a line break or another control character")
+                directory: directory,
+                reason: "PostgreSQL accepts no path with a line break or another control character")
         }
         try makeDirectories(directory)
         if lock == nil { lock = try DirectoryLock(file: "\(directory)/\(Self.lockName)", of: directory) }
         do {
-            let place = try await ServerPlace(asked: directory)
-            self.place = place
-            if orphanGuard != nil, let running = Postmaster(data: place.data), running.isServing { return }
+            let location = try await ServerLocation(asked: directory)
+            self.location = location
+            if orphanGuard != nil, let running = Postmaster(data: location.data), running.isServing { return }
             dismissKeeper()
-            try await clearLeftovers(of: place)
-            if FileManager.default.fileExists(atPath: place.data) {
-                try checkData(of: place)
+            try await clearLeftovers(of: location)
+            if FileManager.default.fileExists(atPath: location.data) {
+                try checkData(of: location)
             } else {
-                try await makeCluster(in: place)
+                try await makeCluster(in: location)
             }
-            try await startServer(in: place)
+            try await startServer(in: location)
         } catch {
             lock = nil
             throw error
@@ -99,18 +100,18 @@ public actor PrivatePostgres {
             dismissKeeper()
             lock = nil
         }
-        guard lock != nil, let place, let running = Postmaster(data: place.data), running.isServing else {
+        guard lock != nil, let location, let running = Postmaster(data: location.data), running.isServing else {
             return
         }
-        try await stop(running, of: place, mode)
+        try await stop(running, of: location, mode)
     }
 
     /// Removes the data and sockets of a stopped server. `directory` itself stays.
     ///
     /// - Returns: false if this server never held the directory, for example because another process has its lock.
     public func erase() -> Bool {
-        guard let place else { return false }
-        for path in [place.data, place.sockets] + (place.directory == directory ? [] : [place.directory]) {
+        guard let location else { return false }
+        for path in [location.data, location.sockets] + (location.directory == directory ? [] : [location.directory]) {
             try? FileManager.default.removeItem(atPath: path)
         }
         return true
@@ -120,7 +121,7 @@ public actor PrivatePostgres {
     ///
     /// Its backends exit by themselves, and `start` recovers.
     public func kill() async throws {
-        guard let place, let running = Postmaster(data: place.data), running.isServing else { return }
+        guard let location, let running = Postmaster(data: location.data), running.isServing else { return }
         running.signal(SIGKILL)
         try await running.awaitEnd()
         dismissKeeper()
@@ -128,18 +129,18 @@ public actor PrivatePostgres {
 
     /// The process id of the running server, or nil.
     public var serverProcessID: Int32? {
-        guard let place, let running = Postmaster(data: place.data), running.isServing else { return nil }
+        guard let location, let running = Postmaster(data: location.data), running.isServing else { return nil }
         return running.processID
     }
 
     /// The data directory. It is not below `directory` if the server's user cannot access that. Empty before `start`.
-    public var dataDirectory: String { place?.data ?? "" }
+    public var dataDirectory: String { location?.data ?? "" }
 
     /// The directory of the Unix socket, for libpq's `host`. Empty before `start`.
-    public var socketDirectory: String { place?.sockets ?? "" }
+    public var socketDirectory: String { location?.sockets ?? "" }
 
     /// The user that the server runs as, if it is not the user of this process. Nil before `start`.
-    public var serverUser: String? { place?.user?.name }
+    public var serverUser: String? { location?.user?.name }
 
     /// The connection URL of a database, for libpq and for `psql`. The superuser is `postgres`.
     public func url(user: String = "postgres", database: String = "postgres") -> String {
@@ -167,40 +168,40 @@ public actor PrivatePostgres {
         return result.output
     }
 
-    private func checkData(of place: ServerPlace) throws {
-        let file = "\(place.data)/PG_VERSION"
+    private func checkData(of location: ServerLocation) throws {
+        let file = "\(location.data)/PG_VERSION"
         guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
-            guard FileManager.default.isReadableFile(atPath: place.data) else {
-                throw PrivatePostgresError.unusable(directory: place.data, reason: "it belongs to another user")
+            guard FileManager.default.isReadableFile(atPath: location.data) else {
+                throw PrivatePostgresError.unusable(directory: location.data, reason: "it belongs to another user")
             }
-            throw PrivatePostgresError.notData(directory: place.data)
+            throw PrivatePostgresError.notData(directory: location.data)
         }
         let version = trimmed(text)
         guard version == String(installation.majorVersion) else {
             throw PrivatePostgresError.otherMajorVersion(
-                directory: place.directory, data: version, installed: installation.majorVersion)
+                directory: location.directory, data: version, installed: installation.majorVersion)
         }
     }
 
     /// Stops a server that an earlier process left running, and removes the files of dead servers and interrupted
     /// starts.
-    private func clearLeftovers(of place: ServerPlace) async throws {
-        if let left = Postmaster(data: place.data), left.isServing {
+    private func clearLeftovers(of location: ServerLocation) async throws {
+        if let left = Postmaster(data: location.data), left.isServing {
             guard left.signal(0) else {
-                throw PrivatePostgresError.foreignServer(directory: place.directory, process: left.processID)
+                throw PrivatePostgresError.foreignServer(directory: location.directory, process: left.processID)
             }
-            try await stop(left, of: place, .fast)
+            try await stop(left, of: location, .fast)
         }
         // This process holds the directory's lock, so the files belong to no living server. PostgreSQL would refuse to
         // start if a zombie or another process had the id in them.
-        for file in [Postmaster.file(place.data), "\(place.sockets)/\(ServerPlace.socketName).lock"] {
+        for file in [Postmaster.file(location.data), "\(location.sockets)/\(ServerLocation.socketName).lock"] {
             guard let left = Postmaster(file: file), !left.isServing else { continue }
             try? FileManager.default.removeItem(atPath: file)
         }
         // If `initdb` still writes to a draft, the rest of it is removed the next time.
-        for name in (try? FileManager.default.contentsOfDirectory(atPath: place.directory)) ?? []
+        for name in (try? FileManager.default.contentsOfDirectory(atPath: location.directory)) ?? []
         where name.hasPrefix(Self.draftName) {
-            try? FileManager.default.removeItem(atPath: "\(place.directory)/\(name)")
+            try? FileManager.default.removeItem(atPath: "\(location.directory)/\(name)")
         }
     }
 
@@ -208,19 +209,19 @@ public actor PrivatePostgres {
     /// partial cluster.
     ///
     /// Each start uses a name of its own: `initdb` of a killed process may still run.
-    private func makeCluster(in place: ServerPlace) async throws {
-        let draft = "\(place.directory)/\(Self.draftName)\(getpid())"
-        try makePrivateDirectory(draft, for: place.user)
-        if let primary { return try await copy(primary, to: draft, in: place) }
+    private func makeCluster(in location: ServerLocation) async throws {
+        let draft = "\(location.directory)/\(Self.draftName)\(getpid())"
+        try makePrivateDirectory(draft, for: location.user)
+        if let primary { return try await copy(primary, to: draft, in: location) }
         var arguments = ["-D", draft, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-instructions"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
         // C.UTF-8 maps the case of letters beyond ASCII. Not every system has it.
         let locales = [["--locale=C.UTF-8"], ["--locale=C", "--lc-ctype=UTF-8"], ["--locale=C"]]
         var said = ""
         for locale in locales {
-            let result = try await Tool.run(installation.program("initdb"), arguments + locale, as: place.user)
+            let result = try await Tool.run(installation.program("initdb"), arguments + locale, as: location.user)
             if result.succeeded {
-                guard unsafe rename(draft, place.data) == 0 else { throw unusable(place.data) }
+                guard unsafe rename(draft, location.data) == 0 else { throw unusable(location.data) }
                 return
             }
             said = result.output
@@ -229,36 +230,36 @@ public actor PrivatePostgres {
         throw PrivatePostgresError.failed(program: "initdb", output: end(of: said))
     }
 
-    private func copy(_ primary: String, to draft: String, in place: ServerPlace) async throws {
+    private func copy(_ primary: String, to draft: String, in location: ServerLocation) async throws {
         var arguments = ["-D", draft, "-d", primary, "-R", "-X", "stream", "-c", "fast"]
         if settings["fsync"] == "off" { arguments.append("--no-sync") }
-        let result = try await Tool.run(installation.program("pg_basebackup"), arguments, as: place.user)
+        let result = try await Tool.run(installation.program("pg_basebackup"), arguments, as: location.user)
         guard result.succeeded else {
             throw PrivatePostgresError.failed(program: "pg_basebackup", output: end(of: result.output))
         }
-        guard unsafe rename(draft, place.data) == 0 else { throw unusable(place.data) }
+        guard unsafe rename(draft, location.data) == 0 else { throw unusable(location.data) }
     }
 
-    private func startServer(in place: ServerPlace) async throws {
+    private func startServer(in location: ServerLocation) async throws {
         var options = settings
         options["listen_addresses"] = options["listen_addresses"] ?? ""
         options["port"] = "5432"
-        options["unix_socket_directories"] = "\"\(place.sockets)\""
+        options["unix_socket_directories"] = "\"\(location.sockets)\""
         options["unix_socket_permissions"] = "0700"
         // pg_ctl hands this text to a shell.
         let quoted = options.sorted { $0.key < $1.key }
             .map { "-c \(shellQuoted("\($0.key)=\($0.value)"))" }.joined(separator: " ")
         // It passes the paths to a shell too, in double quotes. Relative paths contain nothing that a shell expands.
-        let arguments = ["start", "-D", ".", "-l", place.logName, "-o", quoted, "-w", "-t", "60", "-s"]
+        let arguments = ["start", "-D", ".", "-l", location.logName, "-o", quoted, "-w", "-t", "60", "-s"]
         // After a kill, the server's backends hold its shared memory until they exit, which takes a moment.
         var attempt = 0
         while true {
             // Each start has its own log file, so that errors in it belong to this start. The previous one is kept.
-            if FileFacts(of: place.log) != nil { _ = unsafe rename(place.log, "\(place.log).old") }
+            if FileStatus(of: location.log) != nil { _ = unsafe rename(location.log, "\(location.log).old") }
             let result = try await Tool.run(
-                installation.program("pg_ctl"), arguments, as: place.user, in: place.data)
+                installation.program("pg_ctl"), arguments, as: location.user, in: location.data)
             if result.succeeded { break }
-            let logged = contents(of: place.log)
+            let logged = contents(of: location.log)
             attempt += 1
             guard attempt <= 50, logged.contains("pre-existing shared memory block") else {
                 throw PrivatePostgresError.failed(
@@ -266,10 +267,10 @@ public actor PrivatePostgres {
             }
             try await Task.sleep(for: .milliseconds(100))
         }
-        guard let running = Postmaster(data: place.data) else {
-            throw PrivatePostgresError.failed(program: "postgres", output: end(of: contents(of: place.log)))
+        guard let running = Postmaster(data: location.data) else {
+            throw PrivatePostgresError.failed(program: "postgres", output: end(of: contents(of: location.log)))
         }
-        orphanGuard = OrphanGuard(of: running, as: place.user)
+        orphanGuard = OrphanGuard(of: running, as: location.user)
     }
 
     private func dismissKeeper() {
@@ -278,9 +279,9 @@ public actor PrivatePostgres {
     }
 
     /// Stops a server, and returns once it has ended.
-    private func stop(_ server: Postmaster, of place: ServerPlace, _ mode: StopMode) async throws {
-        let arguments = ["stop", "-D", place.data, "-m", mode.rawValue, "-w", "-t", "60", "-s"]
-        let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: place.user)
+    private func stop(_ server: Postmaster, of location: ServerLocation, _ mode: StopMode) async throws {
+        let arguments = ["stop", "-D", location.data, "-m", mode.rawValue, "-w", "-t", "60", "-s"]
+        let result = try await Tool.run(installation.program("pg_ctl"), arguments, as: location.user)
         guard !result.succeeded else { return }
         // A server that stops already because its guard saw our process end may be gone before pg_ctl finds it.
         try await server.awaitEnd()

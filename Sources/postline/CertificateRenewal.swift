@@ -22,11 +22,11 @@ final class CertificateRenewal: Service {
         for await _ in signals.cancelOnGracefulShutdown() {
             do {
                 try certificate.reload()
-                logger.notice("the certificate was read again")
+                logger.notice("the certificate was reloaded")
             } catch {
                 logger.error(
-                    "the certificate cannot be read again, the old one stays", metadata: ["reason": "\(error.sentence)"]
-                )
+                    "the certificate cannot be reloaded; the old one stays in use",
+                    metadata: ["reason": "\(error.sentence)"])
             }
         }
     }

@@ -32,7 +32,7 @@ struct ChatCommand: ParsableCommand {
     static func absence(of program: String) -> String {
         let isRelease = FilePath(program).removingLastComponent().lastComponent == "release"
         let build = "swift build\(isRelease ? " -c release" : "") --product postline-chat"
-        return "The chat is a program of its own, and there is none at \(program): build it with `\(build)`."
+        return "The chat is a separate program, and \(program) does not exist: build it with `\(build)`."
     }
 
     private static var program: FilePath {

@@ -11,15 +11,15 @@ internal import SystemPackage
 /// `postline dev`.
 struct Dev: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Serve a dev world from a PostgreSQL of its own.",
+        abstract: "Serve a dev world with a private PostgreSQL.",
         discussion: """
-            Starts a private PostgreSQL, migrates it, fills it with people who talk, and serves. All that it keeps lies \
-            in one directory; remove that to begin anew.
+            Starts a private PostgreSQL, migrates it, adds sample users and messages, and serves. All its data is in one \
+            directory; remove that to start over.
             """)
 
     @OptionGroup var options: SettingOptions
 
-    @Option(help: "Where the dev world is kept.", completion: .directory)
+    @Option(help: "The directory of the dev world.", completion: .directory)
     var directory = ".postline"
 
     func run() async throws {
@@ -57,7 +57,7 @@ struct Dev: AsyncParsableCommand {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         guard names.isEmpty || names.contains(PrivatePostgres.lockName) else {
             throw SettingsError(
-                "\(directory) is not empty and holds no dev world: let --directory name one that is, or is not there yet."
+                "\(directory) is neither empty nor a dev world: let --directory name an empty or new directory."
             )
         }
         return names.isEmpty
@@ -82,7 +82,7 @@ extension Settings {
         ]
         guard let (key, _) = given.first(where: { $0.1 != nil }) else { return }
         throw SettingsError(
-            "`postline dev` has a PostgreSQL of its own and does not use \(name(of: key)): leave that out, or "
+            "`postline dev` uses a private PostgreSQL, not \(name(of: key)): remove that, or "
                 + "run `postline serve`.")
     }
 }
@@ -187,7 +187,7 @@ private struct DevWorld {
         lines += emails.prefix(2).map { "try: \(program) chat \($0)\(port)\(trust)" }
         lines.append(
             "try: \(program) token \(emails.first ?? "EMAIL") --config \(Self.quoted("\(directory)/settings.json"))")
-        lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to begin anew)")
+        lines.append("stop: Ctrl-C (the world stays in \(directory); remove it to start over)")
         return lines.joined(separator: "\n")
     }
 

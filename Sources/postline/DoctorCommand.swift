@@ -18,7 +18,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "Print each finding as a JSON object: level, check, message, advice.")
     var json = false
 
-    @Option(help: "From which age in seconds an open transaction is told of.")
+    @Option(help: "The age in seconds from which open transactions are reported.")
     var openTransactionSeconds = 600
 
     func run() async throws {

@@ -175,7 +175,7 @@ struct Node: Sendable {
         if isHeard { return }
         guard settings.listenDatabaseURL == nil else {
             throw SettingsError(
-                "What is notified over POSTLINE_DATABASE_URL is not heard over POSTLINE_LISTEN_DATABASE_URL: it must "
+                "Notifications sent over POSTLINE_DATABASE_URL do not arrive over POSTLINE_LISTEN_DATABASE_URL: it must "
                     + "lead to the same database, and not through a pooler that shares connections between sessions.")
         }
         throw SettingsError(

@@ -5,7 +5,7 @@ internal import Messaging
 struct Postline: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "postline",
-        abstract: "A messaging backend that is one binary and one PostgreSQL.",
+        abstract: "A messaging backend: one binary and one PostgreSQL.",
         version: version,
         subcommands: [
             Dev.self, Serve.self, Migrate.self, Token.self, DoctorCommand.self, Admin.self, ChatCommand.self,

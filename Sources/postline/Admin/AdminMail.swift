@@ -53,7 +53,7 @@ struct AdminRetryMail: AsyncParsableCommand {
     private static let retry = Statement("admin.retry_mails", "select admin.retry_mails($1::text, $2::text)")
 }
 
-extension AdminAnswer {
+extension AdminResult {
     /// Returns a line that says how many elements a truncated list omits.
     func rest(of list: String) -> [String] {
         let shown = self[list].elements.count

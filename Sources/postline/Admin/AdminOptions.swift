@@ -9,7 +9,7 @@ struct AdminOptions: ParsableArguments {
     @Flag(help: "Print one JSON value.")
     var json = false
 
-    @Option(name: .customLong("as"), help: "Who gives the order, for the audit. Default: the user of this system.")
+    @Option(name: .customLong("as"), help: "The operator's name for the audit log. Default: the system user.")
     var operatorName: String?
 
     @Option(
@@ -50,7 +50,7 @@ extension AdminOptions {
     ///     - lines: formats the result as lines for a person.
     /// - Throws: `ExitCode`, after printing the reason.
     func print(
-        _ function: Statement, _ parameters: [String?], ownAccounts: String? = nil, _ lines: (AdminAnswer) -> [String]
+        _ function: Statement, _ parameters: [String?], ownAccounts: String? = nil, _ lines: (AdminResult) -> [String]
     ) async throws {
         do {
             let place = try place()
@@ -60,7 +60,7 @@ extension AdminOptions {
                     AdminFailure.failed)
             }
             let text = try await place.call(function, parameters)
-            let output = json ? text : try lines(AdminAnswer(text)).joined(separator: "\n")
+            let output = json ? text : try lines(AdminResult(text)).joined(separator: "\n")
             // If the reader has gone (`| head`), the exit code is all that it needs.
             _ = try? FileDescriptor.standardOutput.writeAll((output + "\n").utf8)
         } catch let failure as AdminFailure {

@@ -30,14 +30,15 @@ struct MailSources: Sendable {
             }
             if from != nil || link != nil || textsFile != nil {
                 throw SettingsError(
-                    "POSTLINE_MAIL_… needs whoever takes mails: set POSTLINE_MAIL_SMTP_URL, POSTLINE_MAIL_WEBHOOK_URL "
+                    "POSTLINE_MAIL_… needs a way to send mails: set POSTLINE_MAIL_SMTP_URL, POSTLINE_MAIL_WEBHOOK_URL "
                         + "or POSTLINE_MAIL_DIR.")
             }
             return nil
         }
         guard accounts == .builtin else {
             throw SettingsError(
-                "POSTLINE_MAIL_… goes with POSTLINE_AUTH=builtin: whoever keeps the accounts sends their mails.")
+                "POSTLINE_MAIL_… requires POSTLINE_AUTH=builtin: the server that manages the accounts sends "
+                    + "their mails.")
         }
         guard let from = from.flatMap({ MailAddress($0) }) else {
             throw SettingsError(
@@ -96,7 +97,7 @@ struct MailSources: Sendable {
             ["", "/"].contains(parts.path()), parts.query() == nil, parts.fragment() == nil, parts.user() == nil
         else {
             throw SettingsError(
-                "POSTLINE_MAIL_SMTP_URL must be smtp://host:port, or smtps://host:port where the server encrypts from "
+                "POSTLINE_MAIL_SMTP_URL must be smtp://host:port, or smtps://host:port if the server encrypts from "
                     + "the start.")
         }
         guard (smtpUser == nil) == (smtpPassword == nil) else {

@@ -126,7 +126,7 @@ extension Setting {
             Later use ends the session. 0 disables it.
             """),
         Setting(
-            "apple_client_ids", \.apple.clientIDs, .text, otherwise: "none: nobody signs in with Apple",
+            "apple_client_ids", \.apple.clientIDs, .text, otherwise: "none: Sign in with Apple is off",
             "The bundle ids of apps whose Apple identity tokens are accepted, separated by commas."),
         Setting(
             "apple_keys_url", \.apple.keysURL, .text, otherwise: "Apple's",

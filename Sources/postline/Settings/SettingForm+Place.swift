@@ -42,7 +42,7 @@ extension SettingForm<[String]> {
                 guard let origin = given == "*" ? given : origin(given) else {
                     throw SettingFlaw(
                         "must be origins, such as https://app.example.com, separated by commas, or *: \"\(given)\" is "
-                            + "none\(given.hasSuffix("/") ? " with the / at its end" : "").")
+                            + "not\(given.hasSuffix("/") ? ", because of the / at its end" : "").")
                 }
                 origins.append(origin)
             }
@@ -101,7 +101,7 @@ extension SettingForm<[String]> {
             for name in names where name != "*" && HTTPAuthority(name)?.host != name.lowercased() {
                 throw SettingFlaw(
                     "must be names of hosts without ports, such as node1.example.com, separated by commas, or *: "
-                        + "\"\(name)\" is none.")
+                        + "\"\(name)\" is not.")
             }
             return names
         },

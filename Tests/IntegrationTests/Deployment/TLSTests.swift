@@ -159,7 +159,7 @@ struct TLSTests {
             let renewed = try TestCertificates(in: certificates.directory)
             try renewed.issue()
             node.command.signal(SIGHUP)
-            try await node.command.complains("the certificate was read again")
+            try await node.command.complains("the certificate was reloaded")
             await expectRefused(node.port, try certificates.trust, "nobody who is trusted")
             let new = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await new.call("server.info")
@@ -167,7 +167,7 @@ struct TLSTests {
 
             try TestCertificates.write("no certificate", to: renewed.files.certificate)
             node.command.signal(SIGHUP)
-            let log = try await node.command.complains("the certificate cannot be read again, the old one stays")
+            let log = try await node.command.complains("the certificate cannot be reloaded; the old one stays in use")
             #expect(log.contains(" error ") && log.contains("POSTLINE_TLS_CERTIFICATE cannot be used"))
             let later = try await TestClient.connect(port: node.port, trust: try renewed.trust)
             try await later.call("server.info")

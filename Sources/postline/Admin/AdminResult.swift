@@ -2,7 +2,7 @@ internal import Messaging
 internal import TerminalText
 
 /// The JSON result of a function of the schema `admin`, formatted for a terminal.
-struct AdminAnswer: Sendable {
+struct AdminResult: Sendable {
     private let value: JSON
 
     /// - Throws: `AdminFailure` if the text is not JSON.
@@ -17,15 +17,15 @@ struct AdminAnswer: Sendable {
     private init(_ value: JSON) { self.value = value }
 
     /// Returns a member of an object, or null if there is none.
-    subscript(name: String) -> AdminAnswer {
-        guard case .object(let object) = value else { return AdminAnswer(JSON.null) }
-        return AdminAnswer(object[name] ?? .null)
+    subscript(name: String) -> AdminResult {
+        guard case .object(let object) = value else { return AdminResult(JSON.null) }
+        return AdminResult(object[name] ?? .null)
     }
 
     /// The elements of an array.
-    var elements: [AdminAnswer] {
+    var elements: [AdminResult] {
         guard case .array(let elements) = value else { return [] }
-        return elements.map { AdminAnswer($0) }
+        return elements.map { AdminResult($0) }
     }
 
     var isNull: Bool { value == .null }
@@ -44,7 +44,7 @@ struct AdminAnswer: Sendable {
         case .array: elements.isEmpty ? "-" : elements.map(\.shown).joined(separator: " ")
         case .object(let object):
             object.members.isEmpty
-                ? "-" : object.members.map { "\($0.name)=\(AdminAnswer($0.value).shown)" }.joined(separator: " ")
+                ? "-" : object.members.map { "\($0.name)=\(AdminResult($0.value).shown)" }.joined(separator: " ")
         }
     }
 
@@ -58,7 +58,7 @@ struct AdminAnswer: Sendable {
     }
 }
 
-extension AdminAnswer {
+extension AdminResult {
     /// Returns a line per member: `name  value`.
     func lines(_ members: [(title: String, name: String)]) -> [String] {
         let width = members.map(\.title.count).max() ?? 0

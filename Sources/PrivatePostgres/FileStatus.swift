@@ -7,7 +7,7 @@ import Glibc
 #endif
 
 /// The owner and permissions of a file.
-struct FileFacts {
+struct FileStatus {
     let owner: uid_t
     let group: gid_t
     let permissions: mode_t
@@ -49,7 +49,7 @@ func makePrivateDirectory(_ path: String, for user: ServerUser?) throws {
     } else if errno != EEXIST {
         throw unusable(path)
     }
-    guard let facts = FileFacts(ofLink: path), facts.isDirectory else {
+    guard let facts = FileStatus(ofLink: path), facts.isDirectory else {
         throw PrivatePostgresError.unusable(directory: path, reason: "it is not a directory")
     }
     guard facts.owner == user?.id ?? geteuid() else {

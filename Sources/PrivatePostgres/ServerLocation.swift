@@ -13,7 +13,7 @@ import Glibc
 #endif
 
 /// The directories of a private server's data and socket, and the user that it runs as.
-struct ServerPlace: Sendable {
+struct ServerLocation: Sendable {
     /// The directory that contains the data: the requested one, or one that the server's user can access.
     let directory: String
     let data: String
@@ -30,26 +30,26 @@ struct ServerPlace: Sendable {
     /// Chooses the directories for `asked` and creates them as needed. All but the first are private to the server's
     /// user.
     init(asked: String) async throws {
-        var place = asked
+        var location = asked
         var user = ServerUser.unprivileged()
         if let chosen = user {
             if !(await Self.canReach(asked, as: chosen)) {
-                place = try Self.reachable(for: asked)
+                location = try Self.reachable(for: asked)
             }
-            if let facts = FileFacts(of: "\(place)/data"), facts.owner != 0 {
+            if let facts = FileStatus(of: "\(location)/data"), facts.owner != 0 {
                 user = .owner(id: facts.owner, group: facts.group)
             }
         }
         self.user = user
-        directory = place
-        data = "\(place)/data"
-        let beside = "\(place)/run"
+        directory = location
+        data = "\(location)/data"
+        let beside = "\(location)/run"
         // A comma would separate two directories, and a quote would end one.
         let isPlain = !beside.contains { ",\"\\".contains($0) }
         if isPlain, "\(beside)/\(Self.socketName)".utf8.count <= Self.longestSocketPath {
             sockets = beside
         } else {
-            sockets = "/tmp/postline-\(Self.fingerprint(of: place))"
+            sockets = "/tmp/postline-\(Self.fingerprint(of: location))"
         }
         try makePrivateDirectory(sockets, for: user)
     }
@@ -65,15 +65,15 @@ struct ServerPlace: Sendable {
         let name = fingerprint(of: realPath(asked))
         let parent = "/var/lib/postline"
         if unsafe mkdir(parent, 0o755) == 0 || errno == EEXIST {
-            let place = "\(parent)/\(name)"
-            if unsafe mkdir(place, 0o755) == 0 || errno == EEXIST { return place }
+            let location = "\(parent)/\(name)"
+            if unsafe mkdir(location, 0o755) == 0 || errno == EEXIST { return location }
         }
-        let place = "/tmp/postline-data-\(name)"
-        guard unsafe mkdir(place, 0o755) == 0 || errno == EEXIST else { throw unusable(place) }
-        guard let facts = FileFacts(ofLink: place), facts.isDirectory, facts.owner == geteuid() else {
-            throw PrivatePostgresError.unusable(directory: place, reason: "it belongs to another user")
+        let location = "/tmp/postline-data-\(name)"
+        guard unsafe mkdir(location, 0o755) == 0 || errno == EEXIST else { throw unusable(location) }
+        guard let facts = FileStatus(ofLink: location), facts.isDirectory, facts.owner == geteuid() else {
+            throw PrivatePostgresError.unusable(directory: location, reason: "it belongs to another user")
         }
-        return place
+        return location
     }
 
     /// Returns sixteen hexadecimal digits derived from a path (FNV-1a), the same in every process.
