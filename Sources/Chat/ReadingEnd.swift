@@ -6,33 +6,31 @@ internal import Musl
 internal import Glibc
 #endif
 
-/// Tells the reader of standard input, which waits for what is typed, that nobody wants it any more.
-///
-/// It is a pipe, whose end is seen beside the input.
+/// Cancels a blocking read of standard input. It is a pipe whose end is polled along with the input.
 final class ReadingEnd: Sendable {
     private let seen: Int32
     private let told: Int32
 
     init() {
         var ends: [Int32] = [-1, -1]
-        // The kernel writes two descriptors into the array that we own; poll passes over what is none.
+        // The kernel writes two descriptors into our array; poll ignores invalid ones.
         _ = unsafe pipe(&ends)
         (seen, told) = (ends[0], ends[1])
     }
 
     deinit { close(seen) }
 
-    /// Waits until standard input has something, or has ended; false where nobody wants to know any more.
+    /// Waits for input or its end. Returns false if cancelled.
     func waitForInput() -> Bool {
         var waited = [
             pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0),
             pollfd(fd: seen, events: Int16(POLLIN), revents: 0),
         ]
-        // Of the array, which we own, the kernel writes what has happened.
+        // The kernel writes the results into our array.
         while unsafe poll(&waited, 2, -1) < 0, errno == EINTR {}
         return waited[1].revents == 0
     }
 
-    /// Tells it, once.
+    /// Cancels the reading. Call it once.
     func tell() { close(told) }
 }

@@ -1,19 +1,19 @@
 internal import PostlineClient
 
-/// What a person would notice between two moments.
+/// A change that a user would notice between two states.
 enum News: Sendable, Equatable {
     case message(Message)
-    /// There are so many new messages that only the newest are here.
+    /// So many messages are new that only the newest are loaded.
     case skipped(conversationID: String, count: Int)
     /// A message was edited or deleted.
     case changed(Message)
     case renamed(userID: String, from: String, to: String)
-    /// Somebody goes by another username, or has a first one.
+    /// A user has another username, or a first one.
     case newUsername(userID: String, to: String)
     case newAvatar(userID: String)
     /// The user's own bio was set or cleared.
     case newBio(isSet: Bool)
-    /// The user hides when it is there, or shows it again.
+    /// The user hides its presence, or shows it again.
     case newPresence(isHidden: Bool)
     case joined(conversationID: String)
     case left(conversationID: String, name: String)
@@ -25,7 +25,7 @@ enum News: Sendable, Equatable {
 }
 
 extension News {
-    /// What is new of people, without the user's own data, whose edits are shown before they are made.
+    /// Returns changes of people, without the user's own data, which show edits before they are made.
     static func ofPeople(from old: Shown, to new: Shown) -> [News] {
         new.people.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [News] in
             guard let before = old.people[id], let now = new.people[id], before != now else { return [] }
@@ -33,7 +33,7 @@ extension News {
         }
     }
 
-    /// What is new of the user's own data.
+    /// Returns changes of the user's own data.
     static func ofMe(from old: Me, to new: Me) -> [News] {
         var news = of(old.profile, new.profile)
         if old.bio != new.bio { news.append(.newBio(isSet: new.bio != nil)) }
@@ -46,7 +46,7 @@ extension News {
         if new.shownName != old.shownName {
             news.append(.renamed(userID: new.id, from: old.shownName, to: new.shownName))
         }
-        // Of the deleted nothing is left, which their name says.
+        // A deleted user's name says that nothing is left.
         guard !new.isDeleted else { return news }
         if let username = new.username, username != old.username {
             news.append(.newUsername(userID: new.id, to: username))
@@ -57,14 +57,14 @@ extension News {
         return news
     }
 
-    /// What is new of the conversations, but for what is said in them.
+    /// Returns changes of conversations, without their messages.
     static func ofConversations(from old: Shown, to new: Shown) -> [News] {
         let before = Dictionary(uniqueKeysWithValues: old.conversations.map { ($0.id, $0) })
         var news: [News] = old.conversations.filter { new.conversation($0.id) == nil }
             .map { .left(conversationID: $0.id, name: old.name(ofConversation: $0.id)) }
         for conversation in new.conversations {
             guard let held = before[conversation.id] else {
-                // Who made it knows.
+                // The creator knows.
                 if conversation.createdBy != new.myID { news.append(.joined(conversationID: conversation.id)) }
                 continue
             }
@@ -97,7 +97,7 @@ extension News {
         return news
     }
 
-    /// Which messages that were here already are edited or deleted now.
+    /// Returns loaded messages that have been edited or deleted.
     static func ofEdits(from old: Shown, to new: Shown) -> [News] {
         new.chats.keys.sorted().flatMap { id -> [News] in
             guard let held = old.chats[id]?.messages, let now = new.chats[id]?.messages, held != now else { return [] }
@@ -111,7 +111,7 @@ extension News {
         }
     }
 
-    /// What the user's hiding means.
+    /// Returns the meaning of the presence setting, in words.
     static func words(isHidden: Bool) -> String {
         isHidden
             ? "Nobody sees when you are here, nor you when others are. /show shows it again."

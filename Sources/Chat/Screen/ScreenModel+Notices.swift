@@ -1,7 +1,7 @@
 internal import PostlineClient
 internal import TerminalText
 
-/// What a notice shows: a panel, or a sentence at the bottom.
+/// Shows notices as a panel, or as a sentence at the bottom.
 extension ScreenModel {
     mutating func show(_ notice: ChatNotice) {
         switch notice {
@@ -73,7 +73,7 @@ extension ScreenModel {
         case .question:
             beginAnswering()
         case .guest:
-            // Stands where no conversation is open.
+            // Shown while no conversation is open.
             break
         case .news(.newUsername(let id, let to)):
             let isMine = id == chat.shown.myID
