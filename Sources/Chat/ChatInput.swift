@@ -31,7 +31,7 @@ enum AppEvent: Sendable {
 struct ChatInput {
     private let sources: [any DispatchSourceSignal]
     private let reading = DispatchGroup()
-    private let end = ReadingEnd()
+    private let end = InputCancellation()
 
     /// Starts reading and handling signals.
     init(_ sink: AsyncStream<AppEvent>.Continuation) {
@@ -62,7 +62,7 @@ struct ChatInput {
     /// Stops reading and handling signals. Later input belongs to another reader.
     func cancel() {
         for source in sources { source.cancel() }
-        end.tell()
+        end.cancel()
         // A reader that does not react must not keep the process from ending.
         _ = reading.wait(timeout: .now() + 1)
     }

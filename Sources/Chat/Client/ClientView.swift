@@ -18,7 +18,7 @@ final class ClientView {
     }
 
     /// Returns the current state with the messages of the followed conversations, or nil if it has not changed.
-    func news(following ids: Set<String>) -> Shown? {
+    func news(following ids: Set<String>) -> ClientSnapshot? {
         let hasFollowed = follow(ids)
         return isStale.value.load(ordering: .relaxed) || hasFollowed ? read() : nil
     }
@@ -32,12 +32,12 @@ final class ClientView {
         return true
     }
 
-    private func read() -> Shown {
+    private func read() -> ClientSnapshot {
         isStale.value.store(false, ordering: .relaxed)
         return withObservationTracking {
             var isSigningIn = false
             if case .signingIn = client.account { isSigningIn = true }
-            return Shown(
+            return ClientSnapshot(
                 state: client.state, isSigningIn: isSigningIn, me: client.me, conversations: client.conversations,
                 chats: chats.mapValues { .init(messages: $0.messages, hasOlder: $0.hasOlder) },
                 refused: client.refusedChanges, waiting: client.waitingChanges, typing: client.typing,

@@ -72,7 +72,7 @@ struct LineFormat: Sendable {
         }
     }
 
-    private func lines(_ news: News, _ model: ChatModel) -> [StyledLine] {
+    private func lines(_ news: ChatUpdate, _ model: ChatModel) -> [StyledLine] {
         let shown = model.shown
         switch news {
         case .message(let message): return self.message(message, model)
@@ -96,7 +96,7 @@ struct LineFormat: Sendable {
             line.append(model.chip(of: id))
             return [line]
         case .newBio(let isSet): return said(isSet ? "* Your bio is set." : "* Your bio is gone.")
-        case .newPresence(let isHidden): return said("* \(News.words(isHidden: isHidden))")
+        case .newPresence(let isHidden): return said("* \(ChatUpdate.words(isHidden: isHidden))")
         case .joined(let id): return said("* new conversation: \(shown.name(ofConversation: id))")
         case .left(_, let name): return said("* you are no longer in “\(name)”")
         case .retitled(let id, let from): return said("* “\(from)” is now “\(shown.name(ofConversation: id))”")

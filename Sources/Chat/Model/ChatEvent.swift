@@ -3,7 +3,7 @@ internal import PostlineClient
 /// An event from the client.
 enum ChatEvent: Sendable, Equatable {
     /// The client's state has changed.
-    case shows(Shown)
+    case shows(ClientSnapshot)
     case found(query: String, people: [Profile], purpose: SearchPurpose)
     /// A requested conversation is open.
     case opened(conversationID: String)
@@ -60,7 +60,7 @@ enum ChatEffect: Sendable, Equatable {
 /// A notice to the user.
 enum ChatNotice: Sendable, Equatable {
     case link(LinkState)
-    case news(News)
+    case news(ChatUpdate)
     case opened(conversationID: String)
     case conversations
     case people([Profile], query: String)

@@ -4,7 +4,7 @@ internal import PostlineClient
 ///
 /// A value without I/O: events and commands go in, effects and notices come out.
 struct ChatModel: Sendable {
-    private(set) var shown = Shown(state: .connecting)
+    private(set) var shown = ClientSnapshot(state: .connecting)
     private(set) var link = LinkState.connecting
     /// True once there has been a connection.
     private(set) var wasOnline = false
@@ -28,21 +28,21 @@ struct ChatModel: Sendable {
     let isTemporary: Bool
 
     /// True if messages of all conversations are announced. Otherwise the open conversation is visible.
-    private let tellsMessages: Bool
+    private let announcesMessages: Bool
     /// The last announced message of each conversation.
-    private var told: [String: Int] = [:]
+    private var lastAnnounced: [String: Int] = [:]
     /// The user's data at the last time without a pending edit.
-    private var settledMe: Me?
+    private var confirmedMe: Me?
     /// The highest requested read mark of each conversation.
-    private var marked: [String: Int] = [:]
+    private var requestedMarks: [String: Int] = [:]
     /// True while the messages of an opened conversation are loading.
     private var isOpening = false
     /// The oldest message when older ones were requested, or nil.
     private var loadsBefore: Int?
     private var knowsItIsGuest = false
 
-    init(tellsMessages: Bool = true, isTemporary: Bool = false) {
-        self.tellsMessages = tellsMessages
+    init(announcesMessages: Bool = true, isTemporary: Bool = false) {
+        self.announcesMessages = announcesMessages
         self.isTemporary = isTemporary
     }
 
@@ -81,7 +81,7 @@ struct ChatModel: Sendable {
         }
     }
 
-    private mutating func show(_ new: Shown) -> [ChatOutput] {
+    private mutating func show(_ new: ClientSnapshot) -> [ChatOutput] {
         let old = shown
         shown = new
         let isFirst = old.myID != new.myID
@@ -104,9 +104,9 @@ struct ChatModel: Sendable {
     }
 
     /// Resets the state for a new user.
-    private mutating func begin(with new: Shown) {
+    private mutating func begin(with new: ClientSnapshot) {
         isFilling = true
-        (told, followed, marked, settledMe, openID, unreadAfter) = ([:], [], [:], nil, nil, nil)
+        (lastAnnounced, followed, requestedMarks, confirmedMe, openID, unreadAfter) = ([:], [], [:], nil, nil, nil)
         (isOpening, loadsBefore) = (false, nil)
         if case .ended = link {} else { link = .connecting }
         // Stored data is complete, so later changes are news.
@@ -118,29 +118,29 @@ struct ChatModel: Sendable {
 
     private mutating func fill() {
         isFilling = false
-        for conversation in shown.conversations { told[conversation.id] = conversation.lastSeq }
-        if shown.waiting == 0 { settledMe = shown.me }
+        for conversation in shown.conversations { lastAnnounced[conversation.id] = conversation.lastSeq }
+        if shown.waiting == 0 { confirmedMe = shown.me }
     }
 
-    private mutating func news(since old: Shown) -> [ChatOutput] {
-        var news = News.ofPeople(from: old, to: shown)
+    private mutating func news(since old: ClientSnapshot) -> [ChatOutput] {
+        var news = ChatUpdate.ofPeople(from: old, to: shown)
         if shown.waiting == 0, let me = shown.me {
-            if let settledMe { news += News.ofMe(from: settledMe, to: me) }
-            settledMe = me
+            if let confirmedMe { news += ChatUpdate.ofMe(from: confirmedMe, to: me) }
+            confirmedMe = me
         }
-        news += News.ofConversations(from: old, to: shown)
+        news += ChatUpdate.ofConversations(from: old, to: shown)
         for case .left(let id, _) in news {
-            (told[id], marked[id]) = (nil, nil)
+            (lastAnnounced[id], requestedMarks[id]) = (nil, nil)
             followed.remove(id)
             if openID == id { close() }
         }
         // After a restore, message numbers may be lower.
         for conversation in shown.conversations {
-            told[conversation.id] = told[conversation.id].map { min($0, conversation.lastSeq) }
-            marked[conversation.id] = marked[conversation.id].map { min($0, conversation.lastSeq) }
+            lastAnnounced[conversation.id] = lastAnnounced[conversation.id].map { min($0, conversation.lastSeq) }
+            requestedMarks[conversation.id] = requestedMarks[conversation.id].map { min($0, conversation.lastSeq) }
         }
         news += newMessages()
-        news += News.ofEdits(from: old, to: shown)
+        news += ChatUpdate.ofEdits(from: old, to: shown)
         return news.map { .notice(.news($0)) }
     }
 
@@ -162,20 +162,20 @@ struct ChatModel: Sendable {
     }
 
     /// Follows conversations with new messages, and announces them once loaded.
-    private mutating func newMessages() -> [News] {
-        guard tellsMessages else { return [] }
-        return shown.conversations.flatMap { conversation -> [News] in
+    private mutating func newMessages() -> [ChatUpdate] {
+        guard announcesMessages else { return [] }
+        return shown.conversations.flatMap { conversation -> [ChatUpdate] in
             let id = conversation.id
             // In a new conversation, messages read elsewhere are not news.
-            let from = told[id] ?? conversation.lastReadSeq
-            told[id] = from
+            let from = lastAnnounced[id] ?? conversation.lastReadSeq
+            lastAnnounced[id] = from
             guard conversation.lastSeq > from else { return [] }
             followed.insert(id)
             guard let messages = shown.chats[id]?.messages else { return [] }
-            told[id] = conversation.lastSeq
+            lastAnnounced[id] = conversation.lastSeq
             let new = messages.filter { $0.seq.map { $0 > from } ?? false }
             let skipped = (new.first?.seq ?? conversation.lastSeq + 1) - from - 1
-            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.map(News.message)
+            return (skipped > 0 ? [.skipped(conversationID: id, count: skipped)] : []) + new.map(ChatUpdate.message)
         }
     }
 
@@ -210,7 +210,7 @@ struct ChatModel: Sendable {
         guard let conversation = shown.conversation(id) else {
             return [.notice(.failed("That conversation is gone."))]
         }
-        if !tellsMessages { followed = [] }
+        if !announcesMessages { followed = [] }
         followed.insert(id)
         openID = id
         loadsBefore = nil
@@ -229,10 +229,10 @@ struct ChatModel: Sendable {
 
     /// Handles that the newest messages of the open conversation are visible.
     mutating func sawNewest() -> [ChatOutput] {
-        guard let open, open.unreadCount > 0, open.lastSeq > marked[open.id, default: 0],
+        guard let open, open.unreadCount > 0, open.lastSeq > requestedMarks[open.id, default: 0],
             shown.chats[open.id]?.messages.last(where: { $0.seq != nil })?.seq == open.lastSeq
         else { return [] }
-        marked[open.id] = open.lastSeq
+        requestedMarks[open.id] = open.lastSeq
         return [.effect(.markRead(conversationID: open.id, seq: open.lastSeq))]
     }
 

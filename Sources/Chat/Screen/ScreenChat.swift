@@ -20,7 +20,7 @@ struct ScreenChat {
     /// Runs until the user leaves or the chat cannot continue.
     func run() async -> Ending {
         var model = ScreenModel(
-            address: address, chat: ChatModel(tellsMessages: false, isTemporary: isTemporary))
+            address: address, chat: ChatModel(announcesMessages: false, isTemporary: isTemporary))
         var keys = KeyParser()
         var screen = Screen()
         let input = ChatInput(sink)

@@ -73,7 +73,7 @@ extension ScreenModel {
         case .question:
             beginAnswering()
         case .guest:
-            // Shown while no conversation is open.
+            // ClientSnapshot while no conversation is open.
             break
         case .news(.newUsername(let id, let to)):
             let isMine = id == chat.shown.myID
@@ -83,7 +83,7 @@ extension ScreenModel {
         case .news(.newBio(let isSet)):
             say(isSet ? "Your bio is set." : "Your bio is gone.", .dim)
         case .news(.newPresence(let isHidden)):
-            say(News.words(isHidden: isHidden), .dim)
+            say(ChatUpdate.words(isHidden: isHidden), .dim)
         case .news(.newAvatar(let id)) where id == chat.shown.myID:
             say(
                 chat.shown.people[id]?.avatarType == nil ? "You have no avatar now." : "You have a new avatar.",

@@ -257,7 +257,7 @@ extension ScreenModel {
 
 extension StyledLine {
     /// Appends presence and typing after a conversation's name.
-    fileprivate mutating func append(beside conversation: Conversation, _ shown: Shown) {
+    fileprivate mutating func append(beside conversation: Conversation, _ shown: ClientSnapshot) {
         if conversation.isMuted { append("  muted", .dim) }
         if let typists = shown.typists(in: conversation.id) {
             append("  \(typists)", .color(.green))

@@ -1,7 +1,7 @@
 internal import PostlineClient
 
 /// A change that a user would notice between two states.
-enum News: Sendable, Equatable {
+enum ChatUpdate: Sendable, Equatable {
     case message(Message)
     /// So many messages are new that only the newest are loaded.
     case skipped(conversationID: String, count: Int)
@@ -24,25 +24,25 @@ enum News: Sendable, Equatable {
     case read(conversationID: String, userID: String, seq: Int)
 }
 
-extension News {
+extension ChatUpdate {
     /// Returns changes of people, without the user's own data, which show edits before they are made.
-    static func ofPeople(from old: Shown, to new: Shown) -> [News] {
-        new.people.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [News] in
+    static func ofPeople(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
+        new.people.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [ChatUpdate] in
             guard let before = old.people[id], let now = new.people[id], before != now else { return [] }
             return of(before, now)
         }
     }
 
     /// Returns changes of the user's own data.
-    static func ofMe(from old: Me, to new: Me) -> [News] {
+    static func ofMe(from old: Me, to new: Me) -> [ChatUpdate] {
         var news = of(old.profile, new.profile)
         if old.bio != new.bio { news.append(.newBio(isSet: new.bio != nil)) }
         if old.hidesPresence != new.hidesPresence { news.append(.newPresence(isHidden: new.hidesPresence)) }
         return news
     }
 
-    private static func of(_ old: Profile, _ new: Profile) -> [News] {
-        var news: [News] = []
+    private static func of(_ old: Profile, _ new: Profile) -> [ChatUpdate] {
+        var news: [ChatUpdate] = []
         if new.shownName != old.shownName {
             news.append(.renamed(userID: new.id, from: old.shownName, to: new.shownName))
         }
@@ -58,9 +58,9 @@ extension News {
     }
 
     /// Returns changes of conversations, without their messages.
-    static func ofConversations(from old: Shown, to new: Shown) -> [News] {
+    static func ofConversations(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
         let before = Dictionary(uniqueKeysWithValues: old.conversations.map { ($0.id, $0) })
-        var news: [News] = old.conversations.filter { new.conversation($0.id) == nil }
+        var news: [ChatUpdate] = old.conversations.filter { new.conversation($0.id) == nil }
             .map { .left(conversationID: $0.id, name: old.name(ofConversation: $0.id)) }
         for conversation in new.conversations {
             guard let held = before[conversation.id] else {
@@ -77,10 +77,11 @@ extension News {
         return news
     }
 
-    private static func ofMembers(from held: Conversation, to new: Conversation, _ old: Shown) -> [News] {
+    private static func ofMembers(from held: Conversation, to new: Conversation, _ old: ClientSnapshot) -> [ChatUpdate]
+    {
         let before = Dictionary(held.members.map { ($0.userID, $0) }) { $1 }
         let now = Set(new.members.map(\.userID))
-        var news: [News] = held.members.filter { !now.contains($0.userID) }
+        var news: [ChatUpdate] = held.members.filter { !now.contains($0.userID) }
             .map { .removed(userID: $0.userID, name: old.name(of: $0.userID), conversationID: new.id) }
         for member in new.members {
             guard let held = before[member.userID] else {
@@ -98,8 +99,8 @@ extension News {
     }
 
     /// Returns loaded messages that have been edited or deleted.
-    static func ofEdits(from old: Shown, to new: Shown) -> [News] {
-        new.chats.keys.sorted().flatMap { id -> [News] in
+    static func ofEdits(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
+        new.chats.keys.sorted().flatMap { id -> [ChatUpdate] in
             guard let held = old.chats[id]?.messages, let now = new.chats[id]?.messages, held != now else { return [] }
             let before = Dictionary(held.compactMap { message in message.seq.map { ($0, message) } }) { $1 }
             return now.compactMap { message in

@@ -1,7 +1,7 @@
 internal import PostlineClient
 
 /// The client's state at one moment.
-struct Shown: Sendable, Equatable {
+struct ClientSnapshot: Sendable, Equatable {
     let state: ConnectionState
     /// True while a guest becomes an account, between the two connections.
     let isSigningIn: Bool
