@@ -4,8 +4,8 @@ internal import NIOCore
 internal import NIOPosix
 internal import PrivatePostgres
 
-/// Ten thousand live sessions: what each costs while it is idle, and how soon all are back when their node was
-/// restarted.
+/// Ten thousand live sessions: the cost of each while idle, and the time until all are back after a restart of their
+/// node.
 struct CrowdBench {
     private static let sessions = 10_000
     private static let senders = 4
@@ -79,7 +79,7 @@ struct CrowdBench {
         )
     }
 
-    /// A cursor that has seen all: one from within a page that goes on is another question.
+    /// Returns a cursor that has seen everything. A cursor within a page is another case.
     private static func cursor(by client: LineClient) async throws -> String? {
         var page = try await client.call("sync.open", ["messages_per_conversation": .integer(0)])
         while page["more"]?.booleanValue == true, let cursor = page["cursor"] {

@@ -18,7 +18,7 @@ struct FairnessBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    /// The victims' figures in one phase.
+    /// The victims' results in one phase.
     private struct Phase {
         var sends: [Duration] = []
         var syncs: [Duration] = []
@@ -58,7 +58,7 @@ struct FairnessBench {
     private func measure(
         _ offender: BenchWorld.Pair, _ ports: BenchNode.Ports, _ threads: MultiThreadedEventLoopGroup
     ) async throws -> (table: [String], figures: [BenchFigure]) {
-        // Caches fill and plans are made before anything counts.
+        // Warm up caches and plans.
         _ = try await runVictims(for: .seconds(1), ports)
         let calm = try await runVictims(for: .seconds(seconds), ports)
         let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
@@ -187,7 +187,7 @@ struct FairnessBench {
                     port: ports.http, accessToken: user.accessToken, group: threads, acceptsGzip: true)
             else { return 0 }
             while ContinuousClock.now < end {
-                // A refusal ends this client's loop for a moment, and not the measurement.
+                // A refusal pauses this client's loop, and does not end the measurement.
                 if (try? await client.answer(to: "conversations.list", ByteBuffer(string: #"{"limit":100}"#))) == nil {
                     try? await Task.sleep(for: .milliseconds(100))
                 }
@@ -254,7 +254,7 @@ struct FairnessBench {
                 }
             }
             round += 1
-            // Within what a user may send.
+            // Stay within the user's rate limit.
             try await Task.sleep(for: .milliseconds(60))
         }
         await client.close()

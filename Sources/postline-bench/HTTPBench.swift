@@ -1,6 +1,6 @@
 internal import LineClient
 
-/// What the HTTP side does beside the line protocol: requests, fan-out, and the memory of idle sessions.
+/// HTTP compared with the line protocol: requests, fan-out, and the memory of idle sessions.
 struct HTTPBench {
     let world: BenchWorld
     let seconds: Int

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Threads
 
-/// One kept connection over which methods are called by HTTP, one after another, with a bearer token.
+/// A kept HTTP connection that calls methods one after another, with a bearer token.
 actor HTTPClient: BenchClient {
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         // This actor holds the executor.
@@ -14,7 +14,7 @@ actor HTTPClient: BenchClient {
 
     private nonisolated let channel: any Channel
 
-    /// What of a request's head comes after its path and before its length.
+    /// The part of a request's head between its path and its length.
     private let fields: String
     private var answers = HTTPAnswerReader()
     private var caller: CheckedContinuation<Result<HTTPAnswerReader.Answer, any Error>, Never>?
@@ -41,7 +41,7 @@ actor HTTPClient: BenchClient {
             + (acceptsGzip ? "Accept-Encoding: gzip\r\n" : "") + "Content-Type: application/json\r\nContent-Length: "
     }
 
-    /// - Throws: `BenchError` where the status is not 200.
+    /// - Throws: `BenchError` if the status is not 200.
     func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer {
         let answer: Result<HTTPAnswerReader.Answer, any Error> = await withSuspension { caller in
             if isClosed { return .resume(.failure(ChannelError.eof)) }

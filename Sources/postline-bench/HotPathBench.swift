@@ -3,7 +3,7 @@ internal import LineServer
 internal import Messaging
 internal import TerminalText
 
-/// What the service itself computes for a request and for a change, without sockets and without a database.
+/// The computation of the service for a request and a change, without sockets and database.
 struct HotPathBench {
     func run() throws -> (table: [String], figures: [BenchFigure]) {
         let request =
@@ -33,9 +33,9 @@ struct HotPathBench {
         return (table, figures)
     }
 
-    /// The median of five rounds, in nanoseconds a thing.
+    /// Returns the median of five rounds, in nanoseconds per operation.
     ///
-    /// - Parameter count: how many things one call does, and says that it did.
+    /// - Parameter count: the operations of one call, which its result must confirm.
     private func measure(_ count: Int, _ body: () -> Int) throws -> Double {
         var rounds: [Double] = []
         // The first round warms up.

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import TerminalText
 
-/// Pictures into the node's own folder, beside nginx that takes files by PUT; and a hundred at once, beside those who send.
+/// Uploads into the node's folder, compared with nginx and PUT, and a hundred at once beside senders.
 struct MediaBench {
     private static let bytes = 5_000_000
     private static let atOnce = 100
@@ -25,7 +25,7 @@ struct MediaBench {
         var result: (table: [String], figures: [BenchFigure])?
         let directory = "\(world.directory)/media"
         try BenchFiles.makeDirectory(directory)
-        // Its port is of no account: addresses are asked by their paths.
+        // The port is irrelevant: only the path of addresses is used.
         let settings = ["POSTLINE_MEDIA_DIR": directory, "POSTLINE_MEDIA_URL": "http://localhost"]
         try await BenchNode.run(on: world.postgres, secret: world.secret, environment: settings) { ports in
             try await NginxServer.run(in: directory) { nginx in
@@ -43,7 +43,7 @@ struct MediaBench {
         var (own, others): ([Double], [Double]) = ([], [])
         for round in 1...rounds {
             let targets = try await targets(Self.uploads, clients)
-            // Beside requests pictures have a pace.
+            // Uploads are throttled while requests are served.
             try await Task.sleep(for: .milliseconds(200))
             let rate = try await megabytesPerSecond(targets, port: ports.http)
             let files = (0..<Self.uploads).map { "/\(round)-\($0)" }
@@ -57,7 +57,7 @@ struct MediaBench {
         let ratio = ratios[ratios.count / 2]
 
         let senders = try await senders(port: ports.line)
-        // About as long as the uploads take: their pace beside requests is 32 MiB a second.
+        // About the duration of the uploads, which are limited to 32 MiB per second beside requests.
         let time = Duration.seconds(max(seconds, Self.atOnce * Self.bytes >> 25))
         let alone = try await PacedSends.run(senders, pace: 100, for: time)
         let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
@@ -94,7 +94,7 @@ struct MediaBench {
         )
     }
 
-    /// Two who upload in turn: nobody has too many that wait.
+    /// Two users upload alternately, so that neither exceeds its pending uploads.
     private func clients(port: Int) async throws -> [LineClient] {
         var clients: [LineClient] = []
         for pair in world.pairs.prefix(20) {
@@ -115,7 +115,7 @@ struct MediaBench {
         return senders
     }
 
-    /// Where so many pictures may be put.
+    /// Returns that many upload addresses.
     private func targets(_ count: Int, _ clients: [LineClient]) async throws -> [String] {
         var targets: [String] = []
         for number in 0..<count {

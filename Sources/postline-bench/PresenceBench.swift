@@ -3,27 +3,27 @@ internal import NIOCore
 internal import NIOPosix
 internal import PrivatePostgres
 
-/// Ten thousand come online at two nodes: how soon one who knows them all is told of all, how many statements that
-/// takes, and what it costs those who send. And how soon somebody at the other node sees that one is typing.
+/// Ten thousand users come online at two nodes: the time until a contact of all of them knows, the statements that it
+/// takes, and the cost for senders. Also the latency of typing notices between nodes.
 struct PresenceBench {
     private static let guests = 10_000
     private static let groupSize = 10
     private static let senders = 4
 
-    /// How many come at a time: enough for the machine to have no rest, and not all, which is `crowd`.
+    /// The connections at a time: enough to keep the machine busy, but not all, which is `crowd`.
     private static let atOnce = 256
 
-    /// How much of an arrival the sends are measured beside.
+    /// The part of an arrival in which sends are measured.
     private static let beginning = Duration.seconds(5)
 
-    /// After so long a backend that has nothing to do has said what it wrote.
+    /// The time after which an idle backend has reported its statistics.
     private static let countsAreLate = Duration.seconds(11)
 
     let world: BenchWorld
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    /// What was seen of one arrival.
+    /// The measurements of one arrival.
     private struct Arrival {
         let watchers: [Watcher]
         let end: ContinuousClock.Instant
@@ -34,7 +34,7 @@ struct PresenceBench {
     }
 
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
-        // Not one of those who are told of typing: with so many conversations a sync is live after some pages alone.
+        // Not a receiver of typing notices: with so many conversations a sync is live only after several pages.
         guard let observer = world.pairs.last?.sender else { throw BenchError("There is nobody to tell.") }
         say("making \(Self.guests) guests in groups of \(Self.groupSize), which takes a minute or some …")
         let crowd = try await Crowd.make(Self.guests, port: world.port, group: world.threads)
@@ -60,14 +60,14 @@ struct PresenceBench {
             let client = try await world.connect(pair.sender, port: ports[number % ports.count], group: threads)
             senders.append((client, pair.conversationID))
         }
-        // Caches fill and plans are made before anything counts.
+        // Warm up caches and plans.
         _ = try await send(senders, for: .seconds(1))
         let calm = try await send(senders, for: .seconds(seconds))
 
         say("\(Self.guests) arrive in the background …")
         let unseen = try await arrive(crowd, ports, beside: senders, inBackground: true)
         for watcher in unseen.watchers { watcher.close() }
-        // The nodes see to those who have gone.
+        // Let the nodes handle the disconnects.
         try await Task.sleep(for: .seconds(2))
 
         say("\(Self.guests) come online …")
@@ -113,7 +113,7 @@ struct PresenceBench {
         )
     }
 
-    /// All come, as quickly as the machine can take them, while some send.
+    /// Connects all users as fast as the machine can, while some send.
     private func arrive(
         _ crowd: Crowd, _ ports: [Int], beside senders: [(LineClient, String)], inBackground: Bool
     ) async throws -> Arrival {
@@ -130,7 +130,7 @@ struct PresenceBench {
         try await BenchLoop.run(senders, for: time, method: "messages.send", SendBench.write).latencies
     }
 
-    /// How often nodes wrote that they are there, with or without news of somebody.
+    /// Returns how often nodes recorded their presence.
     private func reports() async throws -> Double {
         let text = try await world.postgres.psql(
             "select n_tup_ins + n_tup_upd from pg_stat_user_tables where relid = 'app.nodes'::regclass",

@@ -4,7 +4,7 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import Synchronization
 
-/// How long it takes from a user's change of its profile until all of a thousand contacts have it, on two nodes.
+/// The time from a profile change until all of a thousand contacts have it, on two nodes.
 struct ProfileBench {
     private static let contacts = 1_000
 
@@ -47,7 +47,7 @@ struct ProfileBench {
             let times = try await arrivals.all()
             each += times.map { $0 - sent }
             if let latest = times.max() { last.append(latest - sent) }
-            // Out of step with whatever beats in the service.
+            // A random pause, to be independent of periodic tasks of the service.
             try await Task.sleep(for: .microseconds(Int.random(in: 0...20_000)))
         }
         await client.close()
@@ -81,8 +81,8 @@ struct ProfileBench {
 }
 
 extension ByteBuffer {
-    /// Whether these bytes stand in it. The library's `firstRange(of:)` takes as long for one push as all that a node
-    /// does for it.
+    /// Returns true if it contains these bytes. The library's `firstRange(of:)` takes as long for a push as the node's
+    /// whole work for it.
     fileprivate func contains(_ bytes: [UInt8]) -> Bool {
         let all = readableBytesUInt8Span
         guard let first = bytes.first, all.count >= bytes.count else { return false }
@@ -93,7 +93,7 @@ extension ByteBuffer {
     }
 }
 
-/// When each of many clients got the push that is waited for.
+/// The arrival times of one push at many clients.
 private final class Arrivals: Sendable {
     private struct State {
         var wanted: [UInt8] = []
@@ -105,7 +105,7 @@ private final class Arrivals: Sendable {
 
     init(expected: Int) { self.expected = expected }
 
-    /// From now on pushes are looked for that hold this text.
+    /// Starts to wait for pushes that contain this text.
     func begin(_ text: String) { state.withLock { $0 = State(wanted: Array(text.utf8)) } }
 
     func take(_ push: ServerNotification) {
@@ -115,7 +115,9 @@ private final class Arrivals: Sendable {
         }
     }
 
-    /// Waits until all have it; one that does not within ten seconds is a fault.
+    /// Waits until all clients have it.
+    ///
+    /// - Throws: if one is missing for ten seconds.
     func all() async throws -> [ContinuousClock.Instant] {
         let limit = ContinuousClock.now + .seconds(10)
         while true {

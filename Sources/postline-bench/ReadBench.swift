@@ -3,7 +3,7 @@ internal import Messaging
 internal import NIOCore
 internal import PrivatePostgres
 
-/// How often in a second the 50 newest messages of a conversation are read, beside what the database alone does.
+/// Reads per second of the 50 newest messages of a conversation, compared with the database alone.
 struct ReadBench {
     let world: BenchWorld
     let connections: Int
@@ -53,7 +53,7 @@ struct ReadBench {
         try await readers.ask("messages.list", for: time, write)
     }
 
-    /// The params of one read.
+    /// Writes the params of one read.
     static func write(conversationID: String, params: inout ByteBuffer) {
         params.writeStaticString(#"{"conversation_id":""#)
         params.writeString(conversationID)

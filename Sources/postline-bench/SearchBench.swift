@@ -3,7 +3,7 @@ internal import Messaging
 internal import PrivatePostgres
 internal import TerminalText
 
-/// How long a search for people takes among a million, typos included.
+/// The duration of a search among a million users, including typos.
 struct SearchBench {
     private static let profiles = 1_000_000
     private static let first = [
@@ -11,7 +11,7 @@ struct SearchBench {
         "Maria", "Noah", "Olivia", "Pedro", "Qing", "Rosa", "Samuel", "Tariq", "Ulrike", "Victor", "Wanjiru", "Xavier",
         "Yara", "Zoë", "Søren", "Émile", "Łukasz", "Nguyễn",
     ]
-    /// Three of them make a last name: 216,000 there are, about as many words as a million people's names have.
+    /// Three of them form a last name: 216,000 combinations, about the vocabulary of a million names.
     private static let syllables = [
         "ba", "be", "bo", "cas", "ce", "chi", "da", "der", "do", "el", "en", "fa", "fer", "ga", "gar", "go", "ha",
         "hen",
@@ -78,7 +78,7 @@ struct SearchBench {
         (0..<3).map { _ in pick(syllables) }.joined().capitalizedFirst
     }
 
-    /// The name with two letters exchanged.
+    /// Returns the name with two letters swapped.
     private static func typo(_ name: String) -> String {
         var letters = Array(name)
         guard letters.count > 3 else { return name }
@@ -87,7 +87,7 @@ struct SearchBench {
         return String(letters)
     }
 
-    /// As a restored dump brings them: without triggers, which is quicker.
+    /// Inserts rows without triggers, as a restored dump does, which is faster.
     private func fill() async throws {
         func list(_ names: [String]) -> String { "array['\(names.joined(separator: "','"))']" }
         try await world.postgres.psql(

@@ -4,16 +4,16 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import Synchronization
 
-/// How many messages are answered in a second, each pushed to a live receiver, beside what the database alone does.
+/// Messages acknowledged per second, each pushed to a live receiver, compared with the database alone.
 struct SendBench {
-    /// Within so long the feed has seen what pgbench wrote, which no bell announces: in one look with so much nothing else
-    /// would be told.
+    /// The time within which the feed has read pgbench's rows, which send no notification. A poll with so many changes
+    /// would contain nothing else.
     private static let sweep = Duration.seconds(2)
 
     private static let content = "Shall we meet at the harbour at seven? I could bring the maps and something to eat."
 
     let world: BenchWorld
-    /// How many send at once.
+    /// The number of concurrent senders.
     let connections: Int
     let seconds: Int
     let rounds: Int
@@ -22,7 +22,7 @@ struct SendBench {
     func run() async throws -> (table: [String], figures: [BenchFigure]) {
         let pushed = PushCounter()
         var receivers: [LineClient] = []
-        // Others than pgbench's, of whose messages there are more than are told.
+        // Not pgbench's users, who have more messages than a poll contains.
         let pairs = world.pairs.dropFirst(PgBench.mostClients).prefix(connections)
         for pair in pairs { receivers.append(try await world.connect(pair.receiver) { pushed.take($0) }) }
         let senders = try await Askers.connect(
@@ -35,7 +35,7 @@ struct SendBench {
         let count = senders.count
         var comparison = Comparison(
             "Sends at \(count) connections, \(rounds) rounds of \(seconds) s each in turn, every message pushed")
-        // Caches fill and plans are made before anything counts.
+        // Warm up caches and plans.
         _ = try await Self.round(senders, for: .seconds(1))
         _ = try await pgbench.run(call, clients: min(PgBench.mostClients, count), seconds: 1)
         for number in 1...rounds {
@@ -58,12 +58,12 @@ struct SendBench {
         return (comparison.table, [figure])
     }
 
-    /// All senders send, one message after another, until the time is over.
+    /// All senders send one message after another until the time is over.
     private static func round(_ senders: Askers, for time: Duration) async throws -> BenchRound {
         try await senders.ask("messages.send", for: time, write)
     }
 
-    /// The params of one send.
+    /// Writes the params of one send.
     static func write(conversationID: String, params: inout ByteBuffer) {
         params.writeStaticString(#"{"conversation_id":""#)
         params.writeString(conversationID)
@@ -75,11 +75,11 @@ struct SendBench {
     }
 }
 
-/// Counts the messages that are pushed, over all receivers.
+/// Counts pushed messages over all receivers.
 final class PushCounter: Sendable {
     private let count = Atomic(0)
 
-    /// How often one was told to ask for what is not pushed.
+    /// The number of `sync.lagged` notices.
     private let lags = Atomic(0)
 
     var value: Int { count.load(ordering: .relaxed) }
@@ -90,7 +90,9 @@ final class PushCounter: Sendable {
         count.add(params["messages"]?.arrayValue?.count ?? 0, ordering: .relaxed)
     }
 
-    /// Waits until so many have come; a push that does not come within ten seconds is a fault.
+    /// Waits for the given number of pushes.
+    ///
+    /// - Throws: if one is missing for ten seconds.
     func reach(_ expected: Int) async throws {
         for _ in 0..<1000 where value < expected { try await Task.sleep(for: .milliseconds(10)) }
         guard value >= expected else {
@@ -100,7 +102,7 @@ final class PushCounter: Sendable {
         }
     }
 
-    /// Waits until nothing has come for a quarter of a second.
+    /// Waits until nothing has arrived for a quarter of a second.
     func settle() async throws {
         var last = -1
         for _ in 0..<120 where last != value {

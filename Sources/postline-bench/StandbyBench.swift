@@ -4,9 +4,9 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import Synchronization
 
-/// What a standby takes off the primary, and what it costs in time: the same people, who send, receive and read at an
-/// even pace, at a node that reads from a streaming replica and at one that does not, in turn. The replica follows in
-/// both, as one does that is there for the primary's loss.
+/// The load that a standby takes off the primary, and its cost in latency: the same users send, receive and read at an
+/// even pace, at a node that reads from a streaming replica and at one that does not, alternating. The replica follows
+/// in both cases.
 struct StandbyBench {
     private static let people = 16
     private static let sendsPerSecond = 100.0
@@ -44,11 +44,11 @@ struct StandbyBench {
     }
 
     private struct Round {
-        /// How much of a core each server had.
+        /// The processor use of each server, in cores.
         let primary: Double
         let standby: Double
         let lists: Percentiles
-        /// From the beginning of a send until its receiver had the message.
+        /// The time from the start of a send until its receiver has the message.
         let pushes: Percentiles
     }
 
@@ -93,7 +93,7 @@ struct StandbyBench {
         )
     }
 
-    /// - Parameter url: the standby's for the node, or nothing.
+    /// - Parameter url: the standby's URL for the node, or nothing.
     private func round(
         _ pairs: [BenchWorld.Pair], _ standby: PrivatePostgres, reading url: String
     ) async throws -> Round {
@@ -115,7 +115,7 @@ struct StandbyBench {
                 let sender = try await world.connect(pair.sender, port: ports.line)
                 senders.append(.init(client: sender, conversations: [pair.conversationID]))
             }
-            // Plans are made, and caches filled, in what does not count.
+            // Warm up caches and plans.
             let before = try await Self.load(senders, readers, for: .seconds(2))
             let start = ContinuousClock.now
             let primary = try ProcessorTime.ofFamily(primaryProcess)
@@ -133,7 +133,7 @@ struct StandbyBench {
         return round
     }
 
-    /// Returns when the node's feed looks at its standby.
+    /// Returns once the node's feed polls its standby.
     private static func awaitStandby(port: Int) async throws {
         for _ in 0..<300 {
             if try await OperationsClient.figure("postline_feed_at_standby", port: port) == 1 { return }
@@ -175,7 +175,7 @@ struct StandbyBench {
     }
 }
 
-/// When which message was pushed.
+/// The arrival times of pushed messages.
 private final class Arrivals: Sendable {
     private let times = Mutex<[String: ContinuousClock.Instant]>([:])
     let tally = Tally()
@@ -192,7 +192,7 @@ private final class Arrivals: Sendable {
         tally.add(messages.count, at: push.received)
     }
 
-    /// How long each message took from the beginning of its send.
+    /// Returns the latency of each message from the start of its send.
     func times(of sends: PacedSends) throws -> Percentiles {
         let times = times.withLock { $0 }
         return Percentiles(

@@ -4,10 +4,10 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import TerminalText
 
-/// Messages at a steady pace for a long time, in a database with autovacuum as a real one has it: what grows.
+/// Messages at a steady pace for a long time, with autovacuum as in production: what grows.
 ///
-/// Sixteen send to 64 conversations each, every message is pushed to a live receiver, and these move their read marks
-/// once for every four messages.
+/// Sixteen users send to 64 conversations each. Every message is pushed to a live receiver, which moves its read mark
+/// after every fourth message.
 struct SteadyBench {
     private static let people = 16
     private static let conversationsEach = 64
@@ -17,10 +17,10 @@ struct SteadyBench {
     let world: BenchWorld
     let minutes: Int
 
-    /// Messages a second.
+    /// Messages per second.
     let rate: Double
 
-    /// Where the plot goes, anew with each sample, so that a run that is cut short has one too.
+    /// The plot's file, rewritten with each sample so that an interrupted run has one too.
     let file: String?
     let say: @Sendable (String) -> Void
 
@@ -66,13 +66,13 @@ struct SteadyBench {
         )
     }
 
-    /// Who reads what is sent to its conversations.
+    /// A user who reads the messages of its conversations.
     private struct Reader: Sendable {
         let client: LineClient
         let conversations: [String]
     }
 
-    /// Gives each pair as many conversations: groups of two, by SQL, since they are the world and not what is measured.
+    /// Creates the conversations of each pair, by SQL since this is not measured.
     private func acquaint() async throws -> [(BenchWorld.Pair, [String])] {
         let pairs = world.pairs.prefix(Self.people)
         let rows = pairs.map { "('\($0.sender.id)'::uuid, '\($0.receiver.id)'::uuid)" }
@@ -98,7 +98,7 @@ struct SteadyBench {
         return pairs.map { ($0, [$0.conversationID] + conversations[Substring($0.sender.id), default: []]) }
     }
 
-    /// A window: messages at the pace, and read marks beside them.
+    /// Runs one window: messages at the pace, and read marks.
     private func send(
         _ senders: [PacedSends.Sender], _ readers: [Reader], until end: ContinuousClock.Instant, first: Int
     ) async throws -> PacedSends {
@@ -126,7 +126,7 @@ struct SteadyBench {
             params.clear()
             params.writeString(#"{"conversation_id":""#)
             params.writeString(conversations[(first + count * Int(messagesARead)) % conversations.count])
-            // Beyond the last one it is the last.
+            // A number beyond the last message means the last.
             params.writeString(#"","seq":9007199254740991}"#)
             _ = try await client.answer(to: "messages.mark_read", params)
             count += 1

@@ -1,6 +1,6 @@
-/// How a steady run is drawn.
+/// The plot of a steady run.
 struct SteadyPlot: Sendable {
-    /// How long it is to be.
+    /// The planned length of the run.
     let minutes: Int
     let rate: Double
     let samples: [SteadySample]
@@ -9,7 +9,7 @@ struct SteadyPlot: Sendable {
     var multiples: SmallMultiples {
         let courses = SteadyCourse.all(samples, since: start)
         var charts: [SmallMultiples.Chart] = []
-        // What has the same title is one chart.
+        // Series with the same title share a chart.
         for course in courses where !charts.contains(where: { $0.title == course.title }) {
             let together = courses.filter { $0.title == course.title }
             charts.append(
@@ -43,12 +43,12 @@ struct SteadyPlot: Sendable {
         return growths.joined(separator: ", ")
     }
 
-    /// Such as `p99` of `send_p99`.
+    /// Returns the short name of a series, such as `p99` of `send_p99`.
     private static func shortName(of course: SteadyCourse) -> String {
         course.name.split(separator: "_").last.map(String.init) ?? course.name
     }
 
-    /// How many of what the values are in make one of what the title says.
+    /// Returns the divisor from the values' unit to the title's.
     private static func scale(of course: SteadyCourse) -> Double {
         if course.title.hasSuffix(", ms") { return 1000 }
         return course.title.hasSuffix(", MiB") ? 1_048_576 : 1

@@ -2,12 +2,12 @@ internal import LineClient
 internal import Messaging
 internal import TerminalText
 
-/// One change to a thousand connected members by each way in, in turn: the same members, over connections that are made
-/// anew for each round.
+/// One change to a thousand connected members over each transport, alternating: the same members, with new connections
+/// for each round.
 struct WaysFanoutBench {
     private static let watchers = 1_000
     private static let inFlight = 8
-    /// Twice as many as are in flight: two changes of one profile in one look would be one.
+    /// Twice the number in flight, since two changes of one profile in one poll would be merged.
     private static let owners = 16
 
     let world: BenchWorld

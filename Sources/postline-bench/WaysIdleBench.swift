@@ -1,6 +1,6 @@
 internal import TerminalText
 
-/// What an idle live session costs by each way in: the node's resident memory for each of many.
+/// The cost of an idle live session over each transport, in resident memory of the node.
 struct WaysIdleBench {
     private static let sessions = 2_000
 
@@ -12,7 +12,7 @@ struct WaysIdleBench {
         let crowd = try await Crowd.make(Self.sessions, port: world.port, group: world.threads)
         var kibibytes: [WayIn: Double] = [:]
         for way in WayIn.allCases {
-            // A node of its own each: what one way has taken and freed, the next would take again.
+            // A node for each: memory freed by one transport would be reused by the next.
             try await BenchNode.run(on: world.postgres, secret: world.secret) { ports in
                 let before = try await OperationsClient.figure(OperationsClient.memory, port: ports.operations)
                 let watchers = try await crowd.watch(
