@@ -20,7 +20,7 @@ struct BackPressureBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         say("making a group of \(Self.readers) who read and \(Self.slow) who do not …")
         let delivered = Deliveries()
         let readers = try await guests(Self.readers) { delivered.take($0) }
@@ -61,13 +61,13 @@ struct BackPressureBench {
                 "  alone: \(Int(without.reduce(0, +) / Double(rounds)))/s; "
                     + "beside \(Self.slow) live sessions that do not read: \(Int(with.reduce(0, +) / Double(rounds)))/s",
                 "  times that a session fell behind: \(Int(lagged)); the node's memory grew by at most "
-                    + "\(BenchFigure.text(mebibytes, 1)) MiB in a round",
+                    + "\(BenchResult.text(mebibytes, 1)) MiB in a round",
             ],
             [
-                BenchFigure(name: "backpressure_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.9)),
-                BenchFigure(name: "backpressure_lagged", value: lagged, unit: "times", goal: nil),
+                BenchResult(name: "backpressure_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.9)),
+                BenchResult(name: "backpressure_lagged", value: lagged, unit: "times", goal: nil),
                 // At most a queue per session.
-                BenchFigure(
+                BenchResult(
                     name: "backpressure_memory", value: mebibytes, unit: "MiB", goal: .below(Double(Self.slow))),
             ]
         )

@@ -46,7 +46,7 @@ struct Comparison: Sendable {
                 median(rounds.compactMap { $0.latencies.milliseconds(99) }),
             ]
             let texts = zip(columns, [0, 2, 2, 2]).map { value, digits in
-                Self.right(value.map { BenchFigure.text($0, digits) } ?? "–")
+                Self.right(value.map { BenchResult.text($0, digits) } ?? "–")
             }
             return "  " + TextWidth.fit(name, to: 10) + texts.joined()
         }

@@ -39,7 +39,7 @@ struct ChartAxis: Sendable, Equatable {
             digits += 1
             scaled *= 10
         }
-        let parts = BenchFigure.text(tick, digits).split(separator: ".")
+        let parts = BenchResult.text(tick, digits).split(separator: ".")
         var whole = ""
         for (number, digit) in (parts.first ?? "").reversed().enumerated() {
             if number > 0, number % 3 == 0, digit != "-" { whole.append(",") }

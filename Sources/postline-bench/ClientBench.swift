@@ -19,7 +19,7 @@ struct ClientBench {
     let world: BenchWorld
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("postline-bench-client")
         try? FileManager.default.removeItem(at: folder)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -60,19 +60,19 @@ struct ClientBench {
                 "  its start without a network, until list and newest messages are there: p50 \(start.text(50)) ms, "
                     + "p95 \(start.text(95)) ms",
                 "  the same with a million messages in the store: p50 \(large.text(50)) ms, p95 \(large.text(95)) ms",
-                "  memory that it takes, in a process of its own: \(BenchFigure.text(memory, 1)) MB",
-                "  its return to a server: \(BenchFigure.text(empty, 0)) ms, with 1,000 new messages "
-                    + "\(BenchFigure.text(full, 0)) ms",
+                "  memory that it takes, in a process of its own: \(BenchResult.text(memory, 1)) MB",
+                "  its return to a server: \(BenchResult.text(empty, 0)) ms, with 1,000 new messages "
+                    + "\(BenchResult.text(full, 0)) ms",
                 "  from another's send until it is shown: p50 \(observed.text(50)) ms, p95 \(observed.text(95)) ms, p99 \(observed.text(99)) ms",
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "client_cold_start_ms", value: start.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
-                BenchFigure(
+                BenchResult(
                     name: "client_million_start_ms", value: large.milliseconds(95) ?? 0, unit: "ms", goal: .below(100)),
-                BenchFigure(name: "client_memory_mb", value: memory, unit: "MB", goal: .below(40)),
-                BenchFigure(name: "client_delta_ms", value: full - empty, unit: "ms", goal: .below(150)),
-                BenchFigure(
+                BenchResult(name: "client_memory_mb", value: memory, unit: "MB", goal: .below(40)),
+                BenchResult(name: "client_delta_ms", value: full - empty, unit: "ms", goal: .below(150)),
+                BenchResult(
                     name: "client_observed_p99_ms", value: observed.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
             ]
         )

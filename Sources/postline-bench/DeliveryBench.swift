@@ -15,10 +15,10 @@ struct DeliveryBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let sender = world.pairs.first?.sender else { throw BenchError("There is nobody to write.") }
         say("making \(Self.watchers) members of five groups …")
-        let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.watchers, port: world.port, group: world.threads)
         let groups = try await crowd.group(with: [sender.id], in: world.postgres)
         let tally = Tally()
         let watchers = try await crowd.watch(ports: [world.port], group: world.threads, tally: tally)
@@ -58,8 +58,8 @@ struct DeliveryBench {
         return (
             table,
             [
-                BenchFigure(name: "deliveries_per_second", value: best.rate, unit: "/s", goal: .atLeast(150_000)),
-                BenchFigure(name: "deliveries_p99_ms", value: best.p99, unit: "ms", goal: .below(Self.bound)),
+                BenchResult(name: "deliveries_per_second", value: best.rate, unit: "/s", goal: .atLeast(150_000)),
+                BenchResult(name: "deliveries_p99_ms", value: best.p99, unit: "ms", goal: .below(Self.bound)),
             ]
         )
     }

@@ -40,11 +40,11 @@ struct FairnessBench {
         }
     }
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let offender = world.pairs.last else { throw BenchError("There is nobody to offend.") }
         say("making \(Self.groups) groups of \(Self.groupSize) …")
         try await makeGroups(of: offender.sender)
-        var result: (table: [String], figures: [BenchFigure])?
+        var result: (table: [String], figures: [BenchResult])?
         let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let limits = ["POSTLINE_RATE_LIMITS": "on", "POSTLINE_SIGN_INS_PER_MINUTE": "100000"]
         try await BenchNode.run(on: world.postgres, secret: world.secret, environment: limits) { ports in
@@ -57,7 +57,7 @@ struct FairnessBench {
 
     private func measure(
         _ offender: BenchWorld.Pair, _ ports: BenchNode.Ports, _ threads: MultiThreadedEventLoopGroup
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         // Warm up caches and plans.
         _ = try await runVictims(for: .seconds(1), ports)
         let calm = try await runVictims(for: .seconds(seconds), ports)
@@ -79,17 +79,17 @@ struct FairnessBench {
             [
                 "\(Self.connections) connections of one account beside \(Self.victims) other users",
                 calm.row("undisturbed"), disturbed.row("disturbed"),
-                "  the account was answered \(offences) times; the node grew by \(BenchFigure.text(growth, 0)) MB",
+                "  the account was answered \(offences) times; the node grew by \(BenchResult.text(growth, 0)) MB",
                 crowded.row("\(Self.cheapConnections) connections with cheap requests"),
                 "  the account was answered \(cheapOffences) times",
             ],
             [
-                BenchFigure(name: "fairness_p99_ratio", value: ratio, unit: "ratio", goal: .below(3)),
-                BenchFigure(
+                BenchResult(name: "fairness_p99_ratio", value: ratio, unit: "ratio", goal: .below(3)),
+                BenchResult(
                     name: "fairness_errors",
                     value: Double((disturbed + crowded).errors.values.reduce(0, +)), unit: "errors", goal: .below(1)),
-                BenchFigure(name: "fairness_cheap_p99_ratio", value: cheapRatio, unit: "ratio", goal: .below(3)),
-                BenchFigure(name: "fairness_memory", value: growth, unit: "MB", goal: .below(300)),
+                BenchResult(name: "fairness_cheap_p99_ratio", value: cheapRatio, unit: "ratio", goal: .below(3)),
+                BenchResult(name: "fairness_memory", value: growth, unit: "MB", goal: .below(300)),
             ]
         )
     }

@@ -19,11 +19,11 @@ struct FanoutBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let owners = Array(world.pairs.prefix(Self.owners).map(\.sender))
         guard owners.count == Self.owners else { throw BenchError("There are too few people.") }
         say("making \(Self.watchers) contacts …")
-        let crowd = try await Crowd.make(Self.watchers, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.watchers, port: world.port, group: world.threads)
         _ = try await crowd.group(with: owners.map(\.id), in: world.postgres)
         let tally = Tally()
         let watchers = try await crowd.watch(ports: [world.port], group: world.threads, tally: tally)
@@ -88,11 +88,11 @@ struct FanoutBench {
                 row("nats-server, \(Self.inFlight) in flight", theirs.map(\.many)),
             ],
             [
-                BenchFigure(name: "fanout_ratio_nats", value: ratio, unit: "ratio", goal: .atLeast(1)),
-                BenchFigure(name: "fanout_ratio_single", value: single, unit: "ratio", goal: .atLeast(0.8)),
-                BenchFigure(name: "fanout_p50_ratio", value: timesRatio(50), unit: "ratio", goal: .below(1.3)),
-                BenchFigure(name: "fanout_p99_ratio", value: timesRatio(99), unit: "ratio", goal: .below(1)),
-                BenchFigure(
+                BenchResult(name: "fanout_ratio_nats", value: ratio, unit: "ratio", goal: .atLeast(1)),
+                BenchResult(name: "fanout_ratio_single", value: single, unit: "ratio", goal: .atLeast(0.8)),
+                BenchResult(name: "fanout_p50_ratio", value: timesRatio(50), unit: "ratio", goal: .below(1.3)),
+                BenchResult(name: "fanout_p99_ratio", value: timesRatio(99), unit: "ratio", goal: .below(1)),
+                BenchResult(
                     name: "fanout_p99_ms", value: Percentiles(ours.flatMap(\.single.times)).milliseconds(99) ?? 0,
                     unit: "ms", goal: nil),
             ]

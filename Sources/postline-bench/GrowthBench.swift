@@ -17,7 +17,7 @@ struct GrowthBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         try await world.postgres.psql("create database empty")
         try await world.postgres.psql("create database grown")
         var sends: [Pair] = []
@@ -47,8 +47,8 @@ struct GrowthBench {
                 for (client, _) in empty + grown { await client.close() }
             }
         }
-        func figure(_ name: String, _ pairs: [Pair]) -> BenchFigure {
-            BenchFigure(
+        func figure(_ name: String, _ pairs: [Pair]) -> BenchResult {
+            BenchResult(
                 name: name, value: median(pairs.map { $0.grown / $0.empty }) ?? 0, unit: "ratio", goal: .atLeast(0.95))
         }
         func row(_ name: String, _ pairs: [Pair]) -> String {

@@ -16,8 +16,8 @@ actor HTTPClient: BenchClient {
 
     /// The part of a request's head between its path and its length.
     private let fields: String
-    private var answers = HTTPAnswerReader()
-    private var caller: CheckedContinuation<Result<HTTPAnswerReader.Answer, any Error>, Never>?
+    private var answers = HTTPResponseReader()
+    private var caller: CheckedContinuation<Result<HTTPResponseReader.Answer, any Error>, Never>?
     private var isClosed = false
 
     static func connect(
@@ -43,7 +43,7 @@ actor HTTPClient: BenchClient {
 
     /// - Throws: `BenchError` if the status is not 200.
     func answer(to method: String, _ params: ByteBuffer) async throws -> ByteBuffer {
-        let answer: Result<HTTPAnswerReader.Answer, any Error> = await withSuspension { caller in
+        let answer: Result<HTTPResponseReader.Answer, any Error> = await withSuspension { caller in
             if isClosed { return .resume(.failure(ChannelError.eof)) }
             self.caller = caller
             var request = channel.allocator.buffer(capacity: 128 + fields.utf8.count + params.readableBytes)
@@ -79,7 +79,7 @@ actor HTTPClient: BenchClient {
         resume(.failure(ChannelError.eof))
     }
 
-    private func resume(_ result: Result<HTTPAnswerReader.Answer, any Error>) {
+    private func resume(_ result: Result<HTTPResponseReader.Answer, any Error>) {
         let caller = caller
         self.caller = nil
         caller?.resume(returning: result)

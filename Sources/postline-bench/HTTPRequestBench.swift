@@ -10,7 +10,7 @@ struct HTTPRequestBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let pushed = PushCounter()
         var receivers: [LineClient] = []
         var overHTTP: [(HTTPClient, String)] = []
@@ -32,8 +32,8 @@ struct HTTPRequestBench {
         return (
             reads.table + sends.table,
             [
-                BenchFigure(name: "http_me_ratio_\(count)", value: reads.ratio, unit: "ratio", goal: .atLeast(0.7)),
-                BenchFigure(name: "http_send_ratio_\(count)", value: sends.ratio, unit: "ratio", goal: .atLeast(0.7)),
+                BenchResult(name: "http_me_ratio_\(count)", value: reads.ratio, unit: "ratio", goal: .atLeast(0.7)),
+                BenchResult(name: "http_send_ratio_\(count)", value: sends.ratio, unit: "ratio", goal: .atLeast(0.7)),
             ]
         )
     }

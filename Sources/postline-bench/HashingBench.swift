@@ -12,7 +12,7 @@ struct HashingBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         var readers: [(LineClient, String)] = []
         for pair in world.pairs.prefix(Self.readers) {
             readers.append((try await world.connect(pair.sender), pair.conversationID))
@@ -34,20 +34,20 @@ struct HashingBench {
             busy.append(storm)
             ratios.append(storm / calm)
             say(
-                "round \(number): p99 of a read \(BenchFigure.text(calm, 2)) ms, and "
-                    + "\(BenchFigure.text(storm, 2)) ms with \(logins / seconds) sign-ins a second")
+                "round \(number): p99 of a read \(BenchResult.text(calm, 2)) ms, and "
+                    + "\(BenchResult.text(storm, 2)) ms with \(logins / seconds) sign-ins a second")
         }
         let refusals = try await refusals(of: visitors)
         for (client, _) in readers + visitors { await client.close() }
         return (
             [
                 "Reads of the 50 newest messages by \(readers.count) who pause between, \(rounds) rounds of \(seconds) s each",
-                "  alone:                    p99 \(BenchFigure.text(median(quiet) ?? 0, 2)) ms",
-                "  beside \(Self.loginsPerSecond) sign-ins a second: p99 \(BenchFigure.text(median(busy) ?? 0, 2)) ms",
+                "  alone:                    p99 \(BenchResult.text(median(quiet) ?? 0, 2)) ms",
+                "  beside \(Self.loginsPerSecond) sign-ins a second: p99 \(BenchResult.text(median(busy) ?? 0, 2)) ms",
             ],
             [
-                BenchFigure(name: "list_p99_logins", value: median(ratios) ?? 0, unit: "ratio", goal: .below(2)),
-                BenchFigure(name: "unknown_to_wrong", value: refusals, unit: "ratio", goal: nil),
+                BenchResult(name: "list_p99_logins", value: median(ratios) ?? 0, unit: "ratio", goal: .below(2)),
+                BenchResult(name: "unknown_to_wrong", value: refusals, unit: "ratio", goal: nil),
             ]
         )
     }

@@ -10,7 +10,7 @@ struct LatencyBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let pair = world.pairs.first else { throw BenchError("There is nobody to watch.") }
         let (pushes, sink) = AsyncStream.makeStream(of: ServerNotification.self)
         let watcher = try await world.connect(pair.receiver) { sink.yield($0) }
@@ -60,14 +60,14 @@ struct LatencyBench {
                 "  from the statement: \(times(bare))",
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "notify_latency_ratio",
                     value: (total.milliseconds(50) ?? 0) / (bare.milliseconds(50) ?? .infinity), unit: "ratio",
                     goal: .below(2)),
-                BenchFigure(name: "notify_p50_ms", value: commit.milliseconds(50) ?? 0, unit: "ms", goal: nil),
-                BenchFigure(
+                BenchResult(name: "notify_p50_ms", value: commit.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchResult(
                     name: "notify_p99_ms", value: commit.milliseconds(99) ?? 0, unit: "ms", goal: .below(5)),
-                BenchFigure(
+                BenchResult(
                     name: "notify_p99_ratio",
                     value: (total.milliseconds(99) ?? 0) / (bare.milliseconds(99) ?? .infinity), unit: "ratio",
                     goal: .below(2)),

@@ -21,8 +21,8 @@ struct MediaBench {
         return picture
     }
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
-        var result: (table: [String], figures: [BenchFigure])?
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
+        var result: (table: [String], figures: [BenchResult])?
         let directory = "\(world.directory)/media"
         try BenchFiles.makeDirectory(directory)
         // The port is irrelevant: only the path of addresses is used.
@@ -38,7 +38,7 @@ struct MediaBench {
 
     private func run(
         _ ports: BenchNode.Ports, nginx: Int
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         let clients = try await clients(port: ports.line)
         var (own, others): ([Double], [Double]) = ([], [])
         for round in 1...rounds {
@@ -87,9 +87,9 @@ struct MediaBench {
                     + "\(Int(each)) KB of the node's memory an upload",
             ],
             [
-                BenchFigure(name: "upload_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.5)),
-                BenchFigure(name: "upload_send_p99_ratio", value: slower, unit: "ratio", goal: .below(1.5)),
-                BenchFigure(name: "upload_memory_kb", value: each, unit: "KB", goal: .below(1_024)),
+                BenchResult(name: "upload_ratio", value: ratio, unit: "ratio", goal: .atLeast(0.5)),
+                BenchResult(name: "upload_send_p99_ratio", value: slower, unit: "ratio", goal: .below(1.5)),
+                BenchResult(name: "upload_memory_kb", value: each, unit: "KB", goal: .below(1_024)),
             ]
         )
     }

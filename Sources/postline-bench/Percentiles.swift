@@ -14,7 +14,7 @@ struct Percentiles: Sendable {
     }
 
     /// Returns a percentile for a table, such as `1.35`.
-    func text(_ percent: Double) -> String { BenchFigure.text(milliseconds(percent) ?? 0, 2) }
+    func text(_ percent: Double) -> String { BenchResult.text(milliseconds(percent) ?? 0, 2) }
 }
 
 /// Returns the median, or nil for no numbers.

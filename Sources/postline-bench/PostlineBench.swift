@@ -104,7 +104,7 @@ struct PostlineBench: AsyncParsableCommand {
         }
         let steps = connections.map { [$0] } ?? [16, 64, 1]
         let pairs = max(20, chosen.contains(.sends) ? PgBench.mostClients + (steps.max() ?? 0) : connections ?? 0)
-        var figures: [BenchFigure] = []
+        var figures: [BenchResult] = []
         do {
             say("starting a PostgreSQL and a node, and making \(2 * pairs) people …")
             try await BenchWorld.with(pairs: pairs) { world in
@@ -137,10 +137,10 @@ struct PostlineBench: AsyncParsableCommand {
 
     private func measure(
         _ measurement: Measurement, in world: BenchWorld, _ steps: [Int], _ say: @escaping @Sendable (String) -> Void
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         switch measurement {
         case .sends:
-            var all: (table: [String], figures: [BenchFigure]) = ([], [])
+            var all: (table: [String], figures: [BenchResult]) = ([], [])
             for count in steps {
                 let (table, figures) = try await SendBench(
                     world: world, connections: count, seconds: seconds, rounds: rounds, say: say
@@ -172,9 +172,9 @@ struct PostlineBench: AsyncParsableCommand {
             return try await BackPressureBench(world: world, seconds: seconds, rounds: rounds, say: say).run()
         case .fairness: return try await FairnessBench(world: world, seconds: seconds, say: say).run()
         case .search: return try await SearchBench(world: world, seconds: seconds, say: say).run()
-        case .hotpaths: return try HotPathBench().run()
+        case .hotpaths: return try Microbenchmarks().run()
         case .steady:
-            return try await SteadyBench(
+            return try await SoakBench(
                 world: world, minutes: minutes, rate: Double(rate), file: svg, say: say
             ).run()
         case .all: return ([], [])

@@ -12,14 +12,14 @@ struct ProfileBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let owner = world.pairs.first?.sender else { throw BenchError("There is nobody to rename.") }
-        var result: (table: [String], figures: [BenchFigure])?
+        var result: (table: [String], figures: [BenchResult])?
         try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
             say("making \(Self.contacts) contacts, on two nodes …")
             let arrivals = Arrivals(expected: Self.contacts)
             let contacts = try await connect(ports: [world.port, second.line], arrivals)
-            _ = try await Crowd(guests: contacts.map(\.guest)).group(with: [owner.id], in: world.postgres)
+            _ = try await GuestCrowd(guests: contacts.map(\.guest)).group(with: [owner.id], in: world.postgres)
             for contact in contacts {
                 _ = try await contact.client.call("sync.open", ["messages_per_conversation": .integer(0)])
             }
@@ -32,7 +32,7 @@ struct ProfileBench {
 
     private func measure(
         _ owner: BenchWorld.User, _ arrivals: Arrivals
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         let client = try await world.connect(owner)
         var each: [Duration] = []
         var last: [Duration] = []
@@ -60,21 +60,22 @@ struct ProfileBench {
                 "  the last one: p50 \(all.text(50)) ms, p95 \(all.text(95)) ms, p99 \(all.text(99)) ms",
             ],
             [
-                BenchFigure(name: "profile_all_p50_ms", value: all.milliseconds(50) ?? 0, unit: "ms", goal: nil),
-                BenchFigure(name: "profile_all_p99_ms", value: all.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
+                BenchResult(name: "profile_all_p50_ms", value: all.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchResult(name: "profile_all_p99_ms", value: all.milliseconds(99) ?? 0, unit: "ms", goal: .below(50)),
             ]
         )
     }
 
-    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(client: LineClient, guest: Crowd.Guest)]
-    {
-        var contacts: [(client: LineClient, guest: Crowd.Guest)] = []
+    private func connect(ports: [Int], _ arrivals: Arrivals) async throws -> [(
+        client: LineClient, guest: GuestCrowd.Guest
+    )] {
+        var contacts: [(client: LineClient, guest: GuestCrowd.Guest)] = []
         for number in 0..<Self.contacts {
             let client = try await LineClient.connect(
                 host: "127.0.0.1", port: ports[number % ports.count], group: world.threads
             ) { arrivals.take($0) }
             let tokens = try await client.call("auth.guest", ["full_name": .string("Contact \(number)")])
-            contacts.append((client, try Crowd.Guest(tokens)))
+            contacts.append((client, try GuestCrowd.Guest(tokens)))
         }
         return contacts
     }

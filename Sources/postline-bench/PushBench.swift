@@ -28,9 +28,9 @@ struct PushBench {
         let missing: Int
     }
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         say("making \(Self.guests) guests with a device each, which takes a minute or some …")
-        let crowd = try await Crowd.make(Self.guests, port: world.port, group: world.threads)
+        let crowd = try await GuestCrowd.make(Self.guests, port: world.port, group: world.threads)
         let conversations = try await acquaint(crowd)
         var comparison = Comparison(
             "\(Int(Self.pace)) messages a second to \(Self.guests) who have no app open, \(rounds) rounds of "
@@ -64,11 +64,11 @@ struct PushBench {
                     + "\(lag.count + missing) did not come within \(Self.waitTimeout / .seconds(1)) s after the last"
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "push_lag_p99_seconds", value: (lag.milliseconds(99) ?? .infinity) / 1_000, unit: "s",
                     goal: .below(5)),
-                BenchFigure(name: "push_missing", value: Double(missing), unit: "pushes", goal: .below(1)),
-                BenchFigure(name: "push_send_ratio", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.95)),
+                BenchResult(name: "push_missing", value: Double(missing), unit: "pushes", goal: .below(1)),
+                BenchResult(name: "push_send_ratio", value: comparison.ratio, unit: "ratio", goal: .atLeast(0.95)),
             ]
         )
     }
@@ -79,7 +79,7 @@ struct PushBench {
     /// Gives each guest a device and a conversation with a sender, by SQL since this is not measured.
     ///
     /// - Returns: the conversations of each sender.
-    private func acquaint(_ crowd: Crowd) async throws -> [[String]] {
+    private func acquaint(_ crowd: GuestCrowd) async throws -> [[String]] {
         let pairs = world.pairs.prefix(Self.senders)
         guard pairs.count == Self.senders else { throw BenchError("There are too few people.") }
         let senders = pairs.map(\.sender.id)

@@ -26,7 +26,7 @@ struct SearchBench {
     let seconds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         guard let user = world.pairs.first?.sender else { throw BenchError("There is nobody to search.") }
         say("making \(Self.profiles) profiles, which takes a minute or some …")
         try await fill()
@@ -47,7 +47,7 @@ struct SearchBench {
             let times = Percentiles(latencies)
             table.append(
                 "  \(TextWidth.fit(kind, to: 22)) p50 \(times.text(50)) ms, p99 \(times.text(99)) ms, "
-                    + "\(BenchFigure.text(Double(found) / Double(max(1, times.count)), 1)) found")
+                    + "\(BenchResult.text(Double(found) / Double(max(1, times.count)), 1)) found")
             all += latencies
         }
         await client.close()
@@ -55,8 +55,8 @@ struct SearchBench {
         return (
             table,
             [
-                BenchFigure(name: "search_p50_ms", value: times.milliseconds(50) ?? 0, unit: "ms", goal: nil),
-                BenchFigure(name: "search_p99_ms", value: times.milliseconds(99) ?? 0, unit: "ms", goal: .below(20)),
+                BenchResult(name: "search_p50_ms", value: times.milliseconds(50) ?? 0, unit: "ms", goal: nil),
+                BenchResult(name: "search_p99_ms", value: times.milliseconds(99) ?? 0, unit: "ms", goal: .below(20)),
             ]
         )
     }

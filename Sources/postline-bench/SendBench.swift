@@ -19,13 +19,13 @@ struct SendBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let pushed = PushCounter()
         var receivers: [LineClient] = []
         // Not pgbench's users, who have more messages than a poll contains.
         let pairs = world.pairs.dropFirst(PgBench.mostClients).prefix(connections)
         for pair in pairs { receivers.append(try await world.connect(pair.receiver) { pushed.take($0) }) }
-        let senders = try await Askers.connect(
+        let senders = try await RequestClients.connect(
             pairs.map { ($0.sender, $0.conversationID) }, port: world.port, group: world.threads)
         let pgbench = PgBench(
             installation: world.installation, url: await world.postgres.url(database: "postline"),
@@ -51,15 +51,15 @@ struct SendBench {
         senders.end()
         let figure =
             count == 1
-            ? BenchFigure(name: "send_alone_p50_ratio", value: comparison.p50Ratio, unit: "ratio", goal: .below(1.6))
-            : BenchFigure(
+            ? BenchResult(name: "send_alone_p50_ratio", value: comparison.p50Ratio, unit: "ratio", goal: .below(1.6))
+            : BenchResult(
                 name: "send_ratio_\(count)", value: comparison.ratio, unit: "ratio",
                 goal: .atLeast(count < 64 ? 1 : 1.5))
         return (comparison.table, [figure])
     }
 
     /// All senders send one message after another until the time is over.
-    private static func round(_ senders: Askers, for time: Duration) async throws -> BenchRound {
+    private static func round(_ senders: RequestClients, for time: Duration) async throws -> BenchRound {
         try await senders.ask("messages.send", for: time, write)
     }
 

@@ -127,7 +127,7 @@ struct SmallMultiples: Sendable {
             + "\(escaped(text))</text>"
     }
 
-    private static func text(_ number: Double) -> String { BenchFigure.text(number, 1, trimmed: true) }
+    private static func text(_ number: Double) -> String { BenchResult.text(number, 1, trimmed: true) }
 
     static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")

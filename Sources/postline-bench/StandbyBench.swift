@@ -18,7 +18,7 @@ struct StandbyBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         try await world.postgres.psql("create database \(Self.database)")
         var pairs: [BenchWorld.Pair] = []
         try await BenchNode.run(on: world.postgres, database: Self.database, secret: world.secret) { ports in
@@ -54,7 +54,7 @@ struct StandbyBench {
 
     private func compare(
         _ pairs: [BenchWorld.Pair], _ standby: PrivatePostgres
-    ) async throws -> (table: [String], figures: [BenchFigure]) {
+    ) async throws -> (table: [String], figures: [BenchResult]) {
         var without: [Round] = []
         var with: [Round] = []
         let url = await standby.url(user: "postline", database: Self.database)
@@ -63,15 +63,15 @@ struct StandbyBench {
             with.append(try await round(pairs, standby, reading: url))
             guard let one = without.last, let two = with.last else { break }
             say(
-                "round \(number): the primary has \(BenchFigure.text(one.primary, 3)) of a core, "
-                    + "and \(BenchFigure.text(two.primary, 3)) where a standby is read from")
+                "round \(number): the primary has \(BenchResult.text(one.primary, 3)) of a core, "
+                    + "and \(BenchResult.text(two.primary, 3)) where a standby is read from")
         }
         func middle(_ rounds: [Round], _ value: (Round) -> Double) -> Double { median(rounds.map(value)) ?? 0 }
         func row(_ name: String, _ rounds: [Round]) -> String {
-            "  \(name): of a core the primary has \(BenchFigure.text(middle(rounds, \.primary), 3)), "
-                + "the standby \(BenchFigure.text(middle(rounds, \.standby), 3)); p50 of a list "
-                + "\(BenchFigure.text(middle(rounds) { $0.lists.milliseconds(50) ?? 0 }, 2)) ms, until a push "
-                + "\(BenchFigure.text(middle(rounds) { $0.pushes.milliseconds(50) ?? 0 }, 2)) ms"
+            "  \(name): of a core the primary has \(BenchResult.text(middle(rounds, \.primary), 3)), "
+                + "the standby \(BenchResult.text(middle(rounds, \.standby), 3)); p50 of a list "
+                + "\(BenchResult.text(middle(rounds) { $0.lists.milliseconds(50) ?? 0 }, 2)) ms, until a push "
+                + "\(BenchResult.text(middle(rounds) { $0.pushes.milliseconds(50) ?? 0 }, 2)) ms"
         }
         return (
             [
@@ -80,10 +80,10 @@ struct StandbyBench {
                 row("all from the primary", without), row("reads from a standby", with),
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "standby_primary_ratio",
                     value: median(zip(with, without).map { $0.primary / $1.primary }) ?? 0, unit: "ratio", goal: nil),
-                BenchFigure(
+                BenchResult(
                     name: "standby_push_ratio",
                     value: median(
                         zip(with, without).map {

@@ -12,7 +12,7 @@ struct TwoNodeBench {
     let rounds: Int
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         var sends: [(one: Double, two: Double)] = []
         var lists: [(one: Double, two: Double)] = []
         try await BenchNode.run(on: world.postgres, secret: world.secret) { second in
@@ -36,10 +36,10 @@ struct TwoNodeBench {
                 row("sends", sends), row("lists", lists),
             ],
             [
-                BenchFigure(
+                BenchResult(
                     name: "two_node_send_ratio", value: median(sends.map { $0.two / $0.one }) ?? 0, unit: "ratio",
                     goal: .atLeast(1.2)),
-                BenchFigure(
+                BenchResult(
                     name: "two_node_list_ratio", value: median(lists.map { $0.two / $0.one }) ?? 0, unit: "ratio",
                     goal: .atLeast(1)),
             ]

@@ -22,11 +22,11 @@ struct Watcher: Sendable {
     ///
     /// - Parameter framing: the framing until the response. Marks are found within frames, too.
     static func connect(
-        port: Int, group: MultiThreadedEventLoopGroup, saying text: String, until opening: BareConnection.Opening,
+        port: Int, group: MultiThreadedEventLoopGroup, saying text: String, until opening: RawConnection.Opening,
         tally: Tally, framing: @escaping @Sendable () -> [any ChannelHandler] = { [] }
     ) async throws -> Watcher {
         let counter = MarkCounter(tally)
-        try await BareConnection.open(port: port, group: group, saying: text, until: opening, framing: framing) {
+        try await RawConnection.open(port: port, group: group, saying: text, until: opening, framing: framing) {
             try WatcherThread.read($0, for: counter)
         }
         return Watcher(counter: counter)

@@ -4,7 +4,7 @@ internal import NIOPosix
 internal import PrivatePostgres
 
 /// Many guests, created quickly, and their watchers.
-struct Crowd: Sendable {
+struct GuestCrowd: Sendable {
     struct Guest: Sendable {
         let id: String
         let token: String
@@ -22,8 +22,8 @@ struct Crowd: Sendable {
     let guests: [Guest]
 
     /// Registers guests over a few connections at a time.
-    static func make(_ count: Int, port: Int, group: MultiThreadedEventLoopGroup) async throws -> Crowd {
-        Crowd(guests: try await many(count, atOnce: 16) { try await guest($0, port: port, group: group) })
+    static func make(_ count: Int, port: Int, group: MultiThreadedEventLoopGroup) async throws -> GuestCrowd {
+        GuestCrowd(guests: try await many(count, atOnce: 16) { try await guest($0, port: port, group: group) })
     }
 
     /// Creates the given number, several at a time, and returns them in order.
@@ -85,7 +85,8 @@ struct Crowd: Sendable {
     ///     - cursor: the cursor to resume from, or nil for a reset.
     ///     - inBackground: true if the connections must not count as online.
     func watch(
-        ports: [Int], by way: WayIn = .line, group: MultiThreadedEventLoopGroup, tally: Tally, cursor: String? = nil,
+        ports: [Int], by way: Transport = .line, group: MultiThreadedEventLoopGroup, tally: Tally,
+        cursor: String? = nil,
         inBackground: Bool = false, atOnce: Int = 64
     ) async throws -> [Watcher] {
         try await Self.many(guests.count, atOnce: atOnce) { [self] number in

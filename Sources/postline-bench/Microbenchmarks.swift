@@ -4,8 +4,8 @@ internal import Messaging
 internal import TerminalText
 
 /// The computation of the service for a request and a change, without sockets and database.
-struct HotPathBench {
-    func run() throws -> (table: [String], figures: [BenchFigure]) {
+struct Microbenchmarks {
+    func run() throws -> (table: [String], figures: [BenchResult]) {
         let request =
             #"{"jsonrpc":"2.0","id":42,"method":"messages.send","params":{"conversation_id":"\#(randomUUID())","#
             + #""client_id":"\#(randomUUID())","content":"Shall we meet at the harbour at seven?"}}"#
@@ -24,11 +24,11 @@ struct HotPathBench {
             ),
         ]
         var table = ["What the service computes, without sockets and database"]
-        var figures: [BenchFigure] = []
+        var figures: [BenchResult] = []
         for path in paths {
             let nanoseconds = try measure(path.each, path.body)
-            table.append("  \(TextWidth.fit(path.what, to: 40)) \(BenchFigure.text(nanoseconds, 0)) ns")
-            figures.append(BenchFigure(name: "hot_\(path.name)_ns", value: nanoseconds, unit: "ns", goal: nil))
+            table.append("  \(TextWidth.fit(path.what, to: 40)) \(BenchResult.text(nanoseconds, 0)) ns")
+            figures.append(BenchResult(name: "hot_\(path.name)_ns", value: nanoseconds, unit: "ns", goal: nil))
         }
         return (table, figures)
     }

@@ -1,5 +1,5 @@
 /// A sample: half a minute of a steady run.
-struct SteadySample: Sendable {
+struct SoakSample: Sendable {
     /// The time of the sample, in minutes since the start.
     let minutes: Double
 
@@ -8,14 +8,14 @@ struct SteadySample: Sendable {
 
     /// The node's resident memory, in bytes.
     let memory: Double
-    let database: SteadyDatabase
+    let database: SoakDatabase
 
     /// The number of messages.
     let messages: Int
 }
 
 /// The statistics of the tables that every message writes.
-struct SteadyDatabase: Sendable, Equatable {
+struct SoakDatabase: Sendable, Equatable {
     /// The WAL bytes written so far.
     let logBytes: Double
 
@@ -60,7 +60,7 @@ struct SteadyDatabase: Sendable, Equatable {
 }
 
 /// A value over a whole run.
-struct SteadyCourse: Sendable {
+struct SoakSeries: Sendable {
     /// The stable name, for scripts.
     let name: String
 
@@ -69,7 +69,7 @@ struct SteadyCourse: Sendable {
     let values: [Double]
 
     /// The goal of the growth.
-    let goal: BenchFigure.Goal
+    let goal: BenchResult.Goal
 
     /// Returns the compared samples: the second sixth and the last.
     static func compared(_ count: Int) -> (second: Range<Int>, last: Range<Int>) {
@@ -87,41 +87,41 @@ struct SteadyCourse: Sendable {
     }
 
     /// The result.
-    var figure: BenchFigure? {
-        growth.map { BenchFigure(name: "steady_\(name)_growth", value: $0, unit: "ratio", goal: goal) }
+    var figure: BenchResult? {
+        growth.map { BenchResult(name: "steady_\(name)_growth", value: $0, unit: "ratio", goal: goal) }
     }
 
     /// Returns all series of a run.
     ///
     /// - Parameter start: the state of the database at the start.
-    static func all(_ samples: [SteadySample], since start: SteadySample) -> [SteadyCourse] {
+    static func all(_ samples: [SoakSample], since start: SoakSample) -> [SoakSeries] {
         let spans = zip([start] + samples, samples)
-        func course(
-            _ name: String, _ title: String, _ goal: BenchFigure.Goal, _ value: (SteadySample) -> Double
-        ) -> SteadyCourse {
-            SteadyCourse(name: name, title: title, values: samples.map(value), goal: goal)
+        func makeSeries(
+            _ name: String, _ title: String, _ goal: BenchResult.Goal, _ value: (SoakSample) -> Double
+        ) -> SoakSeries {
+            SoakSeries(name: name, title: title, values: samples.map(value), goal: goal)
         }
         return [
             // In microseconds, since values below one unit are not distinguished.
-            course("send_p50", "Sends answered, ms", .below(1.25)) { ($0.sends.milliseconds(50) ?? 0) * 1000 },
-            course("send_p99", "Sends answered, ms", .below(1.5)) { ($0.sends.milliseconds(99) ?? 0) * 1000 },
-            course("memory", "The node's memory, MiB", .below(1.1)) { $0.memory },
-            course("dead_rows", "Dead rows of the hot tables", .below(1.5)) { $0.database.deadRows },
-            course("chat_bytes", "Conversations on disk, MiB", .below(1.25)) {
+            makeSeries("send_p50", "Sends answered, ms", .below(1.25)) { ($0.sends.milliseconds(50) ?? 0) * 1000 },
+            makeSeries("send_p99", "Sends answered, ms", .below(1.5)) { ($0.sends.milliseconds(99) ?? 0) * 1000 },
+            makeSeries("memory", "The node's memory, MiB", .below(1.1)) { $0.memory },
+            makeSeries("dead_rows", "Dead rows of the hot tables", .below(1.5)) { $0.database.deadRows },
+            makeSeries("chat_bytes", "Conversations on disk, MiB", .below(1.25)) {
                 $0.database.conversationBytes
             },
-            course("table_bytes", "Bytes of table a message", .below(1.1)) {
+            makeSeries("table_bytes", "Bytes of table a message", .below(1.1)) {
                 $0.database.tableBytes / Double(max($0.messages, 1))
             },
-            course("index_bytes", "Bytes of indexes a message", .below(1.1)) {
+            makeSeries("index_bytes", "Bytes of indexes a message", .below(1.1)) {
                 $0.database.indexBytes / Double(max($0.messages, 1))
             },
-            SteadyCourse(
+            SoakSeries(
                 name: "log_bytes", title: "Bytes of log (WAL) a message",
                 values: spans.map { before, now in
                     (now.database.logBytes - before.database.logBytes) / Double(max(now.messages - before.messages, 1))
                 }, goal: .below(1.25)),
-            SteadyCourse(
+            SoakSeries(
                 name: "hot_share", title: "Updates in place (HOT), %",
                 values: spans.map { before, now in
                     100 * (now.database.updatesInPlace - before.database.updatesInPlace)

@@ -14,7 +14,7 @@ import Darwin
 
 /// Clients that each send one request after another, on connections that one thread serves in C, as pgbench does, so
 /// that both sides have equally cheap clients.
-struct Askers: Sendable {
+struct RequestClients: Sendable {
     private let sockets: [CInt]
 
     /// The text of each client, such as its conversation.
@@ -25,18 +25,18 @@ struct Askers: Sendable {
     /// Signs all clients in.
     static func connect(
         _ people: [(user: BenchWorld.User, text: String)], port: Int, group: MultiThreadedEventLoopGroup
-    ) async throws -> Askers {
+    ) async throws -> RequestClients {
         var sockets: [CInt] = []
         for (user, _) in people {
             let method = #""method":"session.authenticate","params":{"access_token":"\#(user.accessToken)"}"#
-            let socket = try await BareConnection.open(
+            let socket = try await RawConnection.open(
                 port: port, group: group, saying: #"{"jsonrpc":"2.0","id":0,\#(method)}"# + "\n",
                 // The hello and the response.
                 until: .lines(2)
             ) { $0 }
             sockets.append(socket)
         }
-        return Askers(sockets: sockets, texts: people.map(\.text))
+        return RequestClients(sockets: sockets, texts: people.map(\.text))
     }
 
     /// Closes all connections. No request may follow.

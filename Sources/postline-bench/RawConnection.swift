@@ -10,7 +10,7 @@ import Darwin
 #endif
 
 /// A connection that NIO opens and whose socket C code then reads and writes.
-enum BareConnection {
+enum RawConnection {
     /// The input to wait for before the socket is handed over.
     enum Opening: Sendable {
         /// A number of lines.

@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// Parses HTTP/1.1 responses in pieces of any size. It requires `Content-Length`, which responses of methods always
 /// have.
-struct HTTPAnswerReader {
+struct HTTPResponseReader {
     struct Answer {
         let status: Int
         let body: ByteBuffer

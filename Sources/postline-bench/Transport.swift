@@ -2,7 +2,7 @@ internal import LineClient
 internal import NIOPosix
 
 /// The transport of a live session.
-enum WayIn: Sendable, CaseIterable {
+enum Transport: Sendable, CaseIterable {
     case line, webSocket, eventStream
 
     /// The name for a table, such as `line`.

@@ -2,7 +2,7 @@ internal import Messaging
 internal import TerminalText
 
 /// A result: a measured number with its goal.
-struct BenchFigure: Sendable {
+struct BenchResult: Sendable {
     enum Goal: Sendable {
         case atLeast(Double)
         case below(Double)
