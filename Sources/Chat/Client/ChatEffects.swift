@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PostlineClient
 
-/// Does what the chat asks of its client, and reports what came of it.
+/// Executes the chat's effects with its client, and reports the results.
 @MainActor
 struct ChatEffects {
     let view: ClientView
@@ -9,7 +9,9 @@ struct ChatEffects {
 
     private var client: PostlineClient { view.client }
 
-    /// Does what is only to be stored, in its order; false where the effect asks for an answer (`perform`) or an end.
+    /// Executes an effect that only stores something, in order.
+    ///
+    /// - Returns: false if the effect needs a response (see `perform`) or ends the chat.
     func store(_ effect: ChatEffect) async -> Bool {
         do {
             switch effect {
@@ -29,7 +31,7 @@ struct ChatEffects {
         return true
     }
 
-    /// Asks the server and waits for its answer.
+    /// Sends a request and waits for its response.
     func perform(_ effect: ChatEffect) async {
         do {
             switch effect {
@@ -43,7 +45,7 @@ struct ChatEffects {
             case .group(let action): try await perform(action)
             case .picture(let action): try await perform(action)
             case .fetchCatalogue:
-                // Without it avatars have other colours, and that is all.
+                // If it fails, avatars only have other colours.
                 if let avatars = try? await client.avatars() { report(.catalogue(avatars)) }
             case .account(let action): try await perform(action)
             case .send, .edit, .delete, .markRead, .draft, .change, .retry, .discard, .quit: break

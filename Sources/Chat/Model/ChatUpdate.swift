@@ -1,19 +1,19 @@
 internal import PostlineClient
 
-/// What a person would notice between two moments.
-enum News: Sendable, Equatable {
+/// A change that a user would notice between two states.
+enum ChatUpdate: Sendable, Equatable {
     case message(Message)
-    /// There are so many new messages that only the newest are here.
+    /// So many messages are new that only the newest are loaded.
     case skipped(conversationID: String, count: Int)
     /// A message was edited or deleted.
     case changed(Message)
     case renamed(userID: String, from: String, to: String)
-    /// Somebody goes by another username, or has a first one.
+    /// A user has another username, or a first one.
     case newUsername(userID: String, to: String)
     case newAvatar(userID: String)
     /// The user's own bio was set or cleared.
     case newBio(isSet: Bool)
-    /// The user hides when it is there, or shows it again.
+    /// The user hides its presence, or shows it again.
     case newPresence(isHidden: Bool)
     case joined(conversationID: String)
     case left(conversationID: String, name: String)
@@ -24,29 +24,29 @@ enum News: Sendable, Equatable {
     case read(conversationID: String, userID: String, seq: Int)
 }
 
-extension News {
-    /// What is new of people, without the user's own data, whose edits are shown before they are made.
-    static func ofPeople(from old: Shown, to new: Shown) -> [News] {
-        new.people.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [News] in
+extension ChatUpdate {
+    /// Returns changes of people, without the user's own data, which show edits before they are made.
+    static func ofPeople(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
+        new.people.keys.sorted().filter { $0 != new.myID }.flatMap { id -> [ChatUpdate] in
             guard let before = old.people[id], let now = new.people[id], before != now else { return [] }
             return of(before, now)
         }
     }
 
-    /// What is new of the user's own data.
-    static func ofMe(from old: Me, to new: Me) -> [News] {
+    /// Returns changes of the user's own data.
+    static func ofMe(from old: Me, to new: Me) -> [ChatUpdate] {
         var news = of(old.profile, new.profile)
         if old.bio != new.bio { news.append(.newBio(isSet: new.bio != nil)) }
         if old.hidesPresence != new.hidesPresence { news.append(.newPresence(isHidden: new.hidesPresence)) }
         return news
     }
 
-    private static func of(_ old: Profile, _ new: Profile) -> [News] {
-        var news: [News] = []
+    private static func of(_ old: Profile, _ new: Profile) -> [ChatUpdate] {
+        var news: [ChatUpdate] = []
         if new.shownName != old.shownName {
             news.append(.renamed(userID: new.id, from: old.shownName, to: new.shownName))
         }
-        // Of the deleted nothing is left, which their name says.
+        // A deleted user's name says that nothing is left.
         guard !new.isDeleted else { return news }
         if let username = new.username, username != old.username {
             news.append(.newUsername(userID: new.id, to: username))
@@ -57,14 +57,14 @@ extension News {
         return news
     }
 
-    /// What is new of the conversations, but for what is said in them.
-    static func ofConversations(from old: Shown, to new: Shown) -> [News] {
+    /// Returns changes of conversations, without their messages.
+    static func ofConversations(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
         let before = Dictionary(uniqueKeysWithValues: old.conversations.map { ($0.id, $0) })
-        var news: [News] = old.conversations.filter { new.conversation($0.id) == nil }
+        var news: [ChatUpdate] = old.conversations.filter { new.conversation($0.id) == nil }
             .map { .left(conversationID: $0.id, name: old.name(ofConversation: $0.id)) }
         for conversation in new.conversations {
             guard let held = before[conversation.id] else {
-                // Who made it knows.
+                // The creator knows.
                 if conversation.createdBy != new.myID { news.append(.joined(conversationID: conversation.id)) }
                 continue
             }
@@ -77,10 +77,11 @@ extension News {
         return news
     }
 
-    private static func ofMembers(from held: Conversation, to new: Conversation, _ old: Shown) -> [News] {
+    private static func ofMembers(from held: Conversation, to new: Conversation, _ old: ClientSnapshot) -> [ChatUpdate]
+    {
         let before = Dictionary(held.members.map { ($0.userID, $0) }) { $1 }
         let now = Set(new.members.map(\.userID))
-        var news: [News] = held.members.filter { !now.contains($0.userID) }
+        var news: [ChatUpdate] = held.members.filter { !now.contains($0.userID) }
             .map { .removed(userID: $0.userID, name: old.name(of: $0.userID), conversationID: new.id) }
         for member in new.members {
             guard let held = before[member.userID] else {
@@ -97,9 +98,9 @@ extension News {
         return news
     }
 
-    /// Which messages that were here already are edited or deleted now.
-    static func ofEdits(from old: Shown, to new: Shown) -> [News] {
-        new.chats.keys.sorted().flatMap { id -> [News] in
+    /// Returns loaded messages that have been edited or deleted.
+    static func ofEdits(from old: ClientSnapshot, to new: ClientSnapshot) -> [ChatUpdate] {
+        new.chats.keys.sorted().flatMap { id -> [ChatUpdate] in
             guard let held = old.chats[id]?.messages, let now = new.chats[id]?.messages, held != now else { return [] }
             let before = Dictionary(held.compactMap { message in message.seq.map { ($0, message) } }) { $1 }
             return now.compactMap { message in
@@ -111,7 +112,7 @@ extension News {
         }
     }
 
-    /// What the user's hiding means.
+    /// Returns the meaning of the presence setting, in words.
     static func words(isHidden: Bool) -> String {
         isHidden
             ? "Nobody sees when you are here, nor you when others are. /show shows it again."

@@ -7,8 +7,8 @@ import Testing
 import FoundationXML
 #endif
 
-@Suite("A steady run, told and drawn")
-struct SteadyTests {
+@Suite("Soak run samples and plot")
+struct SoakTests {
     @Test("an axis holds its values, between round numbers")
     func axis() {
         #expect(ChartAxis(holding: 7.3).ticks == [0, 2, 4, 6, 8])
@@ -78,11 +78,11 @@ struct SteadyTests {
 
     @Test("a run is compared between its second and its last sixth; half of a minute more does not matter")
     func growth() {
-        let (second, last) = SteadyCourse.compared(120)
+        let (second, last) = SoakSeries.compared(120)
         #expect(second == 20..<40 && last == 100..<120)
-        #expect(SteadyCourse.compared(6) == (1..<2, 5..<6))
+        #expect(SoakSeries.compared(6) == (1..<2, 5..<6))
         func growth(_ values: [Double]) -> Double? {
-            SteadyCourse(name: "x", title: "", values: values, goal: .below(1)).growth
+            SoakSeries(name: "x", title: "", values: values, goal: .below(1)).growth
         }
         #expect(growth([9, 10, 9, 9, 9, 12]) == 1.2)
         #expect(growth([1, 2, 3, 4, 5]) == nil)
@@ -93,7 +93,7 @@ struct SteadyTests {
 
     @Test("log and updates in place are those of each half minute, sizes those of all messages")
     func courses() throws {
-        let courses = SteadyCourse.all(try [sample(1), sample(2)], since: try sample(0))
+        let courses = SoakSeries.all(try [sample(1), sample(2)], since: try sample(0))
         func values(_ name: String) -> [Double]? { courses.first { $0.name == name }?.values }
         #expect(values("log_bytes") == [1_500, 1_500])
         #expect(values("hot_share") == [90, 90])
@@ -101,28 +101,28 @@ struct SteadyTests {
         #expect(values("index_bytes") == [180, 180])
         #expect(values("dead_rows") == [10, 20])
         #expect(values("send_p50") == [2_000, 2_000])
-        #expect(throws: BenchError.self) { try SteadyDatabase(row: "1|2|3") }
+        #expect(throws: BenchError.self) { try SoakDatabase(row: "1|2|3") }
     }
 
     @Test("a run that has just begun can be drawn, and each figure has a chart")
     func empty() throws {
-        let plot = SteadyPlot(minutes: 60, rate: 200, samples: [], start: try sample(0))
+        let plot = SoakPlot(minutes: 60, rate: 200, samples: [], start: try sample(0))
         let drawing = try Self.parsed(plot.multiples)
         #expect(drawing.elements.count { $0.name == "g" } == 8)
         #expect(drawing.elements.allSatisfy { $0.name != "polyline" })
         #expect(drawing.texts.contains("60 min"))
-        let begun = SteadyPlot(minutes: 60, rate: 200, samples: try [sample(1)], start: try sample(0))
+        let begun = SoakPlot(minutes: 60, rate: 200, samples: try [sample(1)], start: try sample(0))
         #expect(try Self.parsed(begun.multiples).elements.count { $0.name == "polyline" } == 9)
     }
 
     /// The database after so many half minutes with a hundred messages each.
-    private func sample(_ number: Int) throws -> SteadySample {
+    private func sample(_ number: Int) throws -> SoakSample {
         let row =
             "\(number * 150_000)|\(number * 200)|\(number * 180)|\(number * 10)"
             + "|\(220 * (1_000 + number * 100))|\(180 * (1_000 + number * 100))|4096\n"
-        return SteadySample(
+        return SoakSample(
             minutes: Double(number) / 2, sends: Percentiles([.milliseconds(2)]), memory: 50_000_000,
-            database: try SteadyDatabase(row: row), messages: 1_000 + number * 100)
+            database: try SoakDatabase(row: row), messages: 1_000 + number * 100)
     }
 
     /// Ten minutes with two lines, of which the greatest value is 8.

@@ -3,13 +3,13 @@ internal import Messaging
 internal import NIOPosix
 internal import PrivatePostgres
 
-/// Many guests, made quickly, and those of them who watch.
-struct Crowd: Sendable {
+/// Many guests, created quickly, and their watchers.
+struct GuestCrowd: Sendable {
     struct Guest: Sendable {
         let id: String
         let token: String
 
-        /// - Parameter tokens: what `auth.guest` has answered.
+        /// - Parameter tokens: the result of `auth.guest`.
         init(_ tokens: JSON) throws {
             guard let id = tokens["user_id"]?.stringValue, let token = tokens["access_token"]?.stringValue else {
                 throw BenchError("A guest has no tokens.")
@@ -22,11 +22,11 @@ struct Crowd: Sendable {
     let guests: [Guest]
 
     /// Registers guests over a few connections at a time.
-    static func make(_ count: Int, port: Int, group: MultiThreadedEventLoopGroup) async throws -> Crowd {
-        Crowd(guests: try await many(count, atOnce: 16) { try await guest($0, port: port, group: group) })
+    static func make(_ count: Int, port: Int, group: MultiThreadedEventLoopGroup) async throws -> GuestCrowd {
+        GuestCrowd(guests: try await many(count, atOnce: 16) { try await guest($0, port: port, group: group) })
     }
 
-    /// Makes so many, some at a time, and gives them in order.
+    /// Creates the given number, several at a time, and returns them in order.
     private static func many<Made: Sendable>(
         _ count: Int, atOnce: Int, _ make: @escaping @Sendable (Int) async throws -> Made
     ) async throws -> [Made] {
@@ -54,7 +54,7 @@ struct Crowd: Sendable {
         return try Guest(tokens)
     }
 
-    /// Puts all into groups of so many, each with `others` beside: by SQL, since it is the world and not what is measured.
+    /// Puts all guests into groups of `size`, each with `others` added, by SQL since this is not measured.
     ///
     /// - Returns: the groups' ids.
     func group(by size: Int = 240, with others: [String], in postgres: PrivatePostgres) async throws -> [String] {
@@ -78,14 +78,15 @@ struct Crowd: Sendable {
         return groups
     }
 
-    /// All watch, each over a connection of its own, spread over the nodes.
+    /// Connects a watcher for each guest, spread over the nodes.
     ///
     /// - Parameters:
-    ///   - way: how they come; the ports are that way's.
-    ///   - cursor: where they go on from; nil for a reset.
-    ///   - inBackground: whether they are not online by it.
+    ///     - way: the transport, with its ports.
+    ///     - cursor: the cursor to resume from, or nil for a reset.
+    ///     - inBackground: true if the connections must not count as online.
     func watch(
-        ports: [Int], by way: WayIn = .line, group: MultiThreadedEventLoopGroup, tally: Tally, cursor: String? = nil,
+        ports: [Int], by way: Transport = .line, group: MultiThreadedEventLoopGroup, tally: Tally,
+        cursor: String? = nil,
         inBackground: Bool = false, atOnce: Int = 64
     ) async throws -> [Watcher] {
         try await Self.many(guests.count, atOnce: atOnce) { [self] number in

@@ -4,11 +4,11 @@ internal import NIOCore
 internal import PrivatePostgres
 internal import TerminalText
 
-/// Messages at a steady pace for a long time, in a database with autovacuum as a real one has it: what grows.
+/// Messages at a steady pace for a long time, with autovacuum as in production: what grows.
 ///
-/// Sixteen send to 64 conversations each, every message is pushed to a live receiver, and these move their read marks
-/// once for every four messages.
-struct SteadyBench {
+/// Sixteen users send to 64 conversations each. Every message is pushed to a live receiver, which moves its read mark
+/// after every fourth message.
+struct SoakBench {
     private static let people = 16
     private static let conversationsEach = 64
     private static let messagesARead = 4.0
@@ -17,14 +17,14 @@ struct SteadyBench {
     let world: BenchWorld
     let minutes: Int
 
-    /// Messages a second.
+    /// Messages per second.
     let rate: Double
 
-    /// Where the plot goes, anew with each sample, so that a run that is cut short has one too.
+    /// The plot's file, rewritten with each sample so that an interrupted run has one too.
     let file: String?
     let say: @Sendable (String) -> Void
 
-    func run() async throws -> (table: [String], figures: [BenchFigure]) {
+    func run() async throws -> (table: [String], figures: [BenchResult]) {
         let pushed = PushCounter()
         var senders: [PacedSends.Sender] = []
         var readers: [Reader] = []
@@ -34,10 +34,10 @@ struct SteadyBench {
             senders.append(.init(client: try await world.connect(pair.sender), conversations: conversations))
         }
         let messages = try await count()
-        let start = SteadySample(
+        let start = SoakSample(
             minutes: 0, sends: Percentiles([]), memory: 0, database: try await database(), messages: messages)
         try draw([], since: start)
-        var samples: [SteadySample] = []
+        var samples: [SoakSample] = []
         var sent = 0
         let began = ContinuousClock.now
         while samples.count < 2 * minutes {
@@ -45,7 +45,7 @@ struct SteadyBench {
             let sends = try await send(senders, readers, until: until, first: sent / Self.people)
             sent += sends.latencies.count
             samples.append(
-                SteadySample(
+                SoakSample(
                     minutes: (ContinuousClock.now - began) / .seconds(60), sends: sends.latencies,
                     memory: try await OperationsClient.figure(OperationsClient.memory, port: world.operationsPort),
                     database: try await database(), messages: messages + sent))
@@ -54,25 +54,25 @@ struct SteadyBench {
         }
         try await pushed.reach(sent)
         for client in senders.map(\.client) + readers.map(\.client) { await client.close() }
-        let courses = SteadyCourse.all(samples, since: start)
+        let courses = SoakSeries.all(samples, since: start)
         let pace = Double(sent) / ((ContinuousClock.now - began) / .seconds(1))
         return (
             [
-                "\(minutes) minutes at \(BenchFigure.text(rate, 0)) sends a second: \(sent) were answered, "
-                    + "\(BenchFigure.text(pace, 1)) a second",
+                "\(minutes) minutes at \(BenchResult.text(rate, 0)) sends a second: \(sent) were answered, "
+                    + "\(BenchResult.text(pace, 1)) a second",
                 "  from the second sixth to the last, medians:",
             ] + courses.compactMap(Self.verdict),
             courses.compactMap(\.figure)
         )
     }
 
-    /// Who reads what is sent to its conversations.
+    /// A user who reads the messages of its conversations.
     private struct Reader: Sendable {
         let client: LineClient
         let conversations: [String]
     }
 
-    /// Gives each pair as many conversations: groups of two, by SQL, since they are the world and not what is measured.
+    /// Creates the conversations of each pair, by SQL since this is not measured.
     private func acquaint() async throws -> [(BenchWorld.Pair, [String])] {
         let pairs = world.pairs.prefix(Self.people)
         let rows = pairs.map { "('\($0.sender.id)'::uuid, '\($0.receiver.id)'::uuid)" }
@@ -98,7 +98,7 @@ struct SteadyBench {
         return pairs.map { ($0, [$0.conversationID] + conversations[Substring($0.sender.id), default: []]) }
     }
 
-    /// A window: messages at the pace, and read marks beside them.
+    /// Runs one window: messages at the pace, and read marks.
     private func send(
         _ senders: [PacedSends.Sender], _ readers: [Reader], until end: ContinuousClock.Instant, first: Int
     ) async throws -> PacedSends {
@@ -126,15 +126,15 @@ struct SteadyBench {
             params.clear()
             params.writeString(#"{"conversation_id":""#)
             params.writeString(conversations[(first + count * Int(messagesARead)) % conversations.count])
-            // Beyond the last one it is the last.
+            // A number beyond the last message means the last.
             params.writeString(#"","seq":9007199254740991}"#)
             _ = try await client.answer(to: "messages.mark_read", params)
             count += 1
         }
     }
 
-    private func database() async throws -> SteadyDatabase {
-        try SteadyDatabase(row: try await world.postgres.psql(SteadyDatabase.question, database: "postline"))
+    private func database() async throws -> SoakDatabase {
+        try SoakDatabase(row: try await world.postgres.psql(SoakDatabase.question, database: "postline"))
     }
 
     private func count() async throws -> Int {
@@ -142,27 +142,27 @@ struct SteadyBench {
         return Int(text.filter { !$0.isWhitespace }) ?? 0
     }
 
-    private func draw(_ samples: [SteadySample], since start: SteadySample) throws {
+    private func draw(_ samples: [SoakSample], since start: SoakSample) throws {
         guard let file else { return }
-        let plot = SteadyPlot(minutes: minutes, rate: rate, samples: samples, start: start)
+        let plot = SoakPlot(minutes: minutes, rate: rate, samples: samples, start: start)
         try BenchFiles.write(plot.multiples.svg, to: file)
     }
 
-    private static func line(_ samples: [SteadySample], since start: SteadySample) -> String {
+    private static func line(_ samples: [SoakSample], since start: SoakSample) -> String {
         guard let last = samples.last else { return "" }
         func now(_ name: String) -> Double {
-            SteadyCourse.all(samples, since: start).first { $0.name == name }?.values.last ?? 0
+            SoakSeries.all(samples, since: start).first { $0.name == name }?.values.last ?? 0
         }
-        return "\(BenchFigure.text(last.minutes, 1)) min: p50 \(last.sends.text(50)) ms, "
+        return "\(BenchResult.text(last.minutes, 1)) min: p50 \(last.sends.text(50)) ms, "
             + "p99 \(last.sends.text(99)) ms, "
-            + "\(BenchFigure.text(last.memory / 1_048_576, 1)) MiB, \(Int(last.database.deadRows)) dead rows, "
-            + "\(BenchFigure.text(now("log_bytes"), 0)) bytes of log a message, "
-            + "\(BenchFigure.text(now("hot_share"), 1)) % in place"
+            + "\(BenchResult.text(last.memory / 1_048_576, 1)) MiB, \(Int(last.database.deadRows)) dead rows, "
+            + "\(BenchResult.text(now("log_bytes"), 0)) bytes of log a message, "
+            + "\(BenchResult.text(now("hot_share"), 1)) % in place"
     }
 
-    private static func verdict(_ course: SteadyCourse) -> String? {
+    private static func verdict(_ course: SoakSeries) -> String? {
         course.growth.map { growth in
-            "  \(TextWidth.fit(course.name, to: 20)) × \(BenchFigure.text(growth, 2))"
+            "  \(TextWidth.fit(course.name, to: 20)) × \(BenchResult.text(growth, 2))"
         }
     }
 }

@@ -3,9 +3,9 @@ internal import LineServer
 internal import Messaging
 internal import TerminalText
 
-/// What the service itself computes for a request and for a change, without sockets and without a database.
-struct HotPathBench {
-    func run() throws -> (table: [String], figures: [BenchFigure]) {
+/// The computation of the service for a request and a change, without sockets and database.
+struct Microbenchmarks {
+    func run() throws -> (table: [String], figures: [BenchResult]) {
         let request =
             #"{"jsonrpc":"2.0","id":42,"method":"messages.send","params":{"conversation_id":"\#(randomUUID())","#
             + #""client_id":"\#(randomUUID())","content":"Shall we meet at the harbour at seven?"}}"#
@@ -24,18 +24,18 @@ struct HotPathBench {
             ),
         ]
         var table = ["What the service computes, without sockets and database"]
-        var figures: [BenchFigure] = []
+        var figures: [BenchResult] = []
         for path in paths {
             let nanoseconds = try measure(path.each, path.body)
-            table.append("  \(TextWidth.fit(path.what, to: 40)) \(BenchFigure.text(nanoseconds, 0)) ns")
-            figures.append(BenchFigure(name: "hot_\(path.name)_ns", value: nanoseconds, unit: "ns", goal: nil))
+            table.append("  \(TextWidth.fit(path.what, to: 40)) \(BenchResult.text(nanoseconds, 0)) ns")
+            figures.append(BenchResult(name: "hot_\(path.name)_ns", value: nanoseconds, unit: "ns", goal: nil))
         }
         return (table, figures)
     }
 
-    /// The median of five rounds, in nanoseconds a thing.
+    /// Returns the median of five rounds, in nanoseconds per operation.
     ///
-    /// - Parameter count: how many things one call does, and says that it did.
+    /// - Parameter count: the operations of one call, which its result must confirm.
     private func measure(_ count: Int, _ body: () -> Int) throws -> Double {
         var rounds: [Double] = []
         // The first round warms up.

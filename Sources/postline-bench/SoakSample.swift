@@ -1,36 +1,36 @@
-/// What half a minute of a steady run has shown.
-struct SteadySample: Sendable {
-    /// When it was taken, in minutes since the run began.
+/// A sample: half a minute of a steady run.
+struct SoakSample: Sendable {
+    /// The time of the sample, in minutes since the start.
     let minutes: Double
 
-    /// How long a send took to be answered.
+    /// The latencies of sends.
     let sends: Percentiles
 
-    /// What the node's process has of the machine's memory, in bytes.
+    /// The node's resident memory, in bytes.
     let memory: Double
-    let database: SteadyDatabase
+    let database: SoakDatabase
 
-    /// How many messages there are.
+    /// The number of messages.
     let messages: Int
 }
 
-/// What a database says of the tables that every message writes.
-struct SteadyDatabase: Sendable, Equatable {
-    /// How many bytes of log were ever written.
+/// The statistics of the tables that every message writes.
+struct SoakDatabase: Sendable, Equatable {
+    /// The WAL bytes written so far.
     let logBytes: Double
 
-    /// How many rows of conversations and members were ever updated, and how many of those in place (HOT).
+    /// The updated rows of conversations and members so far, and those updated in place (HOT).
     let updates: Double
     let updatesInPlace: Double
 
-    /// Rows of conversations, members and messages that nobody sees any more and that still take room.
+    /// The dead rows of conversations, members and messages.
     let deadRows: Double
 
-    /// Of messages.
+    /// The size of messages, in bytes.
     let tableBytes: Double
     let indexBytes: Double
 
-    /// Of conversations and members together, with their indexes.
+    /// The size of conversations and members with their indexes, in bytes.
     let conversationBytes: Double
 
     static let question = """
@@ -45,7 +45,7 @@ struct SteadyDatabase: Sendable, Equatable {
          where schemaname = 'public' and relname in ('conversations', 'conversation_members', 'messages');
         """
 
-    /// - Parameter row: the answer, its columns apart by `|`.
+    /// - Parameter row: the result, with columns separated by `|`.
     init(row: some StringProtocol) throws {
         let numbers = row.split(separator: "|").compactMap { Double(String($0.filter { !$0.isWhitespace })) }
         guard numbers.count == 7 else { throw BenchError("The database does not say how its tables are: \(row)") }
@@ -59,26 +59,26 @@ struct SteadyDatabase: Sendable, Equatable {
     }
 }
 
-/// One figure over a whole run.
-struct SteadyCourse: Sendable {
-    /// Its stable name, for scripts.
+/// A value over a whole run.
+struct SoakSeries: Sendable {
+    /// The stable name, for scripts.
     let name: String
 
-    /// As a chart of it is headed, with its unit.
+    /// The chart's title, with its unit.
     let title: String
     let values: [Double]
 
-    /// What the growth is held to.
-    let goal: BenchFigure.Goal
+    /// The goal of the growth.
+    let goal: BenchResult.Goal
 
-    /// Which samples of so many are compared: the second sixth of them and the last.
+    /// Returns the compared samples: the second sixth and the last.
     static func compared(_ count: Int) -> (second: Range<Int>, last: Range<Int>) {
         let sixth = max(1, count / 6)
         return (min(sixth, count)..<min(2 * sixth, count), max(count - sixth, 0)..<count)
     }
 
-    /// The median of the last sixth over that of the second; nil where there are not six values yet. What is less than
-    /// one counts as one: a table without dead rows that gets one has not grown without end.
+    /// The ratio of the last sixth's median to the second's, or nil with fewer than six values. Values below one count
+    /// as one: a table that gets its first dead row has not grown without bound.
     var growth: Double? {
         let (second, last) = Self.compared(values.count)
         guard values.count >= 6, let before = median(Array(values[second])), let after = median(Array(values[last]))
@@ -86,42 +86,42 @@ struct SteadyCourse: Sendable {
         return max(after, 1) / max(before, 1)
     }
 
-    /// The verdict.
-    var figure: BenchFigure? {
-        growth.map { BenchFigure(name: "steady_\(name)_growth", value: $0, unit: "ratio", goal: goal) }
+    /// The result.
+    var figure: BenchResult? {
+        growth.map { BenchResult(name: "steady_\(name)_growth", value: $0, unit: "ratio", goal: goal) }
     }
 
-    /// All that is told of a run.
+    /// Returns all series of a run.
     ///
-    /// - Parameter start: how the database was when the run began.
-    static func all(_ samples: [SteadySample], since start: SteadySample) -> [SteadyCourse] {
+    /// - Parameter start: the state of the database at the start.
+    static func all(_ samples: [SoakSample], since start: SoakSample) -> [SoakSeries] {
         let spans = zip([start] + samples, samples)
-        func course(
-            _ name: String, _ title: String, _ goal: BenchFigure.Goal, _ value: (SteadySample) -> Double
-        ) -> SteadyCourse {
-            SteadyCourse(name: name, title: title, values: samples.map(value), goal: goal)
+        func makeSeries(
+            _ name: String, _ title: String, _ goal: BenchResult.Goal, _ value: (SoakSample) -> Double
+        ) -> SoakSeries {
+            SoakSeries(name: name, title: title, values: samples.map(value), goal: goal)
         }
         return [
-            // In microseconds: what is less than one of the unit is not told apart.
-            course("send_p50", "Sends answered, ms", .below(1.25)) { ($0.sends.milliseconds(50) ?? 0) * 1000 },
-            course("send_p99", "Sends answered, ms", .below(1.5)) { ($0.sends.milliseconds(99) ?? 0) * 1000 },
-            course("memory", "The node's memory, MiB", .below(1.1)) { $0.memory },
-            course("dead_rows", "Dead rows of the hot tables", .below(1.5)) { $0.database.deadRows },
-            course("chat_bytes", "Conversations on disk, MiB", .below(1.25)) {
+            // In microseconds, since values below one unit are not distinguished.
+            makeSeries("send_p50", "Sends answered, ms", .below(1.25)) { ($0.sends.milliseconds(50) ?? 0) * 1000 },
+            makeSeries("send_p99", "Sends answered, ms", .below(1.5)) { ($0.sends.milliseconds(99) ?? 0) * 1000 },
+            makeSeries("memory", "The node's memory, MiB", .below(1.1)) { $0.memory },
+            makeSeries("dead_rows", "Dead rows of the hot tables", .below(1.5)) { $0.database.deadRows },
+            makeSeries("chat_bytes", "Conversations on disk, MiB", .below(1.25)) {
                 $0.database.conversationBytes
             },
-            course("table_bytes", "Bytes of table a message", .below(1.1)) {
+            makeSeries("table_bytes", "Bytes of table a message", .below(1.1)) {
                 $0.database.tableBytes / Double(max($0.messages, 1))
             },
-            course("index_bytes", "Bytes of indexes a message", .below(1.1)) {
+            makeSeries("index_bytes", "Bytes of indexes a message", .below(1.1)) {
                 $0.database.indexBytes / Double(max($0.messages, 1))
             },
-            SteadyCourse(
+            SoakSeries(
                 name: "log_bytes", title: "Bytes of log (WAL) a message",
                 values: spans.map { before, now in
                     (now.database.logBytes - before.database.logBytes) / Double(max(now.messages - before.messages, 1))
                 }, goal: .below(1.25)),
-            SteadyCourse(
+            SoakSeries(
                 name: "hot_share", title: "Updates in place (HOT), %",
                 values: spans.map { before, now in
                     100 * (now.database.updatesInPlace - before.database.updatesInPlace)

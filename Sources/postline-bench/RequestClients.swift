@@ -12,40 +12,40 @@ import Musl
 import Darwin
 #endif
 
-/// People who each ask one thing after another, over connections that one thread serves in C: as pgbench does, so that
-/// of the two none has the dearer clients.
-struct Askers: Sendable {
+/// Clients that each send one request after another, on connections that one thread serves in C, as pgbench does, so
+/// that both sides have equally cheap clients.
+struct RequestClients: Sendable {
     private let sockets: [CInt]
 
-    /// What stands with each, such as the conversation that it asks for.
+    /// The text of each client, such as its conversation.
     private let texts: [String]
 
     var count: Int { sockets.count }
 
-    /// Signs all in.
+    /// Signs all clients in.
     static func connect(
         _ people: [(user: BenchWorld.User, text: String)], port: Int, group: MultiThreadedEventLoopGroup
-    ) async throws -> Askers {
+    ) async throws -> RequestClients {
         var sockets: [CInt] = []
         for (user, _) in people {
             let method = #""method":"session.authenticate","params":{"access_token":"\#(user.accessToken)"}"#
-            let socket = try await BareConnection.open(
+            let socket = try await RawConnection.open(
                 port: port, group: group, saying: #"{"jsonrpc":"2.0","id":0,\#(method)}"# + "\n",
-                // The hello, and the answer.
+                // The hello and the response.
                 until: .lines(2)
             ) { $0 }
             sockets.append(socket)
         }
-        return Askers(sockets: sockets, texts: people.map(\.text))
+        return RequestClients(sockets: sockets, texts: people.map(\.text))
     }
 
-    /// Closes all connections; nothing may be asked any more.
+    /// Closes all connections. No request may follow.
     func end() { for socket in sockets { close(socket) } }
 
-    /// All ask until the time is over.
+    /// All clients send requests until the time is over.
     ///
-    /// - Parameter write: writes the params of one request of whoever stands with this text.
-    /// - Throws: `BenchError` where an answer is no result, or does not come for half a minute.
+    /// - Parameter write: writes the params of a request of the client with this text.
+    /// - Throws: `BenchError` if a response is an error or takes half a minute.
     func ask(
         _ method: String, for time: Duration, _ write: @escaping @Sendable (String, inout ByteBuffer) -> Void
     ) async throws -> BenchRound {
@@ -68,10 +68,10 @@ struct Askers: Sendable {
         return BenchRound(perSecond: Double(latencies.count) / elapsed, latencies: Percentiles(latencies))
     }
 
-    /// On the thread that calls it.
+    /// Runs on the calling thread.
     private func run(_ questions: Questions, for time: Duration) throws(BenchError) -> [Duration] {
         var refusal = [CChar](repeating: 0, count: 512)
-        // The questions outlive the call, which is all in which they are used.
+        // The requests outlive the call, which is their only use.
         let error = unsafe askers_run(
             sockets, CInt(sockets.count), UInt64(time / .nanoseconds(1)),
             { owner, number, line, capacity in
@@ -98,7 +98,7 @@ struct Askers: Sendable {
         }
     }
 
-    /// What is asked, and how long the answers took.
+    /// The requests, and the durations of the responses.
     private final class Questions {
         private let texts: [String]
         private let write: (String, inout ByteBuffer) -> Void
@@ -112,7 +112,7 @@ struct Askers: Sendable {
             start = #"{"jsonrpc":"2.0","id":1,"method":"\#(method)","params":"#
         }
 
-        /// Writes the next question of that number, and gives how many bytes it has; 0 where there is no room for it.
+        /// Writes the next request of that client, and returns its length in bytes, or 0 if there is no room.
         func put(_ number: Int, into memory: UnsafeMutableRawBufferPointer) -> Int {
             line.clear()
             line.writeString(start)

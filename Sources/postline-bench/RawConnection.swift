@@ -9,21 +9,21 @@ import Musl
 import Darwin
 #endif
 
-/// A connection that is opened by NIO, and then the socket alone, for what reads and writes it in C.
-enum BareConnection {
-    /// What is awaited before the socket is given away.
+/// A connection that NIO opens and whose socket C code then reads and writes.
+enum RawConnection {
+    /// The input to wait for before the socket is handed over.
     enum Opening: Sendable {
-        /// So many lines.
+        /// A number of lines.
         case lines(Int)
 
-        /// The first server-sent event, whole.
+        /// The first complete server-sent event.
         case event
     }
 
-    /// Connects, says something, and when its answer has come gives the socket to `take`, as a descriptor of its own
-    /// that `take` is to close; where it throws it need not.
+    /// Connects, sends a request, and after its response passes the socket to `take` as a descriptor that `take` must
+    /// close unless it throws.
     ///
-    /// - Parameter framing: stands between what is said and the connection until the answer has come.
+    /// - Parameter framing: the framing of the request and its response.
     static func open<Taken: Sendable>(
         port: Int, group: MultiThreadedEventLoopGroup, saying text: String, until opening: Opening,
         framing: @escaping @Sendable () -> [any ChannelHandler] = { [] },
@@ -49,7 +49,7 @@ enum BareConnection {
         }
         channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
         try await ready.futureResult.get()
-        // The socket is another's from now on, and NIO's no more.
+        // From here on the socket no longer belongs to NIO.
         let taken = try await loop.submit {
             let socket = try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(of: CInt.self) { $0 }
             guard let socket else { throw BenchError("A connection has no socket.") }
@@ -64,7 +64,7 @@ enum BareConnection {
         return taken
     }
 
-    /// Waits for the answer to what was said.
+    /// Waits for the response.
     private final class Opener: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 
@@ -93,10 +93,10 @@ enum BareConnection {
             }
             guard isOpen else { return }
             let text = String(buffer: opening)
-            // One that was refused watches nothing.
+            // A refused connection receives nothing.
             if text.contains(#""error":"#) { ready.fail(BenchError(text)) } else { ready.succeed() }
             self.ready = nil
-            // What comes from now on is left to whoever has the socket next.
+            // Later input is left to the next reader of the socket.
             context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
         }
 

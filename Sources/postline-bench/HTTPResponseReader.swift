@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// Takes answers of HTTP/1.1 apart, however they are cut: such as have a `Content-Length`, which are all that a node
-/// gives to a method.
-struct HTTPAnswerReader {
+/// Parses HTTP/1.1 responses in pieces of any size. It requires `Content-Length`, which responses of methods always
+/// have.
+struct HTTPResponseReader {
     struct Answer {
         let status: Int
         let body: ByteBuffer
@@ -14,9 +14,9 @@ struct HTTPAnswerReader {
         if received.readableBytes == 0 { received = piece } else { received.writeImmutableBuffer(piece) }
     }
 
-    /// The next answer that is whole; nil where more has to come.
+    /// Returns the next complete response, or nil if more bytes are needed.
     ///
-    /// - Throws: `BenchError` for what is no such answer.
+    /// - Throws: `BenchError` if the bytes are no such response.
     mutating func next() throws(BenchError) -> Answer? {
         let view = received.readableBytesView
         var status: Int?
@@ -45,7 +45,7 @@ struct HTTPAnswerReader {
     private static let contentLength = Array("content-length:".utf8)
 
     private static func isContentLength(_ line: ByteBufferView) -> Bool {
-        // A letter is small with this bit; a hyphen and a colon have it.
+        // This bit makes a letter lower case; a hyphen and a colon have it set.
         line.count > contentLength.count && zip(line, contentLength).allSatisfy { $0 | 0x20 == $1 }
     }
 

@@ -1,11 +1,11 @@
 internal import LineClient
 internal import NIOPosix
 
-/// How a live session comes to a node.
-enum WayIn: Sendable, CaseIterable {
+/// The transport of a live session.
+enum Transport: Sendable, CaseIterable {
     case line, webSocket, eventStream
 
-    /// Such as `line`, for a table.
+    /// The name for a table, such as `line`.
     var name: String {
         switch self {
         case .line: "line protocol"
@@ -14,7 +14,7 @@ enum WayIn: Sendable, CaseIterable {
         }
     }
 
-    /// Which of a node's ports serves it.
+    /// Returns the node's port for this transport.
     func port(of ports: BenchNode.Ports) -> Int {
         switch self {
         case .line: ports.line
@@ -22,9 +22,9 @@ enum WayIn: Sendable, CaseIterable {
         }
     }
 
-    /// Signs in, opens a sync, and follows all changes from then on.
+    /// Signs in, opens a sync, and follows all changes.
     ///
-    /// - Parameter inBackground: whether its user is not online by it, which an event stream cannot say.
+    /// - Parameter inBackground: true if the user must not count as online, which an event stream cannot express.
     func watch(
         port: Int, group: MultiThreadedEventLoopGroup, token: String, cursor: String?, inBackground: Bool = false,
         tally: Tally
@@ -45,7 +45,7 @@ enum WayIn: Sendable, CaseIterable {
         }
     }
 
-    /// What is said, and how many lines it has been answered with, the hello among them.
+    /// The requests, and the number of response lines including the hello.
     private static func lines(
         _ token: String, _ cursor: String?, _ inBackground: Bool
     ) -> (text: String, answers: Int) {

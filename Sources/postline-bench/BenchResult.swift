@@ -1,20 +1,20 @@
 internal import Messaging
 internal import TerminalText
 
-/// One measured number, with what is expected of it.
-struct BenchFigure: Sendable {
+/// A result: a measured number with its goal.
+struct BenchResult: Sendable {
     enum Goal: Sendable {
         case atLeast(Double)
         case below(Double)
     }
 
-    /// Its stable name, for scripts.
+    /// The stable name, for scripts.
     let name: String
     let value: Double
     let unit: String
     let goal: Goal?
 
-    /// Whether the goal is met; true where there is none.
+    /// True if the goal is met or there is none.
     var isMet: Bool {
         switch goal {
         case .atLeast(let least)?: value >= least
@@ -23,7 +23,7 @@ struct BenchFigure: Sendable {
         }
     }
 
-    /// `{"figure":…,"value":…,"unit":…,"goal":…}`.
+    /// The result as JSON: `{"figure":…,"value":…,"unit":…,"goal":…}`.
     var json: String {
         let goal: String
         switch self.goal {
@@ -35,7 +35,7 @@ struct BenchFigure: Sendable {
         return "{\"figure\":\(name),\"value\":\(Self.text(value, 3, trimmed: true)),\"unit\":\(unit),\"goal\":\(goal)}"
     }
 
-    /// Such as `send_ratio_16  0.74  goal ≥ 0.6  met`.
+    /// The result as a line, such as `send_ratio_16  0.74  goal ≥ 0.6  met`.
     var line: String {
         let padded = TextWidth.fit(name, to: 26) + " " + Self.text(value, 2) + (unit == "ratio" ? "" : " \(unit)")
         switch goal {
@@ -47,7 +47,7 @@ struct BenchFigure: Sendable {
         }
     }
 
-    /// A number with so many digits behind the point; with `trimmed`, without zeros at the end.
+    /// Returns a number with the given decimal digits; `trimmed` removes zeros at the end.
     static func text(_ number: Double, _ digits: Int, trimmed: Bool = false) -> String {
         guard digits > 0 else { return String(Int(number.rounded())) }
         var scale = 1

@@ -1,30 +1,30 @@
 internal import PostlineClient
 
-/// What the client shows, at one moment.
-struct Shown: Sendable, Equatable {
+/// The client's state at one moment.
+struct ClientSnapshot: Sendable, Equatable {
     let state: ConnectionState
-    /// Whether a guest is becoming an account, between the connection of the one and that of the other.
+    /// True while a guest becomes an account, between the two connections.
     let isSigningIn: Bool
     let me: Me?
-    /// The newest first.
+    /// The conversations, newest first.
     let conversations: [Conversation]
-    /// The messages of the conversations that are followed.
+    /// The messages of the followed conversations.
     let chats: [String: Messages]
-    /// What the server refused, the oldest first.
+    /// The refused changes, oldest first.
     let refused: [RefusedChange]
-    /// How much was written that the server has not answered yet.
+    /// The number of changes that the server has not acknowledged.
     let waiting: Int
-    /// Who is just typing, by conversation.
+    /// The users who are typing, by conversation.
     let typing: [String: [String]]
-    /// Why the store cannot be used, or the server not be understood.
+    /// The reason why the store or the server's responses cannot be used, or nil.
     let fault: String?
-    /// Everybody who is in sight, by id.
+    /// All known users, by id.
     let people: [String: Profile]
 
-    /// The messages of a conversation that are here.
+    /// The loaded messages of a conversation.
     struct Messages: Sendable, Equatable {
         var messages: [Message]
-        /// Whether older ones are to be had.
+        /// True if older messages exist.
         var hasOlder: Bool
     }
 
@@ -55,15 +55,15 @@ struct Shown: Sendable, Equatable {
 
     func conversation(_ id: String) -> Conversation? { conversations.first { $0.id == id } }
 
-    /// A user's name as of now.
+    /// Returns a user's current name.
     func name(of userID: String) -> String { people[userID]?.shownName ?? "(somebody)" }
 
-    /// Whether the other one of a direct conversation is online; nil where nothing is known.
+    /// Returns the presence of the other user of a direct conversation, or nil if unknown.
     func presence(in conversation: Conversation) -> Presence? {
         myID.flatMap { conversation.presenceOfOther(than: $0) }
     }
 
-    /// Who is typing there, as a sentence, in which the one of a direct conversation needs no name; nil where nobody is.
+    /// Returns a sentence about who is typing, without a name in a direct conversation, or nil.
     func typists(in id: String) -> String? {
         guard let typists = typing[id]?.map({ name(of: $0) }), let first = typists.first else { return nil }
         return switch typists.count {
@@ -73,7 +73,7 @@ struct Shown: Sendable, Equatable {
         }
     }
 
-    /// A group's title, or the other one's name.
+    /// Returns a group's title, or the other user's name.
     func name(ofConversation id: String) -> String {
         guard let conversation = conversation(id) else { return "(conversation)" }
         if let title = conversation.title { return title }
@@ -83,10 +83,10 @@ struct Shown: Sendable, Equatable {
 }
 
 extension Profile {
-    /// The name to show, whatever there is of the user.
+    /// The name to show, also for guests and deleted users.
     var shownName: String { displayName ?? (isDeleted ? "(deleted user)" : "(guest)") }
 
-    /// Whether it goes by that name, in whatever case.
+    /// Returns true if this is the user's name or username, ignoring case.
     func isCalled(_ name: String) -> Bool {
         let name = name.lowercased()
         return username?.lowercased() == name || shownName.lowercased() == name
@@ -94,7 +94,7 @@ extension Profile {
 }
 
 extension Message {
-    /// What to show of it.
+    /// The text to show.
     var shownContent: String {
         guard let content else { return "(deleted)" }
         if let event { return event.shown ?? content }
@@ -103,12 +103,12 @@ extension Message {
         return content.isEmpty ? picture : "\(content)\n\(picture)"
     }
 
-    /// Whether it is deleted, here or everywhere.
+    /// True if the message is deleted, here or everywhere.
     var isDeleted: Bool { content == nil }
 }
 
 extension GroupEvent {
-    /// The event as it stands behind the sender's name; nil for one that this version does not know.
+    /// The event as a text that follows the sender's name, or nil if this version does not know it.
     fileprivate var shown: String? {
         let names = profiles.map(\.shownName)
         let first = names.dropLast().joined(separator: ", ")
@@ -124,7 +124,7 @@ extension GroupEvent {
 }
 
 extension Message.Attachment {
-    /// What a terminal shows of an uploaded picture.
+    /// The description of a picture.
     fileprivate var described: String {
         let size = width.flatMap { width in height.map { "\(width)×\($0)" } }
         let length = bytes.map { $0 < 10_240 ? "\($0) bytes" : "\($0 >> 10) KB" }
@@ -133,7 +133,7 @@ extension Message.Attachment {
 }
 
 extension PostlineError {
-    /// The sentence, and when to try again where that is known.
+    /// The error as a sentence, with the time to retry if known.
     var sentence: String {
         if code == .offline { return "There is no connection to the server just now." }
         guard code == .usernameCooldown, let retryAt else { return message }
@@ -142,7 +142,7 @@ extension PostlineError {
 }
 
 extension Conversation {
-    /// What stands for its last message in a list. One of a picture alone has no text.
+    /// The preview of the last message. One with only a picture has no text.
     var shownLastContent: String {
         guard let content = lastMessageContent else { return "(deleted)" }
         return content.isEmpty ? "[a picture]" : content
