@@ -4,7 +4,7 @@ import Testing
 @testable internal import Chat
 @testable internal import PostlineClient
 
-@Suite("The own account in the chat")
+@Suite("Own account in the chat")
 struct OwnAccountTests {
     private let guestScene = Scene(of: Fixture.me(isGuest: true))
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("A batch is answered by one line, which is written as its answers come", .timeLimit(.minutes(10)))
+@Suite("Batch responses", .timeLimit(.minutes(10)))
 struct BatchTests {
     /// A session whose request `second` waits for the gate; `live` starts pushes.
     static func gated(_ gate: AsyncPromise<Void>, begun: AsyncPromise<Void>) -> StubSession.Body {

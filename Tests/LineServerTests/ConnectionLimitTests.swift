@@ -6,7 +6,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("There are as many connections as are allowed, and no more", .timeLimit(.minutes(10)))
+@Suite("Connection limits", .timeLimit(.minutes(10)))
 struct ConnectionLimitTests {
     static let inAll =
         #"{"jsonrpc":"2.0","method":"server.goodbye","params":{"code":"too_many_connections","#

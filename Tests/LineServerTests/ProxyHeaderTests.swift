@@ -5,7 +5,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("The header with which a balancer says where a client is (PROXY, version 2)", .timeLimit(.minutes(10)))
+@Suite("PROXY header parser", .timeLimit(.minutes(10)))
 struct ProxyHeaderTests {
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
 

@@ -12,7 +12,7 @@ import Musl
 
 @testable import LineServer
 
-@Suite("Pushes reach the clients that read, and wait for none", .timeLimit(.minutes(10)))
+@Suite("Push delivery", .timeLimit(.minutes(10)))
 struct PushTests {
     /// `live` starts pushes from cursor c0 once its answer is on its way, `close` ends them; anything else is echoed.
     static let live: StubSession.Body = { request, session in

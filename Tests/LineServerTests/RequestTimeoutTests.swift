@@ -5,7 +5,7 @@ import Testing
 
 @testable import LineServer
 
-@Suite("A request that does not end is given up, and what was sent after it goes on", .timeLimit(.minutes(10)))
+@Suite("Request timeout", .timeLimit(.minutes(10)))
 struct RequestTimeoutTests {
     let gate = AsyncPromise<Void>()
     let isCancelled = AsyncPromise<Bool>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The pace of large bodies")
+@Suite("Upload rate guard")
 struct BodyPaceTests {
     @Test("is their own where nothing is asked, and is shared by all beside requests")
     func shared() {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LineClient
 
-@Suite("What a line from the server is")
+@Suite("Client envelope")
 struct ClientEnvelopeTests {
     private func envelope(_ line: String) -> Envelope { Envelope(ByteBuffer(string: line)) }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Clients of HTTP that do not read their answers", .timeLimit(.minutes(10)))
+@Suite("HTTP back-pressure", .timeLimit(.minutes(10)))
 struct HTTPBackPressureTests {
     // A9
     @Test("past the bound over all connections those whose answers have waited for longest are closed")

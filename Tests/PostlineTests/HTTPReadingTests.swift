@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The reading of HTTP")
+@Suite("HTTP request parser")
 struct HTTPReadingTests {
     // E33.
     @Test(

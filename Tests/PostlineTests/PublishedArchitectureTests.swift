@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `docs/architecture.md` names functions and files. They are there under these names.
-@Suite("The architecture's page names what there is")
+@Suite("Architecture page")
 struct PublishedArchitectureTests {
     private let page: String
 

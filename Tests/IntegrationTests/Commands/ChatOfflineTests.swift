@@ -4,7 +4,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("postline chat and what it keeps", .timeLimit(.minutes(60)))
+@Suite("postline chat: stored data and offline use", .timeLimit(.minutes(60)))
 struct ChatOfflineTests {
     private func chat(
         _ person: Person, port: Int, home: URL, password: String? = TestNode.password, _ options: String...

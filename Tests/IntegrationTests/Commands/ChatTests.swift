@@ -4,7 +4,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("postline chat in line mode, through pipes", .timeLimit(.minutes(60)))
+@Suite("postline chat in line mode", .timeLimit(.minutes(60)))
 struct ChatTests {
     private func chat(_ person: Person, _ node: TestNode, password: String = TestNode.password) throws -> Command {
         try Command(["chat", person.email, "--port", "\(node.port)"], environment: ["POSTLINE_PASSWORD": password])

@@ -7,7 +7,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-@Suite("postline doctor, as a person runs it", .timeLimit(.minutes(60)))
+@Suite("postline doctor", .timeLimit(.minutes(60)))
 struct DoctorTests {
     /// What it says of one thing.
     /// A way to break a database, and what is to be found then.

@@ -5,7 +5,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("postline serve, migrate and token, as a person uses them", .timeLimit(.minutes(60)))
+@Suite("postline serve, migrate and token", .timeLimit(.minutes(60)))
 struct ServeTests {
     private func environment(_ database: TestDatabase, port: Int = 0) -> [String: String] {
         [

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Texts that are sent together", .timeLimit(.minutes(60)))
+@Suite("Send batching", .timeLimit(.minutes(60)))
 struct SendGroupsTests {
     /// How many send at once, and how much each.
     private static let crowd = 24

@@ -5,7 +5,7 @@ import Messaging
 import TestSupport
 import Testing
 
-@Suite("The alerts and the dashboard in deploy/, held against a node", .timeLimit(.minutes(60)))
+@Suite("Alerts and dashboard queries", .timeLimit(.minutes(60)))
 struct DeployedQueriesTests {
     /// What an alert or a panel asks Prometheus for.
     private struct Query {

@@ -6,7 +6,7 @@ import Postgres
 import PrivatePostgres
 import Testing
 
-@Suite("What those who run a node can ask it", .timeLimit(.minutes(60)))
+@Suite("Operations port", .timeLimit(.minutes(60)))
 struct OperationsTests {
     @Test("each limit that is reached over the wire is seen in /metrics, as is what was served")
     func limits() async throws {

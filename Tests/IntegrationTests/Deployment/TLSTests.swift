@@ -6,7 +6,7 @@ import NIOCore
 import NIOSSL
 import Testing
 
-@Suite("Lines over TLS", .timeLimit(.minutes(60)))
+@Suite("Line protocol over TLS", .timeLimit(.minutes(60)))
 struct TLSTests {
     /// Runs a node that serves with a certificate of that authority, or another of the same place.
     private func withTLS(

@@ -5,7 +5,7 @@ import Messaging
 import Postgres
 import Testing
 
-@Suite("PgBouncer before the database", .timeLimit(.minutes(60)))
+@Suite("PgBouncer", .timeLimit(.minutes(60)))
 struct PoolerTests {
     /// Of each of the clients that share two backends.
     private static let requests = 50

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Messaging
 
-@Suite("A node that reads from a standby", .timeLimit(.minutes(60)))
+@Suite("Reading from a standby", .timeLimit(.minutes(60)))
 struct StandbyTests {
     /// A primary, a standby of it, and a node of each kind.
     private struct World: Sendable {

@@ -7,7 +7,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Pictures")
+@Suite("Media")
 struct MediaTests {
     /// A node with a folder for pictures.
     private func withPictures(_ body: @Sendable (TestNode, PictureFolder) async throws -> Void) async throws {

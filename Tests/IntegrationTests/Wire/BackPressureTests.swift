@@ -3,7 +3,7 @@ import Messaging
 import Metering
 import Testing
 
-@Suite("A client that does not read", .timeLimit(.minutes(60)))
+@Suite("Back-pressure", .timeLimit(.minutes(60)))
 struct BackPressureTests {
     /// Large messages by SQL, as another program writes them: each look brings many.
     private static func flood(_ database: TestDatabase, _ round: Int, count: Int) async throws {

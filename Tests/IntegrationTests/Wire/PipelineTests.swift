@@ -5,7 +5,7 @@ import NIOCore
 import Testing
 
 /// Nodes are processes of their own: their memory is nobody else's.
-@Suite("One who sends more than is done, or asks for more than it reads", .serialized, .timeLimit(.minutes(60)))
+@Suite("Pipelining and back-pressure", .serialized, .timeLimit(.minutes(60)))
 struct PipelineTests {
     /// Writes messages that have 48 kB each as JSON, five of which fill what the kernel holds of answers soon.
     private static func writeLongMessages(_ database: TestDatabase) async throws {
