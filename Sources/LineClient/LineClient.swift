@@ -82,7 +82,7 @@ public actor LineClient {
                 .channelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .channelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        if !preface.isEmpty { try channel.pipeline.syncOperations.addHandler(Preface(preface)) }
+                        if !preface.isEmpty { try channel.pipeline.syncOperations.addHandler(PrefaceHandler(preface)) }
                         if let trust { try channel.pipeline.syncOperations.addHandler(trust.handler(for: host)) }
                         try channel.pipeline.syncOperations.addHandlers(framing())
                         try channel.pipeline.syncOperations.addHandler(LineHandler(firstLine: firstLine))
@@ -160,7 +160,7 @@ public actor LineClient {
             }
         } onCancel: {
             // Only hops to the actor, which may be gone by then; what it does there is done at once.
-            Task { [weak self] in await self?.abandon(id) }
+            Task { [weak self] in await self?.cancelCall(id) }
         }
         return try answer.get()
     }
@@ -177,7 +177,7 @@ public actor LineClient {
         channel.writeAndFlush(line, promise: nil)
     }
 
-    private func abandon(_ id: Int) {
+    private func cancelCall(_ id: Int) {
         guard let index = pending.firstIndex(where: { $0.id == id }) else { return }
         let caller = pending[index].caller
         pending[index].caller = nil
@@ -224,7 +224,7 @@ public actor LineClient {
         let envelope = Envelope(line)
         switch envelope.kind {
         case .answer(let id):
-            guard let call = take(id) else { return other(line) }
+            guard let call = removePending(id) else { return yieldOtherLine(line) }
             guard let caller = call.caller else { return }
             if let result = envelope.result {
                 caller.resume(returning: .success(result))
@@ -240,7 +240,7 @@ public actor LineClient {
             if method == "server.goodbye", let params = try? push.params() { goodbye = ServerGoodbye(params) }
             if let onPush { onPush(push) } else { pushesSource.yield(push) }
         case .other:
-            other(line)
+            yieldOtherLine(line)
         }
     }
 
@@ -256,10 +256,10 @@ public actor LineClient {
         closeWaiters = []
     }
 
-    private func other(_ line: ByteBuffer) { otherLinesSource.yield(String(buffer: line)) }
+    private func yieldOtherLine(_ line: ByteBuffer) { otherLinesSource.yield(String(buffer: line)) }
 
     /// Takes out the call that this answers. Answers come in the order of the requests, so it is nearly always the first.
-    private func take(_ id: Int) -> Pending? {
+    private func removePending(_ id: Int) -> Pending? {
         if pending.first?.id == id { return pending.removeFirst() }
         guard let index = pending.firstIndex(where: { $0.id == id }) else { return nil }
         return pending.remove(at: index)

@@ -5,7 +5,7 @@ import NIOWebSocket
 ///
 /// It can be a framing of `LineClient.connect`, for tests and benchmarks: it checks nothing of what the server says, and
 /// answers no ping.
-package final class WebSocketPeer: ChannelDuplexHandler, RemovableChannelHandler {
+package final class WebSocketClientFraming: ChannelDuplexHandler, RemovableChannelHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
     package typealias OutboundIn = ByteBuffer
